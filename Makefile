@@ -1,0 +1,166 @@
+# One Makefile. People call ./dev, which installs what is missing and then
+# calls this.
+#
+#   make                 debug build and all tests of one compiler (CC=gcc)
+#   make release         libheddle.a (sealed), libheddle.so, the command
+#   make install         into DESTDIR and PREFIX (default /usr/local)
+#   make check           layout, layers, banned calls, documentation
+#   make help            the rest
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+# clang-14 and /usr/bin/gcc are the same families as clang and gcc.
+FAMILY  := $(if $(findstring clang,$(notdir $(CC))),clang,gcc)
+MODE    ?= debug
+BUILD   := build/$(FAMILY)-$(MODE)
+VERSION := $(shell sed -n 's/^.define HD_VERSION_TEXT "\(.*\)"/\1/p' include/heddle/heddle.h)
+PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+
+WARN := -Wall -Wextra -Wpedantic -Werror \
+        -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion \
+        -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+        -Wredundant-decls -Wnested-externs \
+        -Wwrite-strings -Wcast-qual -Wcast-align -Wpointer-arith \
+        -Wswitch-enum -Wimplicit-fallthrough -Wundef -Wvla -Walloca \
+        -Wformat=2 -Wnull-dereference -Wfloat-equal -Wunused-macros
+WARN_gcc := -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wrestrict \
+        -Wformat-signedness -Wformat-overflow=2 -Wshift-overflow=2 \
+        -Wstringop-overflow=4 -Wjump-misses-init -Wtrampolines
+WARN_clang := -Wcomma -Wunreachable-code -Wconditional-uninitialized \
+        -Wassign-enum -Wextra-semi-stmt -Wloop-analysis \
+        -Wmissing-variable-declarations -Wreserved-identifier \
+        -Wtautological-constant-in-range-compare
+
+CFLAGS_ALL := -std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Itest -g -MMD -MP \
+        -fno-common -fno-omit-frame-pointer -fvisibility=hidden -fPIC \
+        $(WARN) $(WARN_$(FAMILY))
+CFLAGS_debug   := -O1 -DHD_PARANOID \
+        -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+        -Wframe-larger-than=8192
+# The fuzzers' own mode: clang only, the same checks and coverage feedback.
+CFLAGS_fuzz    := -O1 -DHD_PARANOID \
+        -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+LDFLAGS_debug  := -fsanitize=address,undefined
+LDFLAGS_fuzz   := -fsanitize=address,undefined,fuzzer
+
+# What the library itself needs; the peers and oracles are tests' and
+# benchmarks' business.
+LIBS      := -lxxhash -lsodium -lm
+TEST_LIBS := -ljansson $(LIBS)
+
+LIB_SRC   := $(filter-out src/cli/%,$(wildcard src/*/*.c))
+CLI_SRC   := $(wildcard src/cli/*.c)
+TEST_LIB  := $(wildcard test/lib/*.c)
+TEST_SRC  := $(wildcard test/unit/*/test_*.c test/spec/*.c)
+BENCH_LIB := $(wildcard bench/lib/*.c)
+BENCH_SRC := $(wildcard bench/*.c)
+FUZZ_SRC  := $(wildcard fuzz/fuzz_*.c)
+FILES     := $(wildcard include/*/*.h src/*/*.[ch] test/*/*.[ch] \
+        test/*/*/*.[ch] bench/*.[ch] bench/*/*.[ch] fuzz/*.[ch] examples/*.[ch])
+
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+TESTS   := $(patsubst test/%.c,$(BUILD)/bin/%,$(TEST_SRC))
+BENCHES := $(patsubst bench/%.c,$(BUILD)/bin/%,$(BENCH_SRC))
+FUZZERS := $(patsubst fuzz/%.c,$(BUILD)/bin/%,$(FUZZ_SRC))
+REPLAYS := $(patsubst fuzz/fuzz_%.c,$(BUILD)/bin/replay_%,$(FUZZ_SRC))
+
+.PHONY: all tests replays test release cli benches fuzzers check format \
+        install uninstall clean help
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: test
+
+help:
+	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
+	@echo "  make tests|benches|fuzzers|cli   build only (MODE=debug|release|fuzz)"
+	@echo "  make format                      rewrite the layout"
+
+tests: $(TESTS)
+replays: $(REPLAYS)
+test: tests replays
+	@tools/run-tests $(TESTS)
+
+$(BUILD)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	@echo "CC   $<"
+	@$(CC) $(CFLAGS_ALL) $(CFLAGS_$(MODE)) $(CFLAGS) -c -o $@ $<
+
+LINK = mkdir -p $(@D) && echo "LINK $@" && \
+       $(CC) $(CFLAGS_$(MODE)) $(LDFLAGS) -o $@ $(filter %.o,$^)
+
+$(BUILD)/bin/unit/% $(BUILD)/bin/spec/%: LDLIBS := $(TEST_LIBS)
+$(BUILD)/bin/unit/%: $(BUILD)/test/unit/%.o $(call objects,$(LIB_SRC) $(TEST_LIB))
+	@$(LINK) $(LDLIBS)
+$(BUILD)/bin/spec/%: $(BUILD)/test/spec/%.o $(call objects,$(LIB_SRC) $(TEST_LIB))
+	@$(LINK) $(LDLIBS)
+$(BUILD)/bin/bench_%: $(BUILD)/bench/bench_%.o $(call objects,$(LIB_SRC) $(BENCH_LIB))
+	@$(LINK) $(TEST_LIBS)
+$(BUILD)/bin/fuzz_%: $(BUILD)/fuzz/fuzz_%.o $(call objects,$(LIB_SRC))
+	@$(LINK) $(LDFLAGS_fuzz) $(LIBS)
+# The same target without libFuzzer: runs each file it is given once.
+$(BUILD)/bin/replay_%: $(BUILD)/fuzz/fuzz_%.o $(BUILD)/fuzz/replay_main.o \
+        $(call objects,$(LIB_SRC))
+	@$(LINK) $(LIBS)
+
+cli: $(BUILD)/heddle
+$(BUILD)/heddle: $(call objects,$(CLI_SRC) $(LIB_SRC))
+	@$(LINK) $(LIBS)
+
+benches: $(BENCHES)
+fuzzers: $(FUZZERS)
+
+# One object in which every hidden symbol is local: an embedder's graph_init()
+# and ours can live in one program.
+release:
+	@$(MAKE) --no-print-directory MODE=release libraries cli
+.PHONY: libraries
+libraries: $(BUILD)/libheddle.a $(BUILD)/libheddle.so.$(VERSION)
+$(BUILD)/libheddle.a: $(call objects,$(LIB_SRC))
+	@echo "SEAL $@"
+	@ld -r -o $(BUILD)/heddle.o $^
+	@objcopy --localize-hidden $(BUILD)/heddle.o
+	@rm -f $@ && ar rcs $@ $(BUILD)/heddle.o
+$(BUILD)/libheddle.so.$(VERSION): $(call objects,$(LIB_SRC))
+	@echo "LINK $@"
+	@$(CC) -shared -Wl,-soname,libheddle.so.$(firstword $(subst ., ,$(VERSION))) \
+	    -Wl,--no-undefined -o $@ $^ $(LIBS)
+	@ln -sf libheddle.so.$(VERSION) $(BUILD)/libheddle.so
+
+check:
+	@clang-format --dry-run -Werror $(FILES)
+	@echo "layout: checked $(words $(FILES)) files"
+	@tools/tidy
+
+format:
+	@clang-format -i $(FILES)
+
+MANPAGES := $(wildcard man/*.1 man/*.3)
+install: release
+	@R=build/$(FAMILY)-release; D=$(DESTDIR); \
+	install -d $$D$(PREFIX)/bin $$D$(PREFIX)/include/heddle \
+	    $$D$(LIBDIR)/pkgconfig $$D$(PREFIX)/share/man/man1; \
+	install -m 755 $$R/heddle $$D$(PREFIX)/bin/heddle; \
+	install -m 644 include/heddle/*.h $$D$(PREFIX)/include/heddle/; \
+	install -m 644 $$R/libheddle.a $$D$(LIBDIR)/; \
+	install -m 755 $$R/libheddle.so.$(VERSION) $$D$(LIBDIR)/; \
+	ln -sf libheddle.so.$(VERSION) $$D$(LIBDIR)/libheddle.so.$(firstword $(subst ., ,$(VERSION))); \
+	ln -sf libheddle.so.$(VERSION) $$D$(LIBDIR)/libheddle.so; \
+	install -m 644 $(filter %.1,$(MANPAGES)) $$D$(PREFIX)/share/man/man1/; \
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+	    -e 's|@VERSION@|$(VERSION)|' tools/heddle.pc.in \
+	    > $$D$(LIBDIR)/pkgconfig/heddle.pc
+	@echo "installed heddle $(VERSION) in $(DESTDIR)$(PREFIX)"
+
+uninstall:
+	@D=$(DESTDIR); rm -rf $$D$(PREFIX)/include/heddle; \
+	rm -f $$D$(PREFIX)/bin/heddle $$D$(LIBDIR)/libheddle.* \
+	    $$D$(LIBDIR)/pkgconfig/heddle.pc $$D$(PREFIX)/share/man/man1/heddle*.1
+
+clean:
+	@rm -rf build
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,109 @@
+/* A priority queue by small integer keys: the order of a pass, which runs the
+ * node of the least height first.
+ *
+ * A bucket for each key, a bitmap of the buckets in use, and a bitmap of the
+ * words of that bitmap which are not zero. Looking for the next key tests one
+ * word, and then one bit for 64 empty keys, one word for 4096; two marks keep
+ * that search between the least and the greatest key in use. Everything is
+ * O(1) but for that search. Items with equal keys leave in the order in which
+ * they came.
+ *
+ *   Q1  A bucket is a ring of its items, from the oldest on; its bit is set
+ *       exactly if it has one.
+ *   Q2  A bit of the upper map is set exactly if its word is not zero.
+ *   Q3  low <= key <= high for every item's key.
+ *   Q4  item->place is its key + 1 while it is in a queue, and 0 otherwise.
+ *
+ * All zero is an empty queue that owns nothing, and a zeroed item is in no
+ * queue. Memory grows to the greatest key seen, by doubling, and is kept until
+ * release: a queue that has seen its keys allocates nothing.
+ *
+ * Not here: ownership of the items, and what a key means. A key is fixed while
+ * its item is in the queue, but for bucket_queue_move. */
+
+#ifndef BASE_BUCKET_QUEUE_H
+#define BASE_BUCKET_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+/* The bound is for memory: a bucket is a pointer, and the table reaches to the
+ * greatest key. */
+#define BUCKET_KEY_MAX  ((UINT32_C(1) << 24) - 1)
+#define BUCKET_KEY_NONE UINT32_MAX
+
+/* Embedded in what waits in the queue. */
+struct bucket_item {
+    struct list_node links; /* Q1; of no meaning outside a queue */
+    uint32_t place;         /* Q4 */
+};
+
+struct bucket {
+    struct bucket_item *oldest; /* NULL: empty */
+};
+
+struct bucket_queue {
+    struct bucket *buckets; /* by key */
+    uint64_t *used;         /* one bit a bucket */
+    uint64_t *used_words;   /* one bit a word of `used` */
+    size_t capacity;        /* in keys; 0, or a power of two from 64 on */
+    size_t count;
+    uint32_t low;  /* Q3; of no meaning in an empty queue */
+    uint32_t high; /* Q3; likewise */
+};
+
+static inline bool bucket_item_is_queued(const struct bucket_item *item)
+{
+    return item->place != 0;
+}
+
+/* The key of an item that is queued. */
+static inline uint32_t bucket_item_key(const struct bucket_item *item)
+{
+    CHECK(item->place != 0);
+    return item->place - 1;
+}
+
+/* The queue is empty when it is released. */
+void bucket_queue_release(struct bucket_queue *queue);
+
+static inline bool bucket_queue_is_empty(const struct bucket_queue *queue)
+{
+    return queue->count == 0;
+}
+
+/* Adds `item`, which is in no queue, behind the others with its key. */
+void bucket_queue_push(struct bucket_queue *queue,
+                       struct bucket_item *item,
+                       uint32_t key);
+
+/* Takes out an item of this queue. */
+void bucket_queue_remove(struct bucket_queue *queue, struct bucket_item *item);
+
+/* Gives an item of this queue another key, and the last place among the items
+ * that have it. With the key that it has, it keeps its place. */
+void bucket_queue_move(struct bucket_queue *queue,
+                       struct bucket_item *item,
+                       uint32_t key);
+
+/* The least key in use that is not less than `from`, or BUCKET_KEY_NONE. */
+uint32_t bucket_queue_lowest(const struct bucket_queue *queue, uint32_t from);
+
+/* Takes out the oldest item of that key, or returns NULL. A sweep gives the
+ * key it has reached as `from`; what joins behind it waits for the next one. */
+struct bucket_item *bucket_queue_pop_from(struct bucket_queue *queue,
+                                          uint32_t from);
+
+/* The oldest item with the least key, or NULL. */
+static inline struct bucket_item *bucket_queue_pop(struct bucket_queue *queue)
+{
+    return bucket_queue_pop_from(queue, 0);
+}
+
+/* True if Q1 to Q4 hold. Walks all keys and all items. */
+bool bucket_queue_check(const struct bucket_queue *queue);
+
+#endif

@@ -1,0 +1,60 @@
+/* A byte string that grows: the builder behind every text we write.
+ *
+ *   B1  at[length] is a zero byte whenever at is not NULL, so the content can
+ *       be given to a C function; the content itself may hold zero bytes.
+ *   B2  length < capacity, or both are 0.
+ *
+ * All zero is an empty builder that owns nothing. */
+
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct buf {
+    char *at;
+    size_t length;
+    size_t capacity;
+};
+
+void buf_release(struct buf *buf);
+
+/* Forgets the content and keeps the memory. */
+void buf_clear(struct buf *buf);
+
+/* Room for `more` bytes after the content. Returns where they go; the caller
+ * fills any prefix of them and adds its length with buf_advance. */
+char *buf_reserve(struct buf *buf, size_t more);
+
+static inline void buf_advance(struct buf *buf, size_t written)
+{
+    buf->length += written;
+    buf->at[buf->length] = '\0';
+}
+
+static inline void buf_append(struct buf *buf, const void *bytes, size_t count)
+{
+    char *to = buf_reserve(buf, count);
+    if (count > 0) {
+        memcpy(to, bytes, count);
+    }
+    buf_advance(buf, count);
+}
+
+static inline void buf_append_char(struct buf *buf, char c)
+{
+    *buf_reserve(buf, 1) = c;
+    buf_advance(buf, 1);
+}
+
+void buf_append_text(struct buf *buf, const char *text);
+__attribute__((format(printf, 2, 3))) void buf_printf(struct buf *buf,
+                                                      const char *format,
+                                                      ...);
+
+/* The content, never NULL, terminated; borrowed until the next change. */
+const char *buf_text(const struct buf *buf);
+
+#endif

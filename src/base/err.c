@@ -1,0 +1,66 @@
+/* The error table, and sentences for people. */
+
+#include "base/err.h"
+
+#include <stdio.h>
+
+#include "base/text.h"
+
+struct err_row {
+    const char *name;
+    const char *text;
+    enum err_class class;
+};
+
+static const struct err_row unknown = {"unknown",
+                                       "an error of a newer version",
+                                       ERR_CLASS_FAULT};
+
+static struct err_row row_of(enum err err)
+{
+    switch (err) {
+#define X(name, number, class, text) \
+    case ERR_##name:                 \
+        return (struct err_row){#name, text, ERR_CLASS_##class};
+        ERR_TABLE(X)
+#undef X
+    }
+    return unknown;
+}
+
+enum err_class err_class_of(enum err err)
+{
+    return row_of(err).class;
+}
+
+const char *err_name(enum err err)
+{
+    return row_of(err).name;
+}
+
+const char *err_text(enum err err)
+{
+    return row_of(err).text;
+}
+
+enum err err_set(struct err_detail *detail,
+                 enum err err,
+                 const char *format,
+                 ...)
+{
+    if (detail == NULL) {
+        return err;
+    }
+    detail->err = err;
+
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(detail->text, sizeof detail->text, format, args);
+    va_end(args);
+    if (length < 0) {
+        detail->text[0] = '\0';
+    } else if ((size_t)length >= sizeof detail->text) {
+        detail->text[text_whole_length(detail->text, ERR_TEXT_SIZE - 1)] = '\0';
+    }
+    return err;
+}

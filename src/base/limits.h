@@ -1,0 +1,28 @@
+/* Every bound on what comes from outside, in one place.
+ *
+ * Behind the edge an allocation does not fail, so the edge must refuse what is
+ * too large, before anything is changed, each with its own status code
+ * (architecture D13). The numbers are defaults: where a function takes a
+ * limits structure, a zero field means the number here. */
+
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+enum {
+    /* Text of one document, and of one string in it. */
+    LIMIT_TEXT_BYTES = 64 * 1024 * 1024,
+    LIMIT_STRING_BYTES = 16 * 1024 * 1024,
+
+    /* Shape of one value. */
+    LIMIT_DEPTH = 1000,
+    LIMIT_OBJECT_KEYS = 4 * 1000 * 1000,
+    LIMIT_ARRAY_ELEMENTS = 16 * 1000 * 1000,
+
+    /* A path and its text, an id, a list of operations. */
+    LIMIT_PATH_SEGMENTS = 1000,
+    LIMIT_POINTER_BYTES = 64 * 1024,
+    LIMIT_ID_BYTES = 1024,
+    LIMIT_PATCH_OPERATIONS = 100 * 1000,
+};
+
+#endif

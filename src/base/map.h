@@ -1,0 +1,122 @@
+/* A hash map of pointers, by open addressing.
+ *
+ * The items carry their own keys. The caller gives the 64-bit hash, and at a
+ * lookup a function that compares an item with a key, so one map type serves
+ * every key. The hash is kept beside the item: a probe touches an item only
+ * when all 64 bits agree, and growing touches none.
+ *
+ *   M1  The capacity is 0 or a power of two, and count <= capacity * 3 / 4.
+ *   M2  A slot is free exactly if its item is NULL.
+ *   M3  From an item's home slot to its own no slot is free, so a probe may
+ *       stop at the first free one. Removal moves later items back to keep
+ *       this true; there are no tombstones.
+ *
+ * Many equal hashes are correct, merely slow. All zero is an empty map that
+ * owns nothing. Lookup, removal and clearing never allocate; the memory is
+ * kept until map_release.
+ *
+ * Not here: ownership of the items, and an order. The order of MAP_FOREACH
+ * depends on the history of the map: nothing that has to be deterministic may
+ * follow it. */
+
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_slot {
+    uint64_t hash;
+    void *item; /* M2 */
+};
+
+struct map {
+    struct map_slot *slots; /* NULL: the capacity is 0 */
+    size_t count;
+    unsigned capacity_log2; /* of no meaning while slots is NULL */
+};
+
+typedef bool map_equal_fn(const void *item, const void *key);
+
+/* For maps in which the item itself is the key. */
+bool map_same(const void *item, const void *key);
+
+void map_release(struct map *map);
+
+/* Forgets the items and keeps the memory; costs its size, unless the map is
+ * empty already. */
+void map_clear(struct map *map);
+
+/* After this, inserts allocate nothing until there are `count` items. To be
+ * called before a map is filled from another one: the items come in the order
+ * of their hashes, and each would find the growing table full at its home. */
+void map_reserve(struct map *map, size_t count);
+
+/* Adds `item`, which is not NULL, and whose key is not in the map. */
+void map_insert(struct map *map, uint64_t hash, void *item);
+
+/* Takes the item with `key` out and returns it, or NULL. */
+void *map_remove(struct map *map,
+                 uint64_t hash,
+                 map_equal_fn *equal,
+                 const void *key);
+
+static inline size_t map_capacity(const struct map *map)
+{
+    return map->slots != NULL ? (size_t)1 << map->capacity_log2 : 0;
+}
+
+/* Where the probe for `hash` starts. The multiplication (by 2^64 divided by
+ * the golden ratio) brings every bit of the hash to the top, so that numbers
+ * and addresses are good enough as hashes. */
+static inline size_t map_home(const struct map *map, uint64_t hash)
+{
+    return (size_t)((hash * 0x9E3779B97F4A7C15U) >> (64 - map->capacity_log2));
+}
+
+/* The slot of the item with `key`, or NULL. Borrowed until the next change.
+ * The caller may put another item with the same key into it. */
+static inline struct map_slot *map_find_slot(const struct map *map,
+                                             uint64_t hash,
+                                             map_equal_fn *equal,
+                                             const void *key)
+{
+    if (map->count == 0) {
+        return NULL;
+    }
+    const size_t mask = map_capacity(map) - 1;
+    for (size_t at = map_home(map, hash);; at = (at + 1) & mask) {
+        struct map_slot *slot = &map->slots[at];
+        if (slot->item == NULL) {
+            return NULL;
+        }
+        if (slot->hash == hash && equal(slot->item, key)) {
+            return slot;
+        }
+    }
+}
+
+/* The item with `key`, or NULL. Inline, so that `equal` can be, too. */
+static inline void *map_find(const struct map *map,
+                             uint64_t hash,
+                             map_equal_fn *equal,
+                             const void *key)
+{
+    const struct map_slot *slot = map_find_slot(map, hash, equal, key);
+    return slot != NULL ? slot->item : NULL;
+}
+
+/* The first slot in use behind `slot`, or the very first if it is NULL. */
+struct map_slot *map_next(const struct map *map, struct map_slot *slot);
+
+/* Visits each struct map_slot *slot. The body must not insert or remove: both
+ * move items, past the loop or back into its way. */
+#define MAP_FOREACH(map, slot)                                             \
+    for (struct map_slot * (slot) = map_next((map), NULL); (slot) != NULL; \
+         (slot) = map_next((map), (slot)))
+
+/* True if M1 to M3 hold. Walks the table. */
+bool map_check(const struct map *map);
+
+#endif
