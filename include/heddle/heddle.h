@@ -1,0 +1,291 @@
+/* Heddle: a durable reactive runtime, to be embedded.
+ *
+ * This header is the whole interface. It needs C99 or C++11 and nothing else.
+ *
+ * What is here today: versions, status codes and errors, the allocator hook,
+ * and values, the immutable JSON data that everything else in Heddle is made
+ * of. Cells, computations, handlers and the store join it as they land.
+ *
+ * Conventions
+ *
+ *   Status     A function that can fail returns hd_status; 0 is success. On a
+ *              failure it has changed nothing and has set its results to NULL
+ *              or 0. Every wrong argument is answered with a status
+ *              (HD_ARGUMENT for NULL and the like), never with a crash; only a
+ *              pointer to memory that is not what its type says is beyond
+ *              that.
+ *   Errors     The last parameter `error` may be NULL. Otherwise it is filled
+ *              on a failure with a sentence that a person can act on, and
+ *              cleared on success.
+ *   Ownership  "New": the result is yours, release it with the function that
+ *              the type names. "Borrowed": valid as long as the object it came
+ *              from is. Functions take what they keep by themselves: arguments
+ *              stay yours.
+ *   Strings    UTF-8, with a length in bytes; they may hold zero bytes. Where
+ *              a length is a parameter, HD_TERMINATED means "up to the zero
+ *              byte".
+ *   Threads    A value, and every value that was made from it, belongs to one
+ *              thread at a time. Functions without a value may be called from
+ *              any thread. There are no hidden threads; nothing is printed. */
+
+#ifndef HEDDLE_HEDDLE_H
+#define HEDDLE_HEDDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HD_API __attribute__((visibility("default")))
+#else
+#define HD_API
+#endif
+
+/* -- Version -------------------------------------------------------------- */
+
+#define HD_VERSION_MAJOR 0
+#define HD_VERSION_MINOR 1
+#define HD_VERSION_PATCH 0
+#define HD_VERSION_TEXT "0.1.0"
+
+/* The version of the library that is linked, as HD_VERSION_TEXT. */
+HD_API const char *hd_version(void);
+
+/* -- Status --------------------------------------------------------------- */
+
+/* These numbers never change their meaning; new ones are added. */
+typedef enum hd_status {
+    HD_OK = 0,
+    HD_ARGUMENT = 1,  /* an argument is not valid */
+    HD_SYNTAX = 2,    /* a text is not well formed */
+    HD_TYPE = 3,      /* a value has another type */
+    HD_NOT_FOUND = 4, /* there is nothing at that path */
+    HD_RANGE = 5,     /* a number is out of range */
+
+    HD_PATCH_MALFORMED = 10, /* an operation lacks a field, or is unknown */
+    HD_PATCH_MISSING = 11,   /* an operation names a missing path */
+    HD_PATCH_TRAVERSAL = 12, /* a path goes through a leaf */
+    HD_PATCH_INDEX = 13,     /* an array index is not valid */
+    HD_PATCH_TARGET = 14,    /* the target has another type */
+    HD_PATCH_ROOT = 15,      /* the result is not a document */
+
+    HD_LIMIT_SIZE = 32,     /* the text is too large */
+    HD_LIMIT_DEPTH = 33,    /* nested too deeply */
+    HD_LIMIT_KEYS = 34,     /* too many keys in an object */
+    HD_LIMIT_ELEMENTS = 35, /* too many elements in an array */
+    HD_LIMIT_STRING = 36,   /* a string is too long */
+    HD_LIMIT_PATH = 37,     /* a path is too long */
+    HD_LIMIT_PATCH = 38,    /* too many operations in a patch */
+    HD_LIMIT_ID = 39,       /* an identifier is too long */
+
+    HD_IO = 96 /* reading or writing failed */
+} hd_status;
+
+/* What may be done after a failure. Only HD_CLASS_RETRY is worth another try
+ * with the same input. */
+typedef enum hd_class {
+    HD_CLASS_NONE = 0,      /* no failure */
+    HD_CLASS_RETRY = 1,     /* the world moved on: read again */
+    HD_CLASS_PERMANENT = 2, /* the answer will not change: drop the work */
+    HD_CLASS_TERMINAL = 3,  /* a rule was broken: tell the author */
+    HD_CLASS_FAULT = 4      /* disk, memory, network: as if never asked */
+} hd_class;
+
+/* "SYNTAX", "the text is not well formed", HD_CLASS_TERMINAL. For a number
+ * that is not in the list: "unknown", a sentence, HD_CLASS_FAULT. The strings
+ * are static. */
+HD_API const char *hd_status_name(hd_status status);
+HD_API const char *hd_status_text(hd_status status);
+HD_API hd_class hd_status_class(hd_status status);
+
+typedef struct hd_error {
+    hd_status status;
+    hd_class class_of; /* hd_status_class(status) */
+    size_t line;       /* of a text that was refused, from 1; 0: no place */
+    size_t column;     /* in characters, from 1 */
+    size_t offset;     /* in bytes, from 0 */
+    char text[256];    /* a sentence; "" on success */
+} hd_error;
+
+/* -- Memory --------------------------------------------------------------- */
+
+/* What the library uses instead of malloc, realloc and free. The size of a
+ * block is given back with it. A hook that cannot deliver must not return
+ * NULL: the library would stop the process (everything from outside is bounded
+ * before memory is asked for). The hooks may be called from every thread that
+ * calls the library. */
+typedef struct hd_allocator {
+    void *context;
+    void *(*allocate)(void *context, size_t size);
+    void *(*resize)(void *context, void *block, size_t old_size, size_t size);
+    void (*release)(void *context, void *block, size_t size);
+} hd_allocator;
+
+/* Process-wide; call it before anything else, or after everything has been
+ * released. NULL restores the C library's. HD_ARGUMENT if a hook is NULL. */
+HD_API hd_status hd_set_allocator(const hd_allocator *allocator);
+
+/* Releases a text that a function here returned as new. NULL is harmless. */
+HD_API void hd_text_free(char *text);
+
+/* -- Values --------------------------------------------------------------- */
+
+/* An immutable value: null, boolean, integer, number, string, array, object,
+ * link or tagged leaf. Changing one means making another, which shares all
+ * that stayed the same. Release with hd_value_unref. */
+typedef struct hd_value hd_value;
+
+typedef enum hd_kind {
+    HD_NULL = 1,
+    HD_BOOL = 2,
+    HD_INT = 3,    /* a whole number of 64 bits; 1.0 is one, too */
+    HD_DOUBLE = 4, /* any other number, NaN and the infinities included */
+    HD_STRING = 5,
+    HD_ARRAY = 6,
+    HD_OBJECT = 7,
+    HD_LINK = 8,  /* {"/":{"link@1":{...}}}: points at a place in a document */
+    HD_TAGGED = 9 /* {"/":{"name@1":...}}: a leaf of some other type */
+} hd_kind;
+
+#define HD_TERMINATED ((size_t)-1)
+
+/* -- Values: making */
+
+/* The value of a JSON text (RFC 8259, strictly). New. Fails with HD_SYNTAX,
+ * HD_RANGE or HD_LIMIT_*; `error` then has the place. */
+HD_API hd_status hd_value_parse(const char *text,
+                                size_t length,
+                                hd_value **value,
+                                hd_error *error);
+
+/* All new. hd_value_new_string refuses bytes that are not UTF-8 (HD_SYNTAX). */
+HD_API hd_status hd_value_new_null(hd_value **value);
+HD_API hd_status hd_value_new_bool(bool boolean, hd_value **value);
+HD_API hd_status hd_value_new_int(int64_t integer, hd_value **value);
+HD_API hd_status hd_value_new_double(double number, hd_value **value);
+HD_API hd_status hd_value_new_string(const char *bytes,
+                                     size_t length,
+                                     hd_value **value);
+HD_API hd_status hd_value_new_array(hd_value **value);  /* empty */
+HD_API hd_status hd_value_new_object(hd_value **value); /* empty */
+
+/* One more owner: returns its argument. One less; NULL is harmless. */
+HD_API hd_value *hd_value_ref(hd_value *value);
+HD_API void hd_value_unref(hd_value *value);
+
+/* -- Values: asking */
+
+HD_API hd_status hd_value_kind(const hd_value *value, hd_kind *kind);
+
+/* HD_TYPE if the value is of another kind. hd_value_get_double also takes an
+ * integer, and gives the nearest double. */
+HD_API hd_status hd_value_get_bool(const hd_value *value, bool *boolean);
+HD_API hd_status hd_value_get_int(const hd_value *value, int64_t *integer);
+HD_API hd_status hd_value_get_double(const hd_value *value, double *number);
+
+/* The bytes are borrowed, with a zero byte after them. */
+HD_API hd_status hd_value_get_string(const hd_value *value,
+                                     const char **bytes,
+                                     size_t *length);
+
+/* Elements of an array, entries of an object; HD_TYPE otherwise. */
+HD_API hd_status hd_value_count(const hd_value *value, size_t *count);
+
+/* The element of an array at `index`, new; HD_NOT_FOUND past the end. */
+HD_API hd_status hd_value_at(const hd_value *array,
+                             size_t index,
+                             hd_value **element);
+
+/* Walks an object in the order of its keys. Start with *cursor = 0; each call
+ * gives one entry, key and item new, either of which may be asked for with
+ * NULL; HD_NOT_FOUND at the end. */
+HD_API hd_status hd_value_next(const hd_value *object,
+                               size_t *cursor,
+                               hd_value **key,
+                               hd_value **item);
+
+/* What is at a JSON Pointer ("" is the value itself, "/a/0" goes to a, then to
+ * its first element), new. HD_NOT_FOUND if there is nothing. */
+HD_API hd_status hd_value_get(const hd_value *value,
+                              const char *pointer,
+                              size_t length,
+                              hd_value **found,
+                              hd_error *error);
+
+/* Equal by content: the order of keys does not count, 1 and 1.0 are the same
+ * number, NaN equals itself, -0 differs from 0. */
+HD_API hd_status hd_value_equal(const hd_value *a,
+                                const hd_value *b,
+                                bool *equal);
+
+/* -- Values: writing */
+
+typedef enum hd_form {
+    HD_AS_GIVEN = 0, /* keys in the order in which they came */
+    HD_CANONICAL = 1 /* sorted keys: equal values have the same text */
+} hd_form;
+
+/* The JSON text, new (hd_text_free), with a zero byte after it. An indent of
+ * 0 gives one line; otherwise up to 16 spaces a level. */
+HD_API hd_status hd_value_write(const hd_value *value,
+                                hd_form form,
+                                unsigned indent,
+                                char **text,
+                                size_t *length);
+
+/* -- Values: changing */
+
+/* `value` with `item` at a JSON Pointer, as the patch operation "add": missing
+ * keys are created, in an array the item is inserted. New. */
+HD_API hd_status hd_value_set(const hd_value *value,
+                              const char *pointer,
+                              size_t length,
+                              const hd_value *item,
+                              hd_value **changed,
+                              hd_error *error);
+
+/* `value` after a patch: an array of operations (replace, add, remove, move,
+ * splice, append, add-unique, remove-by-value, increment). All of them or
+ * none. New. */
+HD_API hd_status hd_value_patch(const hd_value *value,
+                                const hd_value *patch,
+                                hd_value **patched,
+                                hd_error *error);
+
+/* A patch that turns `before` into a value equal to `after`. New. */
+HD_API hd_status hd_value_diff(const hd_value *before,
+                               const hd_value *after,
+                               hd_value **patch);
+
+/* The JSON Pointers at which two values differ, as an array of strings,
+ * sorted; new. `before` or `after` may be NULL, for "there was nothing". */
+HD_API hd_status hd_value_changed_paths(const hd_value *before,
+                                        const hd_value *after,
+                                        hd_value **pointers);
+
+/* -- Values: names */
+
+#define HD_DIGEST_LENGTH 43
+
+/* A digest of the content: BLAKE2b-256 of the canonical text, as 43 letters,
+ * digits, '-' and '_', and a zero byte. It is the same on every machine and in
+ * every version. */
+HD_API hd_status hd_value_digest(const hd_value *value,
+                                 char digest[HD_DIGEST_LENGTH + 1]);
+
+/* The id that follows from a cause: the prefix and a digest. The same cause
+ * has the same id, everywhere. The prefix is 1 to 16 letters, digits and
+ * ':'. New. */
+HD_API hd_status hd_value_id(const char *prefix,
+                             const hd_value *cause,
+                             hd_value **id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

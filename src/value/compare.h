@@ -1,0 +1,33 @@
+/* Equality and hash by content, and the depth of a value.
+ *
+ * Equality looks at pointers first, then at hashes that happen to be known,
+ * then at the structure; shared parts cost nothing, so comparing a value with
+ * a changed copy costs what was changed. Equal hashes are never taken for
+ * equality.
+ *
+ *   C1  value_equal(a, b) implies value_hash(a) == value_hash(b), whatever
+ *       shapes the two have and in whatever order their keys came.
+ *   C2  NaN equals NaN, -0 differs from 0, absent equals only absent. */
+
+#ifndef VALUE_COMPARE_H
+#define VALUE_COMPARE_H
+
+#include "value/value.h"
+
+bool value_equal(struct value a, struct value b);
+
+/* A hash of the content for use in this process: never stored, because
+ * another build may compute another one. Kept in the nodes; after a change
+ * only the path to it is hashed again. */
+uint64_t value_hash(struct value value);
+
+/* Containers on the longest way down: 0 for a leaf, 1 for [] and [1]. The
+ * envelope of a link or a tagged leaf counts as the text has it. Kept in the
+ * nodes; saturates at CACHED_DEPTH. */
+unsigned value_depth(struct value value);
+
+/* Strings in the order of their bytes, which is the order of their code
+ * points: negative, zero or positive. */
+int value_compare_strings(struct value a, struct value b);
+
+#endif

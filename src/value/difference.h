@@ -1,0 +1,82 @@
+/* What changed between two values, and who would notice.
+ *
+ * Both questions are answered from the values alone, before and after; nobody
+ * has to have watched the writes. Shared parts are skipped, so the cost is
+ * that of the difference.
+ *
+ * Changed paths (scheduler reference 2.1), from the root down:
+ *   D1  equal parts: nothing;
+ *   D2  one side absent: the path itself, so a document that appears or
+ *       disappears is one change at the root, and a key that does is reported
+ *       at the key, not at its parent;
+ *   D3  two arrays: if their lengths differ, the array's own path; then every
+ *       index that both have, recursively;
+ *   D4  two objects: every key that both have, recursively;
+ *   D5  anything else that is not equal: the path. Links and tagged leaves
+ *       have no inside. */
+
+#ifndef VALUE_DIFFERENCE_H
+#define VALUE_DIFFERENCE_H
+
+#include "base/vec.h"
+#include "value/path.h"
+
+/* One difference: the path, and what was and is there (absent: nothing). All
+ * borrowed for the call. */
+struct difference {
+    const struct path_segment *path;
+    size_t length;
+    struct value before;
+    struct value after;
+};
+
+typedef void difference_fn(void *ctx, const struct difference *difference);
+
+enum difference_arrays {
+    DIFFERENCE_BY_INDEX, /* D3 */
+    DIFFERENCE_WHOLE,    /* arrays of different length: their path, no more */
+};
+
+/* Calls `report` for each difference, in the order of the walk. */
+void difference_walk(struct value before,
+                     struct value after,
+                     enum difference_arrays arrays,
+                     difference_fn *report,
+                     void *ctx);
+
+typedef VEC(struct path *) path_list;
+
+/* The changed paths, sorted (path_compare), without duplicates. Release with
+ * path_list_release. */
+void difference_paths(struct value before,
+                      struct value after,
+                      struct path_table *paths,
+                      path_list *out);
+void path_list_release(path_list *list);
+
+/* -- Who notices --------------------------------------------------------- */
+
+enum read_kind {
+    READ_DEEP,  /* the value and everything below it */
+    READ_SHAPE, /* keys, length, kind; of a leaf or a link, its value */
+};
+
+/* Whether a read of `path` would give something else after the change
+ * (scheduler reference 2.3). How far one gets along the path counts as well:
+ * a missing parent is not the same as a missing key. */
+bool difference_is_seen(struct value before,
+                        struct value after,
+                        const struct path *path,
+                        enum read_kind kind);
+
+/* Equal as far as a shape read can tell. */
+bool value_shape_equal(struct value a, struct value b);
+
+/* -- Writing over -------------------------------------------------------- */
+
+/* A value equal to `after` that shares with `before` every part that is
+ * equal; `before` itself if all is. Where keys stay, they keep the place they
+ * had in `before`. Adopts `after`. */
+struct value value_reuse_adopt(struct value before, struct value after);
+
+#endif

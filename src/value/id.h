@@ -1,0 +1,35 @@
+/* Ids that follow from their cause.
+ *
+ * The id of a document that a computation or a handler creates is a hash of
+ * what caused it, so that doing the same again names the same document: a
+ * retry does not leave a second one behind, and two runtimes that run the same
+ * handler collide instead of duplicating.
+ *
+ * The digest is BLAKE2b-256 over the canonical text (J2), with a key of its own
+ * for ids, and unlike value_hash it is stored and never changes. */
+
+#ifndef VALUE_ID_H
+#define VALUE_ID_H
+
+#include "value/value.h"
+
+enum {
+    DIGEST_BYTES = 32,
+    DIGEST_TEXT_LENGTH = 43, /* base64url without padding */
+};
+
+struct digest {
+    unsigned char bytes[DIGEST_BYTES];
+};
+
+/* Of the content: equal values have equal digests. `value` is not absent. */
+struct digest value_digest(struct value value);
+
+/* 43 letters, digits, '-' and '_', and a zero byte. */
+void digest_write(struct digest digest, char text[DIGEST_TEXT_LENGTH + 1]);
+
+/* prefix and the digest of the cause: "of:Qm...". The same cause with another
+ * prefix has another digest. */
+struct value id_of_cause(const char *prefix, struct value cause);
+
+#endif

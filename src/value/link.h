@@ -1,0 +1,38 @@
+/* Links: values that point at a place in a document.
+ *
+ *   {"/":{"link@1":{"id":"of:...","path":["a","0"],"space":"did:...",
+ *                   "scope":"user","schema":...,"overwrite":"redirect"}}}
+ *
+ * Every field may be missing; a missing one means "as in the document that
+ * holds the link". A link is a leaf: paths do not go through it, reads that
+ * follow it are the runtime's business, and two links are equal iff all their
+ * fields are.
+ *
+ * A "link@1" whose fields have other names or types is not a link but an
+ * opaque tagged leaf: nothing is lost, and nobody follows it. */
+
+#ifndef VALUE_LINK_H
+#define VALUE_LINK_H
+
+#include "value/value.h"
+
+/* All borrowed from the link; absent where the field is missing. */
+struct link {
+    struct value id;     /* string */
+    struct value path;   /* array of strings, a document path */
+    struct value space;  /* string */
+    struct value scope;  /* "space", "user" or "session" */
+    struct value schema; /* anything */
+    bool redirect;       /* writes go to the target, too */
+};
+
+struct link link_of(struct value link);
+
+/* The LINK with these fields, whose types are as above; takes references of
+ * its own. */
+struct value link_new(const struct link *fields);
+
+/* Whether an object can be the state of a link. */
+bool link_state_is_valid(struct value state);
+
+#endif

@@ -1,0 +1,402 @@
+/* Objects, flat and indexed (shapes: struct flat_node, struct large_node).
+ *
+ *   O1  A flat object has 1 to OBJECT_FLAT_MAX entries, a large one more than
+ *       FLAT_AGAIN: between the two it keeps the form it has, so that adding
+ *       and removing one key at the border does not convert each time.
+ *   O2  Keys are unique. In a large object, index and entries agree.
+ *   O3  Holes (removed entries) are at most as many as live entries. */
+
+#include "value/object.h"
+
+#include <string.h>
+
+#include "value/index.h"
+
+enum {
+    FLAT_AGAIN = OBJECT_FLAT_MAX / 2
+};
+
+static struct value object_of(struct heap *heap)
+{
+    struct value value = value_tagged_word(0, TAG_OBJECT);
+    value.heap = heap;
+    return value;
+}
+
+bool key_equal(struct value a, struct value b)
+{
+    if (value_is_same(a, b)) {
+        return true;
+    }
+    if (a.tag != TAG_LONG || b.tag != TAG_LONG ||
+        a.heap->count != b.heap->count) {
+        return false;
+    }
+    return memcmp(string_node(a.heap)->at,
+                  string_node(b.heap)->at,
+                  a.heap->count) == 0;
+}
+
+/* -- Flat ---------------------------------------------------------------- */
+
+/* The entry's number, or `count` if there is none. */
+static size_t find_entry(const struct entry *entries,
+                         size_t count,
+                         struct value key)
+{
+    size_t i = 0;
+    if (key.tag != TAG_LONG) {
+        while (i < count && !value_is_same(entries[i].key, key)) {
+            i++;
+        }
+    } else {
+        while (i < count && !key_equal(entries[i].key, key)) {
+            i++;
+        }
+    }
+    return i;
+}
+
+/* One of 64 for a key: two different bits prove two different keys, so most
+ * entries of a new object need no comparison with the others. */
+static uint64_t key_bit(struct value key)
+{
+    uint64_t mixed = key.word[0] * 0x9E3779B97F4A7C15U + key.word[1];
+    if (key.tag == TAG_LONG) {
+        const char *at = string_node(key.heap)->at;
+        memcpy(&mixed, at + key.heap->count - sizeof mixed, sizeof mixed);
+        mixed += key.heap->count;
+    }
+    return UINT64_C(1) << ((mixed * 0x9E3779B97F4A7C15U) >> 58);
+}
+
+static struct value flat_new_adopt(const struct value *pairs, size_t count)
+{
+    struct heap *heap = node_new(TAG_OBJECT, 0, count);
+    struct entry *entries = flat_node(heap)->at;
+    uint64_t seen = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct value key = pairs[2 * i];
+        const struct value item = pairs[2 * i + 1];
+        const uint64_t bit = key_bit(key);
+        size_t at = used;
+        if ((seen & bit) != 0) {
+            at = find_entry(entries, used, key);
+        }
+        seen |= bit;
+        if (at < used) {
+            value_unref(key);
+            value_unref(entries[at].item);
+            entries[at].item = item;
+        } else {
+            entries[used++] = (struct entry){key, item};
+        }
+    }
+    heap->width = (uint16_t)used;
+    heap->count = (uint32_t)used;
+    return object_of(heap);
+}
+
+static void flat_remove(struct heap *heap, size_t at)
+{
+    struct entry *entries = flat_node(heap)->at;
+    const struct entry gone = entries[at];
+    memmove(&entries[at],
+            &entries[at + 1],
+            (heap->width - at - 1) * sizeof *entries);
+    heap->width--;
+    heap->count--;
+    value_unref(gone.key);
+    value_unref(gone.item);
+}
+
+/* -- Large --------------------------------------------------------------- */
+
+static struct value *large_item(struct heap *heap, uint32_t position)
+{
+    return tree_own_slot(&large_node(heap)->entries, 2 * position + 1);
+}
+
+static void large_add(struct heap *heap, struct value key, struct value item)
+{
+    struct large_node *large = large_node(heap);
+    const struct value pair[2] = {key, item};
+    const uint32_t position = large->entries->count / 2;
+    tree_push_adopt(&large->entries, pair, 2);
+    index_insert(&large->index, large->entries, key, position);
+    heap->count++;
+}
+
+static struct value large_new_adopt(const struct value *pairs, size_t count)
+{
+    struct heap *heap = node_new(TAG_OBJECT, 1, 0);
+    struct large_node *large = large_node(heap);
+    large->entries = tree_build_adopt(TAG_ENTRIES, pairs, 2);
+    large->index = index_new();
+    index_insert(&large->index, large->entries, pairs[0], 0);
+    heap->count = 1;
+    for (size_t i = 1; i < count; i++) {
+        const struct value key = pairs[2 * i];
+        const struct value item = pairs[2 * i + 1];
+        const uint32_t at = index_find(large->index, large->entries, key);
+        if (at == INDEX_NOT_FOUND) {
+            large_add(heap, key, item);
+        } else {
+            struct value *slot = large_item(heap, at);
+            value_unref(key);
+            value_unref(*slot);
+            *slot = item;
+        }
+    }
+    return object_of(heap);
+}
+
+/* The same entries in a new node without holes, flat or large. */
+static struct value rebuild_adopt(struct value object, bool flat)
+{
+    const uint32_t count = object_count(object);
+    const size_t size = mem_array_size(count, 2 * sizeof(struct value));
+    struct value *pairs = mem_alloc(size);
+    struct object_iter iter = object_iter(object);
+    for (uint32_t i = 0; i < count; i++) {
+        struct value key;
+        struct value item;
+        CHECK(object_next(&iter, &key, &item));
+        pairs[2 * i] = value_ref(key);
+        pairs[2 * i + 1] = value_ref(item);
+    }
+    struct value rebuilt =
+        flat ? flat_new_adopt(pairs, count) : large_new_adopt(pairs, count);
+    mem_free(pairs, size);
+    value_unref(object);
+    return rebuilt;
+}
+
+static struct value large_remove_adopt(struct value object, struct value key)
+{
+    const uint32_t position = index_find(large_node(object.heap)->index,
+                                         large_node(object.heap)->entries,
+                                         key);
+    if (position == INDEX_NOT_FOUND) {
+        return object;
+    }
+    struct heap *heap = node_own(&object.heap, 0);
+    struct large_node *large = large_node(heap);
+    index_remove(&large->index, key, position);
+    struct value *slot = tree_own_slot(&large->entries, 2 * position);
+    const struct value gone[2] = {slot[0], slot[1]};
+    slot[0] = slot[1] = VALUE_NONE;
+    heap->count--;
+    value_unref(gone[0]);
+    value_unref(gone[1]);
+
+    const uint32_t positions = large->entries->count / 2;
+    if (heap->count <= FLAT_AGAIN || positions > 2 * heap->count) {
+        return rebuild_adopt(object, heap->count <= FLAT_AGAIN);
+    }
+    return object;
+}
+
+/* -- The public face ----------------------------------------------------- */
+
+struct value object_new_adopt(const struct value *pairs, size_t count)
+{
+    CHECK(count < UINT32_MAX / 2);
+    if (count == 0) {
+        return value_empty_object();
+    }
+    if (count > OBJECT_FLAT_MAX) {
+        struct value large = large_new_adopt(pairs, count);
+        /* Most keys may have been the same. */
+        if (large.heap->count > FLAT_AGAIN) {
+            return large;
+        }
+        return value_normalise_adopt(rebuild_adopt(large, true));
+    }
+    return value_normalise_adopt(flat_new_adopt(pairs, count));
+}
+
+uint32_t object_count(struct value object)
+{
+    CHECK(value_is_object(object));
+    return object.tag == TAG_OBJECT ? object.heap->count : 0;
+}
+
+struct value object_get(struct value object, struct value key)
+{
+    CHECK(value_is_object(object));
+    if (object.tag == TAG_EMPTY_OBJECT) {
+        return VALUE_NONE;
+    }
+    if (!object_is_large(object.heap)) {
+        const struct flat_node *flat = flat_node(object.heap);
+        const size_t i = find_entry(flat->at, flat->heap.width, key);
+        return i < flat->heap.width ? flat->at[i].item : VALUE_NONE;
+    }
+    const struct large_node *large = large_node(object.heap);
+    const uint32_t at = index_find(large->index, large->entries, key);
+    if (at == INDEX_NOT_FOUND) {
+        return VALUE_NONE;
+    }
+    uint32_t run = 0;
+    return *tree_chunk(large->entries, 2 * at + 1, &run);
+}
+
+struct value object_get_text(struct value object,
+                             const char *key,
+                             size_t length)
+{
+    struct value string = value_string_new(key, length);
+    struct value item = object_get(object, string);
+    value_unref(string);
+    return item;
+}
+
+struct value *object_own_slot(struct value *object, struct value key)
+{
+    CHECK(value_is_object(*object));
+    if (object->tag == TAG_EMPTY_OBJECT) {
+        return NULL;
+    }
+    if (!object_is_large(object->heap)) {
+        const struct flat_node *flat = flat_node(object->heap);
+        const size_t i = find_entry(flat->at, flat->heap.width, key);
+        if (i == flat->heap.width) {
+            return NULL;
+        }
+        return &flat_node(node_own(&object->heap, 0))->at[i].item;
+    }
+    const struct large_node *large = large_node(object->heap);
+    const uint32_t at = index_find(large->index, large->entries, key);
+    if (at == INDEX_NOT_FOUND) {
+        return NULL;
+    }
+    return large_item(node_own(&object->heap, 0), at);
+}
+
+static struct value add_adopt(struct value object,
+                              struct value key,
+                              struct value item)
+{
+    const struct value pair[2] = {key, item};
+    if (object.tag == TAG_EMPTY_OBJECT) {
+        return object_new_adopt(pair, 1);
+    }
+    if (object_is_large(object.heap)) {
+        large_add(node_own(&object.heap, 0), key, item);
+        return object;
+    }
+    const uint16_t width = object.heap->width;
+    if (width == OBJECT_FLAT_MAX) {
+        object = rebuild_adopt(object, false);
+        large_add(object.heap, key, item);
+        return object;
+    }
+    const size_t room = object.heap->capacity;
+    struct heap *heap =
+        node_own(&object.heap, width < room ? room : width + 1U + width / 2U);
+    flat_node(heap)->at[width] = (struct entry){key, item};
+    heap->width++;
+    heap->count++;
+    return object;
+}
+
+struct value object_set_adopt(struct value object,
+                              struct value key,
+                              struct value item)
+{
+    CHECK(value_is_string(key));
+    CHECK(!value_is_absent(item));
+    struct value *slot = object_own_slot(&object, key);
+    if (slot == NULL) {
+        return value_normalise_adopt(add_adopt(object, key, item));
+    }
+    const struct value old = *slot;
+    *slot = item;
+    value_unref(old);
+    value_unref(key);
+    return value_normalise_adopt(object);
+}
+
+struct value object_remove_adopt(struct value object, struct value key)
+{
+    CHECK(value_is_object(object));
+    if (object.tag == TAG_EMPTY_OBJECT) {
+        return object;
+    }
+    if (object_is_large(object.heap)) {
+        return large_remove_adopt(object, key);
+    }
+    const struct flat_node *flat = flat_node(object.heap);
+    const size_t i = find_entry(flat->at, flat->heap.width, key);
+    if (i == flat->heap.width) {
+        return object;
+    }
+    if (flat->heap.width == 1) {
+        value_unref(object);
+        return value_empty_object();
+    }
+    flat_remove(node_own(&object.heap, 0), i);
+    return value_normalise_adopt(object);
+}
+
+/* -- Walking ------------------------------------------------------------- */
+
+uint32_t object_slots(struct value object)
+{
+    CHECK(value_is_object(object));
+    if (object.tag == TAG_EMPTY_OBJECT) {
+        return 0;
+    }
+    return object_is_large(object.heap)
+               ? large_node(object.heap)->entries->count
+               : 2U * object.heap->width;
+}
+
+const struct value *object_chunk(struct value object,
+                                 uint32_t slot,
+                                 uint32_t *run)
+{
+    const uint32_t slots = object_slots(object);
+    if (slot >= slots) {
+        *run = 0;
+        return NULL;
+    }
+    if (object_is_large(object.heap)) {
+        return tree_chunk(large_node(object.heap)->entries, slot, run);
+    }
+    *run = slots - slot;
+    return &flat_node(object.heap)->at->key + slot;
+}
+
+uint32_t object_shared_run(struct value a, struct value b, uint32_t slot)
+{
+    if (a.tag != TAG_OBJECT || b.tag != TAG_OBJECT ||
+        !object_is_large(a.heap) || !object_is_large(b.heap)) {
+        return 0;
+    }
+    return tree_shared_run(large_node(a.heap)->entries,
+                           large_node(b.heap)->entries,
+                           slot);
+}
+
+bool object_next(struct object_iter *iter,
+                 struct value *key,
+                 struct value *item)
+{
+    do {
+        if (iter->run == 0) {
+            iter->at = object_chunk(iter->object, iter->next, &iter->run);
+            if (iter->at == NULL) {
+                return false;
+            }
+            iter->next += iter->run;
+        }
+        *key = iter->at[0];
+        *item = iter->at[1];
+        iter->at += 2;
+        iter->run -= 2;
+    } while (value_is_absent(*key));
+    return true;
+}

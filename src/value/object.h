@@ -1,0 +1,74 @@
+/* Objects: maps from strings to values that remember the order in which their
+ * keys came.
+ *
+ * The order is for people; equality and hash do not see it. Replacing an item
+ * keeps the key's place, a removed and added key goes to the end. Up to 32
+ * entries an object is a flat list; from there on finding and changing an
+ * entry are O(log n) with a base of 16 or 32, and a change shares everything
+ * but the path to it.
+ *
+ * Results of _adopt functions obey V4: an object that has become an envelope
+ * comes back as the leaf that it means. */
+
+#ifndef VALUE_OBJECT_H
+#define VALUE_OBJECT_H
+
+#include "value/value.h"
+
+/* pairs: key, item, key, item, ... for `count` entries, all adopted. Of equal
+ * keys the first gives the place, the last the item. */
+struct value object_new_adopt(const struct value *pairs, size_t count);
+
+uint32_t object_count(struct value object);
+
+/* The item of `key`, a string; absent if there is none. */
+struct value object_get(struct value object, struct value key);
+struct value object_get_text(struct value object,
+                             const char *key,
+                             size_t length);
+
+struct value object_set_adopt(struct value object,
+                              struct value key,
+                              struct value item);
+
+/* `object` itself if it has no such key. */
+struct value object_remove_adopt(struct value object, struct value key);
+
+/* The place of an item, to be changed in place: *object becomes its own only
+ * reference first. NULL, and nothing is changed, if there is no such key. The
+ * caller leaves a value there that is not absent, and calls
+ * value_normalise_adopt on *object when done (V4). */
+struct value *object_own_slot(struct value *object, struct value key);
+
+/* Whether two strings are equal. */
+bool key_equal(struct value a, struct value b);
+
+/* -- Walking, in order ---------------------------------------------------
+ *
+ * An object's entries as a sequence of slots: key, item, key, item, ... An
+ * absent key is a hole that was an entry. */
+
+uint32_t object_slots(struct value object);
+const struct value *object_chunk(struct value object,
+                                 uint32_t slot,
+                                 uint32_t *run);
+uint32_t object_shared_run(struct value a, struct value b, uint32_t slot);
+
+struct object_iter {
+    struct value object;
+    const struct value *at;
+    uint32_t run;  /* slots left at `at` */
+    uint32_t next; /* the slot after those */
+};
+
+static inline struct object_iter object_iter(struct value object)
+{
+    return (struct object_iter){.object = object};
+}
+
+/* The next entry, borrowed; false at the end. */
+bool object_next(struct object_iter *iter,
+                 struct value *key,
+                 struct value *item);
+
+#endif

@@ -1,0 +1,72 @@
+/* From two values to a patch. */
+
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/difference.h"
+#include "value/patch.h"
+
+struct differ {
+    struct path_table *paths;
+    struct patch *out;
+};
+
+/* Two arrays of different length: one splice of what is between their common
+ * beginning and their common end. */
+static struct patch_op splice_between(struct value before, struct value after)
+{
+    const uint32_t count_a = array_count(before);
+    const uint32_t count_b = array_count(after);
+    const uint32_t least = count_a < count_b ? count_a : count_b;
+    uint32_t start = 0;
+    while (start < least &&
+           value_equal(array_at(before, start), array_at(after, start))) {
+        start++;
+    }
+    uint32_t suffix = 0;
+    while (suffix < least - start &&
+           value_equal(array_at(before, count_a - 1 - suffix),
+                       array_at(after, count_b - 1 - suffix))) {
+        suffix++;
+    }
+    struct value added = value_empty_array();
+    for (uint32_t i = start; i < count_b - suffix; i++) {
+        added = array_push_adopt(added, value_ref(array_at(after, i)));
+    }
+    return (struct patch_op){
+        .kind = PATCH_SPLICE,
+        .index = start,
+        .remove = count_a - suffix - start,
+        .value = added,
+    };
+}
+
+static void add_operation(void *ctx, const struct difference *difference)
+{
+    struct differ *differ = ctx;
+    struct patch_op op;
+    if (value_is_absent(difference->before)) {
+        op = (struct patch_op){.kind = PATCH_ADD,
+                               .value = value_ref(difference->after)};
+    } else if (value_is_absent(difference->after)) {
+        op = (struct patch_op){.kind = PATCH_REMOVE};
+    } else if (value_is_array(difference->before) &&
+               value_is_array(difference->after)) {
+        op = splice_between(difference->before, difference->after);
+    } else {
+        op = (struct patch_op){.kind = PATCH_REPLACE,
+                               .value = value_ref(difference->after)};
+    }
+    op.path = path_new(differ->paths, difference->path, difference->length);
+    patch_push_adopt(differ->out, op);
+}
+
+void patch_diff(struct value before,
+                struct value after,
+                struct path_table *paths,
+                struct patch *out)
+{
+    CHECK(!value_is_absent(before));
+    CHECK(!value_is_absent(after));
+    struct differ differ = {paths, out};
+    difference_walk(before, after, DIFFERENCE_WHOLE, add_operation, &differ);
+}

@@ -1,0 +1,21 @@
+/* UTF-8: what is a string, and how a code point is written.
+ *
+ * Strict: no overlong forms, no surrogates, nothing above U+10FFFF. */
+
+#ifndef VALUE_UTF8_H
+#define VALUE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool utf8_is_valid(const char *bytes, size_t length);
+
+/* The length of the well-formed sequence at `at`, 1 to 4; 0 if there is none.
+ * Reads no byte at or after `end`, which is after `at`. */
+unsigned utf8_sequence(const char *at, const char *end);
+
+/* Writes a code point that is not a surrogate; returns 1 to 4. */
+unsigned utf8_write(char *to, uint32_t code_point);
+
+#endif

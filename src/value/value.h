@@ -1,0 +1,250 @@
+/* Immutable values in a handle of 16 bytes.
+ *
+ * A `struct value` is passed by value, in two registers. Null, booleans,
+ * integers, doubles, strings of up to 15 bytes and empty containers live in
+ * the handle itself; longer strings, arrays, objects, links and tagged leaves
+ * are counted nodes on the heap. docs/values.md has the measurement behind
+ * the 16 bytes.
+ *
+ *   V1  One content, one handle, for everything that is not on the heap: two
+ *       such values are equal iff their two words are.
+ *   V2  A number that is integral and fits into int64_t is an INT, however it
+ *       was written; so 1.0 is 1. -0 is a DOUBLE and differs from 0. There is
+ *       one NaN, and it equals itself.
+ *   V3  A string is valid UTF-8 (zero bytes are allowed).
+ *   V4  An object of the form {"/":{"name@1":state}} does not exist: that
+ *       text is a LINK or a TAGGED leaf, however it came to be.
+ *   V5  What somebody else can see never changes. Functions named _adopt
+ *       take over the caller's reference and change the value in place iff
+ *       that reference was the only one.
+ *
+ * Counts are not atomic: a value and all that shares structure with it belong
+ * to one thread at a time.
+ *
+ * Ownership: `struct value` from a function named _adopt, _new, _take or
+ * value_ref is yours to release with value_unref. From a query (array_at,
+ * object_get, ...) it is borrowed until the next change of the owner or the
+ * end of the transaction. A plain parameter is borrowed for the call, one of
+ * an _adopt function is given away. */
+
+#ifndef VALUE_VALUE_H
+#define VALUE_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum value_kind {
+    VALUE_ABSENT, /* no value; all zero. Never inside a container */
+    VALUE_NULL,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_DOUBLE,
+    VALUE_STRING,
+    VALUE_ARRAY,
+    VALUE_OBJECT,
+    VALUE_LINK,   /* value/link.h */
+    VALUE_TAGGED, /* {"/":{"name@1":state}}, opaque: no path goes through it */
+};
+
+enum {
+    VALUE_INLINE_MAX = 15
+};
+
+struct heap; /* value/node.h */
+
+struct value {
+    union {
+        uint64_t word[2];
+        struct {
+            union {
+                int64_t integer;
+                double real;
+                bool boolean;
+                struct heap *heap;
+            };
+            uint8_t unused[7]; /* zero */
+            uint8_t tag;       /* enum value_tag; of a SHORT, also its length */
+        };
+        char text[VALUE_INLINE_MAX];
+    };
+};
+
+_Static_assert(sizeof(struct value) == 16, "two registers");
+
+/* How a kind is represented: the low half of the tag. */
+enum value_tag {
+    TAG_ABSENT,
+    TAG_NULL,
+    TAG_BOOL,
+    TAG_INT,
+    TAG_DOUBLE,
+    TAG_SHORT, /* string in the handle; its length in the high half */
+    TAG_EMPTY_ARRAY,
+    TAG_EMPTY_OBJECT,
+    TAG_HEAP = 8, /* from here on, `heap` is counted */
+    TAG_LONG = TAG_HEAP,
+    TAG_ARRAY,
+    TAG_OBJECT,
+    TAG_LINK,
+    TAG_TAGGED,
+    /* Parts of a large object, never the tag of a handle. */
+    TAG_ENTRIES,
+    TAG_INDEX,
+};
+
+static inline enum value_tag value_tag(struct value value)
+{
+    return (enum value_tag)(value.tag & 15U);
+}
+
+enum value_kind value_kind(struct value value);
+
+/* "null", "integer", "array": for sentences. */
+const char *value_kind_name(enum value_kind kind);
+
+/* -- Making -------------------------------------------------------------- */
+
+#define VALUE_NONE ((struct value){{{0, 0}}})
+
+static inline struct value value_tagged_word(uint64_t word, enum value_tag tag)
+{
+    struct value value = {{{word, 0}}};
+    value.tag = (uint8_t)tag;
+    return value;
+}
+
+static inline struct value value_null(void)
+{
+    return value_tagged_word(0, TAG_NULL);
+}
+
+static inline struct value value_bool(bool boolean)
+{
+    return value_tagged_word(boolean ? 1 : 0, TAG_BOOL);
+}
+
+static inline struct value value_int(int64_t integer)
+{
+    return value_tagged_word((uint64_t)integer, TAG_INT);
+}
+
+/* V2 decides between INT and DOUBLE. */
+struct value value_double(double real);
+
+static inline struct value value_empty_array(void)
+{
+    return value_tagged_word(0, TAG_EMPTY_ARRAY);
+}
+
+static inline struct value value_empty_object(void)
+{
+    return value_tagged_word(0, TAG_EMPTY_OBJECT);
+}
+
+/* Copies the bytes, which are valid UTF-8 (V3); `length` is bounded by
+ * LIMIT_STRING_BYTES at the edge. */
+struct value value_string_new(const char *bytes, size_t length);
+struct value value_text_new(const char *text); /* up to its zero byte */
+
+/* The leaf {"/":{type:state}}: a DOUBLE for the well-formed "number@1" (NaN
+ * and the infinities, which JSON lacks), a LINK for a well-formed "link@1",
+ * TAGGED otherwise. `type` satisfies value_is_type_name. */
+struct value value_tagged_adopt(struct value type, struct value state);
+
+/* A name, '@' and a version: "[a-z][a-z0-9-]*@[1-9][0-9]*". */
+bool value_is_type_name(struct value string);
+
+/* V4: turns an object that is an envelope into the leaf that it means, any
+ * other value into itself. */
+struct value value_normalise_adopt(struct value value);
+
+/* -- Counting ------------------------------------------------------------ */
+
+static inline bool value_is_heap(struct value value)
+{
+    return (value.tag & TAG_HEAP) != 0;
+}
+
+static inline struct value value_ref(struct value value)
+{
+    if (value_is_heap(value)) {
+        ++*(uint32_t *)(void *)value.heap; /* refs is the first member */
+    }
+    return value;
+}
+
+/* The last reference is gone: release the node and what only it held, without
+ * recursion and without memory. */
+void value_free(struct heap *heap);
+
+static inline void value_unref(struct value value)
+{
+    if (value_is_heap(value) && --*(uint32_t *)(void *)value.heap == 0) {
+        value_free(value.heap);
+    }
+}
+
+/* -- Asking -------------------------------------------------------------- */
+
+static inline bool value_is_absent(struct value value)
+{
+    return value.tag == TAG_ABSENT;
+}
+
+static inline bool value_is_string(struct value value)
+{
+    return value_tag(value) == TAG_SHORT || value_tag(value) == TAG_LONG;
+}
+
+static inline bool value_is_array(struct value value)
+{
+    return value_tag(value) == TAG_ARRAY || value_tag(value) == TAG_EMPTY_ARRAY;
+}
+
+static inline bool value_is_object(struct value value)
+{
+    return value_tag(value) == TAG_OBJECT ||
+           value_tag(value) == TAG_EMPTY_OBJECT;
+}
+
+/* Arrays and objects: what a path can go through. */
+static inline bool value_is_container(struct value value)
+{
+    return value_is_array(value) || value_is_object(value);
+}
+
+static inline bool value_is_number(struct value value)
+{
+    return value.tag == TAG_INT || value.tag == TAG_DOUBLE;
+}
+
+/* The same handle: equal for sure, and at no cost. Not the same says nothing
+ * about heap values. */
+static inline bool value_is_same(struct value a, struct value b)
+{
+    return a.word[0] == b.word[0] && a.word[1] == b.word[1];
+}
+
+/* `value` is a BOOL, an INT, a number. */
+bool value_boolean(struct value value);
+int64_t value_integer(struct value value);
+double value_real(struct value value); /* the nearest double of an INT */
+
+/* The bytes of a string, with a zero byte after them unless it is in the
+ * handle and 15 bytes long. Borrowed as long as *string itself lives
+ * unchanged: a short string is inside it. */
+struct text {
+    const char *at;
+    size_t length;
+};
+struct text value_text(const struct value *string);
+
+/* The type name and the state of a LINK or TAGGED leaf, borrowed. */
+struct value value_tagged_type(struct value tagged);
+struct value value_tagged_state(struct value tagged);
+
+/* All invariants of `value` and everything below it, for CHECK_DEEP. */
+bool value_check(struct value value);
+
+#endif
