@@ -81,8 +81,25 @@ typedef enum hd_status {
     HD_LIMIT_PATH = 37,     /* a path is too long */
     HD_LIMIT_PATCH = 38,    /* too many operations in a patch */
     HD_LIMIT_ID = 39,       /* an identifier is too long */
+    HD_LIMIT_COMMIT = 40,   /* too many parts in a commit */
 
-    HD_IO = 96 /* reading or writing failed */
+    HD_PROTOCOL = 64,        /* a message has a wrong shape */
+    HD_CONFLICT = 65,        /* what was read has changed: try again */
+    HD_ORIGIN_FAILED = 66,   /* the commit it came from did not land */
+    HD_RECEIPT_EXISTS = 67,  /* the document exists already */
+    HD_REPLAY_MISMATCH = 68, /* another commit has this number */
+    HD_BRANCH_UNKNOWN = 69,  /* there is no such branch */
+    HD_BRANCH_CLOSED = 70,   /* the branch is not active */
+    HD_SEQUENCE = 71,        /* a sequence number is out of range */
+    HD_IMMUTABLE = 72,       /* the document never changes */
+    HD_LISTING_MOVED = 73,   /* the listing changed: begin again */
+
+    HD_IO = 96,      /* reading or writing failed */
+    HD_STORE = 97,   /* the database refused */
+    HD_CORRUPT = 98, /* the file is damaged */
+    HD_BUSY = 99,    /* somebody else holds the file: try again */
+    HD_FULL = 100,   /* the disk is full */
+    HD_FENCED = 101  /* another writer has taken over */
 } hd_status;
 
 /* What may be done after a failure. Only HD_CLASS_RETRY is worth another try
@@ -162,7 +179,8 @@ HD_API hd_status hd_value_parse(const char *text,
                                 hd_value **value,
                                 hd_error *error);
 
-/* All new. hd_value_new_string refuses bytes that are not UTF-8 (HD_SYNTAX). */
+/* All new. hd_value_new_string copies the bytes, and refuses those that are not
+ * UTF-8 (HD_SYNTAX) and more than 16 MiB of them (HD_LIMIT_STRING). */
 HD_API hd_status hd_value_new_null(hd_value **value);
 HD_API hd_status hd_value_new_bool(bool boolean, hd_value **value);
 HD_API hd_status hd_value_new_int(int64_t integer, hd_value **value);
@@ -173,7 +191,8 @@ HD_API hd_status hd_value_new_string(const char *bytes,
 HD_API hd_status hd_value_new_array(hd_value **value);  /* empty */
 HD_API hd_status hd_value_new_object(hd_value **value); /* empty */
 
-/* One more owner: returns its argument. One less; NULL is harmless. */
+/* One more owner, and one less; the first returns its argument. NULL is
+ * harmless to both. */
 HD_API hd_value *hd_value_ref(hd_value *value);
 HD_API void hd_value_unref(hd_value *value);
 
@@ -187,7 +206,8 @@ HD_API hd_status hd_value_get_bool(const hd_value *value, bool *boolean);
 HD_API hd_status hd_value_get_int(const hd_value *value, int64_t *integer);
 HD_API hd_status hd_value_get_double(const hd_value *value, double *number);
 
-/* The bytes are borrowed, with a zero byte after them. */
+/* The bytes are borrowed, with a zero byte after them, and stay where they are
+ * as long as this handle lives. `length` may be NULL. */
 HD_API hd_status hd_value_get_string(const hd_value *value,
                                      const char **bytes,
                                      size_t *length);
@@ -195,14 +215,15 @@ HD_API hd_status hd_value_get_string(const hd_value *value,
 /* Elements of an array, entries of an object; HD_TYPE otherwise. */
 HD_API hd_status hd_value_count(const hd_value *value, size_t *count);
 
-/* The element of an array at `index`, new; HD_NOT_FOUND past the end. */
+/* The element of an array at `index`, new; HD_NOT_FOUND past the end, HD_TYPE
+ * if it is not an array. */
 HD_API hd_status hd_value_at(const hd_value *array,
                              size_t index,
                              hd_value **element);
 
-/* Walks an object in the order of its keys. Start with *cursor = 0; each call
- * gives one entry, key and item new, either of which may be asked for with
- * NULL; HD_NOT_FOUND at the end. */
+/* Walks an object in the order in which its keys came. Start with *cursor = 0;
+ * each call gives one entry and moves the cursor on, HD_NOT_FOUND at the end.
+ * Key and item are new; pass NULL for the one that is not wanted. */
 HD_API hd_status hd_value_next(const hd_value *object,
                                size_t *cursor,
                                hd_value **key,
@@ -230,7 +251,9 @@ typedef enum hd_form {
 } hd_form;
 
 /* The JSON text, new (hd_text_free), with a zero byte after it. An indent of
- * 0 gives one line; otherwise up to 16 spaces a level. */
+ * 0 gives one line; otherwise up to 16 spaces a level. `length` may be NULL.
+ * HD_LIMIT_SIZE if it would have more than the 64 MiB that hd_value_parse
+ * accepts. */
 HD_API hd_status hd_value_write(const hd_value *value,
                                 hd_form form,
                                 unsigned indent,
@@ -240,7 +263,8 @@ HD_API hd_status hd_value_write(const hd_value *value,
 /* -- Values: changing */
 
 /* `value` with `item` at a JSON Pointer, as the patch operation "add": missing
- * keys are created, in an array the item is inserted. New. */
+ * keys are created, in an array the item is inserted. New. Fails with
+ * HD_SYNTAX or HD_LIMIT_PATH (the pointer), HD_PATCH_* or HD_LIMIT_*. */
 HD_API hd_status hd_value_set(const hd_value *value,
                               const char *pointer,
                               size_t length,
@@ -256,13 +280,19 @@ HD_API hd_status hd_value_patch(const hd_value *value,
                                 hd_value **patched,
                                 hd_error *error);
 
-/* A patch that turns `before` into a value equal to `after`. New. */
+/* A patch that turns `before` into a value equal to `after`; empty if they are
+ * equal. New. Where the differences are more than a patch can say, it replaces
+ * the whole. HD_LIMIT_DEPTH if `after` is so deep that a patch cannot hold
+ * it. */
 HD_API hd_status hd_value_diff(const hd_value *before,
                                const hd_value *after,
                                hd_value **patch);
 
-/* The JSON Pointers at which two values differ, as an array of strings,
- * sorted; new. `before` or `after` may be NULL, for "there was nothing". */
+/* The JSON Pointers at which two values differ, as an array of strings in the
+ * order of their bytes; new. A key that came or went is reported itself, an
+ * array of another length with those of its indexes that differ. `before` or
+ * `after` may be NULL, for "there was nothing". HD_LIMIT_* if the pointers
+ * together have more than 64 MiB. */
 HD_API hd_status hd_value_changed_paths(const hd_value *before,
                                         const hd_value *after,
                                         hd_value **pointers);
@@ -277,9 +307,9 @@ HD_API hd_status hd_value_changed_paths(const hd_value *before,
 HD_API hd_status hd_value_digest(const hd_value *value,
                                  char digest[HD_DIGEST_LENGTH + 1]);
 
-/* The id that follows from a cause: the prefix and a digest. The same cause
- * has the same id, everywhere. The prefix is 1 to 16 letters, digits and
- * ':'. New. */
+/* The id that follows from a cause: a string of the prefix and a digest. The
+ * same cause has the same id, everywhere. The prefix is 1 to 16 letters,
+ * digits and ':' (HD_ARGUMENT, or HD_LIMIT_ID if it is longer). New. */
 HD_API hd_status hd_value_id(const char *prefix,
                              const hd_value *cause,
                              hd_value **id);

@@ -26,9 +26,10 @@ void buf_clear(struct buf *buf)
     }
 }
 
-/* Out of line, so that the common case of buf_reserve stays a comparison. */
-static void grow(struct buf *buf, size_t need)
+void buf_grow(struct buf *buf, size_t more)
 {
+    CHECK(more < SIZE_MAX / 4);
+    const size_t need = buf->length + more + 1;
     size_t capacity = buf->capacity + buf->capacity / 2;
     if (capacity < need) {
         capacity = need;
@@ -38,16 +39,6 @@ static void grow(struct buf *buf, size_t need)
     }
     buf->at = mem_resize(buf->at, buf->capacity, capacity);
     buf->capacity = capacity;
-}
-
-char *buf_reserve(struct buf *buf, size_t more)
-{
-    CHECK(more < SIZE_MAX / 4);
-    size_t need = buf->length + more + 1;
-    if (need > buf->capacity) {
-        grow(buf, need);
-    }
-    return buf->at + buf->length;
 }
 
 void buf_append_text(struct buf *buf, const char *text)

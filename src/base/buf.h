@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/check.h"
+
 struct buf {
     char *at;
     size_t length;
@@ -24,9 +26,18 @@ void buf_release(struct buf *buf);
 /* Forgets the content and keeps the memory. */
 void buf_clear(struct buf *buf);
 
+/* The rest of buf_reserve, for when there is no room. */
+void buf_grow(struct buf *buf, size_t more);
+
 /* Room for `more` bytes after the content. Returns where they go; the caller
  * fills any prefix of them and adds its length with buf_advance. */
-char *buf_reserve(struct buf *buf, size_t more);
+static inline char *buf_reserve(struct buf *buf, size_t more)
+{
+    if (UNLIKELY(buf->capacity - buf->length <= more)) {
+        buf_grow(buf, more);
+    }
+    return buf->at + buf->length;
+}
 
 static inline void buf_advance(struct buf *buf, size_t written)
 {

@@ -3,6 +3,7 @@
 #include "base/err.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -41,6 +42,37 @@ const char *err_name(enum err err)
 const char *err_text(enum err err)
 {
     return row_of(err).text;
+}
+
+const char *err_class_name(enum err_class class)
+{
+    static const char *const names[] = {
+        [ERR_CLASS_NONE] = "none",
+        [ERR_CLASS_RETRY] = "retry",
+        [ERR_CLASS_PERMANENT] = "permanent",
+        [ERR_CLASS_TERMINAL] = "terminal",
+        [ERR_CLASS_FAULT] = "fault",
+    };
+    return names[class];
+}
+
+enum err err_of_name(const char *name, size_t length)
+{
+    static const struct {
+        const char *name;
+        enum err err;
+    } rows[] = {
+#define X(name, number, class, text) {#name, ERR_##name},
+        ERR_TABLE(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strlen(rows[i].name) == length &&
+            memcmp(rows[i].name, name, length) == 0) {
+            return rows[i].err;
+        }
+    }
+    return ERR_STORE;
 }
 
 enum err err_set(struct err_detail *detail,

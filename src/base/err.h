@@ -11,6 +11,7 @@
 #define BASE_ERR_H
 
 #include <stdarg.h>
+#include <stddef.h>
 
 enum err_class {
     ERR_CLASS_NONE,
@@ -42,7 +43,23 @@ enum err_class {
     X(LIMIT_PATH,       37, TERMINAL, "a path is too long")                   \
     X(LIMIT_PATCH,      38, TERMINAL, "a patch has too many operations")      \
     X(LIMIT_ID,         39, TERMINAL, "an identifier is too long")            \
-    X(IO,               96, FAULT,    "reading or writing failed")
+    X(LIMIT_COMMIT,     40, TERMINAL, "a commit has too many parts")          \
+    X(PROTOCOL,         64, TERMINAL, "a message has a wrong shape")          \
+    X(CONFLICT,         65, RETRY,    "what was read has changed")            \
+    X(ORIGIN_FAILED,    66, PERMANENT, "the commit it came from did not land") \
+    X(RECEIPT_EXISTS,   67, PERMANENT, "the document exists already")         \
+    X(REPLAY_MISMATCH,  68, TERMINAL, "another commit has this number")       \
+    X(BRANCH_UNKNOWN,   69, TERMINAL, "there is no such branch")              \
+    X(BRANCH_CLOSED,    70, TERMINAL, "the branch is not active")             \
+    X(SEQUENCE,         71, TERMINAL, "the sequence number is out of range")  \
+    X(IMMUTABLE,        72, TERMINAL, "the document never changes")           \
+    X(LISTING_MOVED,    73, RETRY,    "the listing changed between two pages") \
+    X(IO,               96, FAULT,    "reading or writing failed")            \
+    X(STORE,            97, FAULT,    "the database refused")                 \
+    X(CORRUPT,          98, FAULT,    "the file is damaged")                  \
+    X(BUSY,             99, RETRY,    "somebody else holds the file")         \
+    X(FULL,            100, FAULT,    "the disk is full")                     \
+    X(FENCED,          101, PERMANENT, "another writer has taken over")
 /* clang-format on */
 
 enum err {
@@ -56,6 +73,13 @@ enum err {
 enum err_class err_class_of(enum err err);
 const char *err_name(enum err err);
 const char *err_text(enum err err);
+
+/* "retry", "permanent", ...: for messages and people. */
+const char *err_class_name(enum err_class class);
+
+/* The row with that name; ERR_STORE for one that this version does not know,
+ * so that a refusal is never taken for a success. */
+enum err err_of_name(const char *name, size_t length);
 
 /* Detail for people: what exactly was wrong. Belongs to the call; all zero is
  * "no error". */

@@ -25,13 +25,8 @@ const char *scope_name(enum scope scope)
 
 bool scope_read(struct value name, enum scope *out)
 {
-    if (!value_is_string(name)) {
-        return false;
-    }
-    const struct text text = value_text(&name);
     for (unsigned i = 0; i < COUNT_OF(scope_names); i++) {
-        if (text.length == strlen(scope_names[i]) &&
-            memcmp(text.at, scope_names[i], text.length) == 0) {
+        if (value_is_text(name, scope_names[i])) {
             *out = (enum scope)i;
             return true;
         }
@@ -187,7 +182,7 @@ enum err scope_key_read(struct value key,
     }
     const struct text text = value_text(&key);
     struct value parts[2] = {VALUE_NONE, VALUE_NONE};
-    if (text.length == 5 && memcmp(text.at, "space", 5) == 0) {
+    if (value_is_text(key, "space")) {
         *scope = SCOPE_SPACE;
     } else if (read_parts(text, "user:", parts, 1)) {
         *scope = SCOPE_USER;
@@ -296,10 +291,9 @@ void address_write(struct buf *to, const struct address *address)
     append_string(to, address->space);
     buf_append_char(to, '/');
     append_string(to, address->id);
-    const struct text scope = value_text(&address->scope_key);
-    if (scope.length != 5 || memcmp(scope.at, "space", 5) != 0) {
+    if (!value_is_text(address->scope_key, "space")) {
         buf_append_char(to, '@');
-        buf_append(to, scope.at, scope.length);
+        append_string(to, address->scope_key);
     }
     buf_append_char(to, '#');
     path_write(to, address->path);

@@ -27,6 +27,34 @@ const struct value *array_chunk(struct value array,
                                 uint32_t index,
                                 uint32_t *run);
 
+/* Walking, in order: array_next gives one element after the other, borrowed,
+ * and false at the end. */
+struct array_iter {
+    struct value array;
+    const struct value *at;
+    uint32_t run;  /* elements left at `at` */
+    uint32_t next; /* the element after those */
+};
+
+static inline struct array_iter array_iter(struct value array)
+{
+    return (struct array_iter){.array = array};
+}
+
+static inline bool array_next(struct array_iter *iter, struct value *item)
+{
+    if (iter->run == 0) {
+        iter->at = array_chunk(iter->array, iter->next, &iter->run);
+        if (iter->at == NULL) {
+            return false;
+        }
+        iter->next += iter->run;
+    }
+    iter->run--;
+    *item = *iter->at++;
+    return true;
+}
+
 /* How many elements from `index` on are the same in `a` and `b` because the
  * two share a node there; 0 says nothing. */
 uint32_t array_shared_run(struct value a, struct value b, uint32_t index);

@@ -18,7 +18,7 @@ struct diff_frame {
 };
 
 struct diff_walk {
-    enum difference_arrays arrays;
+    enum difference_how how;
     difference_fn *report;
     void *ctx;
     STACK(struct diff_frame, 16) frames;
@@ -46,10 +46,14 @@ static bool look_at(struct diff_walk *walk,
         return false;
     }
     const bool arrays = value_is_array(before) && value_is_array(after);
-    const bool objects = value_is_object(before) && value_is_object(after);
+    bool objects = value_is_object(before) && value_is_object(after);
+    if (walk->how == DIFFERENCE_BY_STEPS && objects &&
+        (value_is_near_envelope(before) || value_is_near_envelope(after))) {
+        objects = false;
+    }
     if (arrays && array_count(before) != array_count(after)) {
         report(walk, before, after);
-        if (walk->arrays == DIFFERENCE_WHOLE) {
+        if (walk->how == DIFFERENCE_BY_STEPS) {
             return false;
         }
     }
@@ -158,12 +162,12 @@ static bool step_object(struct diff_walk *walk)
 
 void difference_walk(struct value before,
                      struct value after,
-                     enum difference_arrays arrays,
+                     enum difference_how how,
                      difference_fn *report_fn,
                      void *ctx)
 {
     struct diff_walk walk;
-    walk.arrays = arrays;
+    walk.how = how;
     walk.report = report_fn;
     walk.ctx = ctx;
     stack_init(&walk.frames);
@@ -211,7 +215,7 @@ void difference_paths(struct value before,
                       path_list *out)
 {
     struct collect collect = {paths, out};
-    difference_walk(before, after, DIFFERENCE_BY_INDEX, collect_path, &collect);
+    difference_walk(before, after, DIFFERENCE_BY_PATH, collect_path, &collect);
     if (out->count > 1) {
         qsort(out->at, out->count, sizeof out->at[0], by_path);
     }

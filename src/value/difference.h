@@ -32,15 +32,19 @@ struct difference {
 
 typedef void difference_fn(void *ctx, const struct difference *difference);
 
-enum difference_arrays {
-    DIFFERENCE_BY_INDEX, /* D3 */
-    DIFFERENCE_WHOLE,    /* arrays of different length: their path, no more */
+/* What the differences are for. */
+enum difference_how {
+    DIFFERENCE_BY_PATH, /* to tell readers: D1 to D5 */
+    /* To repeat them one by one, as a patch: arrays of different length are
+     * reported at their own path only, and so are objects that a single step
+     * could turn into an envelope (value_is_near_envelope). */
+    DIFFERENCE_BY_STEPS,
 };
 
 /* Calls `report` for each difference, in the order of the walk. */
 void difference_walk(struct value before,
                      struct value after,
-                     enum difference_arrays arrays,
+                     enum difference_how how,
                      difference_fn *report,
                      void *ctx);
 

@@ -60,6 +60,14 @@ void json_write(struct buf *to,
                 enum json_form form,
                 unsigned indent);
 
+/* The same, of at most `length_max` bytes. False if the text is longer: it is
+ * given up soon after that point, and what was appended is of no use. */
+MUST_CHECK bool json_write_within(struct buf *to,
+                                  struct value value,
+                                  enum json_form form,
+                                  unsigned indent,
+                                  size_t length_max);
+
 /* Appends a string with its quotes and escapes. */
 void json_write_string(struct buf *to, struct text text);
 

@@ -17,10 +17,14 @@
 /* A container that has been begun. */
 struct write_frame {
     struct value value;
-    uint32_t next; /* array: index; sorted object: entry */
+    union {
+        struct array_iter array;
+        struct object_iter object; /* in the order given */
+        size_t next;               /* sorted: the entry to be written next */
+        bool done;                 /* tagged: its state has been written */
+    };
     size_t sorted; /* where its sorted entries start */
-    struct object_iter iter;
-    bool any; /* something has been written in it */
+    bool any;      /* something has been written in it */
 };
 
 struct sorted_entry {
@@ -76,15 +80,16 @@ void json_write_string(struct buf *to, struct text text)
 {
     const char *at = text.at;
     const char *const end = at + text.length;
-    buf_append_char(to, '"');
-    for (;;) {
-        const char *stop = scan_plain(at, end, false);
-        buf_append(to, at, (size_t)(stop - at));
-        if (stop == end) {
-            break;
-        }
+    const char *stop = scan_plain(at, end, false);
+    char *room = buf_reserve(to, (size_t)(stop - at) + 2);
+    *room = '"';
+    memcpy(room + 1, at, (size_t)(stop - at));
+    buf_advance(to, (size_t)(stop - at) + 1);
+    while (stop < end) {
         write_escape(to, *stop);
         at = stop + 1;
+        stop = scan_plain(at, end, false);
+        buf_append(to, at, (size_t)(stop - at));
     }
     buf_append_char(to, '"');
 }
@@ -157,12 +162,14 @@ static void begin(struct writer *writer, struct value value)
     if (value_is_object(value)) {
         buf_append_char(writer->to, '{');
         if (writer->form == JSON_CANONICAL) {
+            frame.next = frame.sorted;
             sort_entries(writer, value);
         } else {
-            frame.iter = object_iter(value);
+            frame.object = object_iter(value);
         }
     } else if (value_is_array(value)) {
         buf_append_char(writer->to, '[');
+        frame.array = array_iter(value);
     } else {
         buf_append_text(writer->to, "{\"/\":{");
         const struct value type = value_tagged_type(value);
@@ -189,38 +196,60 @@ static void end(struct writer *writer)
     }
 }
 
-/* The next value in the innermost container, after its comma and its key; or
- * absent if there is none. */
-static struct value next_value(struct writer *writer)
+/* The next entry of the innermost object. */
+static bool next_entry(struct writer *writer,
+                       struct write_frame *frame,
+                       struct value *key,
+                       struct value *item)
 {
-    struct write_frame *frame = stack_top(&writer->frames);
-    struct value key = VALUE_NONE;
-    struct value item = VALUE_NONE;
-    if (value_is_array(frame->value)) {
-        item = array_at(frame->value, frame->next++);
-    } else if (!value_is_object(frame->value)) {
-        return frame->next++ == 0 ? value_tagged_state(frame->value) : item;
-    } else if (writer->form == JSON_CANONICAL) {
-        const size_t at = frame->sorted + frame->next++;
-        if (at < writer->sorted.count) {
-            key = writer->sorted.at[at].key;
-            item = writer->sorted.at[at].item;
-        }
-    } else if (!object_next(&frame->iter, &key, &item)) {
-        item = VALUE_NONE;
+    if (writer->form != JSON_CANONICAL) {
+        return object_next(&frame->object, key, item);
     }
-    if (value_is_absent(item)) {
-        return item;
+    if (frame->next == writer->sorted.count) {
+        return false;
     }
+    const struct sorted_entry *entry = &writer->sorted.at[frame->next++];
+    *key = entry->key;
+    *item = entry->item;
+    return true;
+}
+
+static void write_separator(struct writer *writer, struct write_frame *frame)
+{
     if (frame->any) {
         buf_append_char(writer->to, ',');
     }
     frame->any = true;
     new_line(writer, writer->frames.count);
-    if (!value_is_absent(key)) {
-        write_key(writer, key);
+}
+
+/* Goes to the next value in the innermost container and writes what comes
+ * before it: its comma and its key. False at the end. */
+static bool next_value(struct writer *writer, struct value *item)
+{
+    struct write_frame *frame = stack_top(&writer->frames);
+    if (value_is_array(frame->value)) {
+        if (!array_next(&frame->array, item)) {
+            return false;
+        }
+        write_separator(writer, frame);
+        return true;
     }
-    return item;
+    if (value_is_object(frame->value)) {
+        struct value key;
+        if (!next_entry(writer, frame, &key, item)) {
+            return false;
+        }
+        write_separator(writer, frame);
+        write_key(writer, key);
+        return true;
+    }
+    if (frame->done) {
+        return false;
+    }
+    frame->done = true;
+    *item = value_tagged_state(frame->value);
+    return true;
 }
 
 static void write_value(struct writer *writer, struct value value)
@@ -255,11 +284,13 @@ static void write_value(struct writer *writer, struct value value)
     }
 }
 
-void json_write(struct buf *to,
-                struct value value,
-                enum json_form form,
-                unsigned indent)
+bool json_write_within(struct buf *to,
+                       struct value value,
+                       enum json_form form,
+                       unsigned indent,
+                       size_t length_max)
 {
+    const size_t start = to->length;
     struct writer writer;
     writer.to = to;
     writer.form = form;
@@ -267,14 +298,23 @@ void json_write(struct buf *to,
     stack_init(&writer.frames);
     stack_init(&writer.sorted);
     write_value(&writer, value);
-    while (writer.frames.count > 0) {
-        const struct value next = next_value(&writer);
-        if (value_is_absent(next)) {
-            end(&writer);
+    while (writer.frames.count > 0 && to->length - start <= length_max) {
+        struct value item;
+        if (next_value(&writer, &item)) {
+            write_value(&writer, item);
         } else {
-            write_value(&writer, next);
+            end(&writer);
         }
     }
     stack_release(&writer.frames);
     stack_release(&writer.sorted);
+    return to->length - start <= length_max;
+}
+
+void json_write(struct buf *to,
+                struct value value,
+                enum json_form form,
+                unsigned indent)
+{
+    CHECK(json_write_within(to, value, form, indent, SIZE_MAX));
 }

@@ -2,26 +2,9 @@
 
 #include "value/link.h"
 
-#include <string.h>
-
 #include "base/check.h"
 #include "value/array.h"
 #include "value/object.h"
-
-static struct value field(struct value state, const char *name)
-{
-    return object_get_text(state, name, strlen(name));
-}
-
-static bool is_text(struct value value, const char *want)
-{
-    if (!value_is_string(value)) {
-        return false;
-    }
-    const struct text text = value_text(&value);
-    return text.length == strlen(want) &&
-           memcmp(text.at, want, text.length) == 0;
-}
 
 static bool is_string_array(struct value value)
 {
@@ -39,20 +22,20 @@ static bool is_string_array(struct value value)
 /* One field of the state: known, and of its type? */
 static bool field_is_valid(struct value name, struct value item)
 {
-    if (is_text(name, "id") || is_text(name, "space")) {
+    if (value_is_text(name, "id") || value_is_text(name, "space")) {
         return value_is_string(item);
     }
-    if (is_text(name, "path")) {
+    if (value_is_text(name, "path")) {
         return is_string_array(item);
     }
-    if (is_text(name, "scope")) {
-        return is_text(item, "space") || is_text(item, "user") ||
-               is_text(item, "session");
+    if (value_is_text(name, "scope")) {
+        return value_is_text(item, "space") || value_is_text(item, "user") ||
+               value_is_text(item, "session");
     }
-    if (is_text(name, "overwrite")) {
-        return is_text(item, "redirect");
+    if (value_is_text(name, "overwrite")) {
+        return value_is_text(item, "redirect");
     }
-    return is_text(name, "schema");
+    return value_is_text(name, "schema");
 }
 
 bool link_state_is_valid(struct value state)
@@ -76,20 +59,19 @@ struct link link_of(struct value link)
     CHECK(value_kind(link) == VALUE_LINK);
     const struct value state = value_tagged_state(link);
     return (struct link){
-        .id = field(state, "id"),
-        .path = field(state, "path"),
-        .space = field(state, "space"),
-        .scope = field(state, "scope"),
-        .schema = field(state, "schema"),
-        .redirect = !value_is_absent(field(state, "overwrite")),
+        .id = object_field(state, "id"),
+        .path = object_field(state, "path"),
+        .space = object_field(state, "space"),
+        .scope = object_field(state, "scope"),
+        .schema = object_field(state, "schema"),
+        .redirect = !value_is_absent(object_field(state, "overwrite")),
     };
 }
 
 static void set_field(struct value *state, const char *name, struct value item)
 {
     if (!value_is_absent(item)) {
-        *state =
-            object_set_adopt(*state, value_text_new(name), value_ref(item));
+        object_put_adopt(state, name, value_ref(item));
     }
 }
 

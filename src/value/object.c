@@ -253,6 +253,16 @@ struct value object_get_text(struct value object,
     return item;
 }
 
+struct value object_field(struct value object, const char *name)
+{
+    return object_get_text(object, name, strlen(name));
+}
+
+void object_put_adopt(struct value *object, const char *name, struct value item)
+{
+    *object = object_set_adopt(*object, value_text_new(name), item);
+}
+
 struct value *object_own_slot(struct value *object, struct value key)
 {
     CHECK(value_is_object(*object));

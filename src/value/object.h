@@ -27,6 +27,14 @@ struct value object_get_text(struct value object,
                              const char *key,
                              size_t length);
 
+/* The item of a key that is a C string. */
+struct value object_field(struct value object, const char *name);
+
+/* Sets a key that is a C string in *object; adopts the item. */
+void object_put_adopt(struct value *object,
+                      const char *name,
+                      struct value item);
+
 struct value object_set_adopt(struct value object,
                               struct value key,
                               struct value item);

@@ -91,7 +91,7 @@ static enum err malformed(const struct op_reader *reader, const char *what)
 
 static struct value field_of(const struct op_reader *reader, const char *name)
 {
-    return object_get_text(reader->object, name, strlen(name));
+    return object_field(reader->object, name);
 }
 
 static enum err read_kind(const struct op_reader *reader, enum patch_kind *kind)
@@ -100,14 +100,13 @@ static enum err read_kind(const struct op_reader *reader, enum patch_kind *kind)
     if (!value_is_string(name)) {
         return malformed(reader, "'op' must be a string");
     }
-    const struct text text = value_text(&name);
     for (unsigned i = 0; i < PATCH_KIND_COUNT; i++) {
-        if (strlen(patch_kinds[i].name) == text.length &&
-            memcmp(patch_kinds[i].name, text.at, text.length) == 0) {
+        if (value_is_text(name, patch_kinds[i].name)) {
             *kind = (enum patch_kind)i;
             return ERR_OK;
         }
     }
+    const struct text text = value_text(&name);
     return err_set(reader->detail,
                    ERR_PATCH_MALFORMED,
                    "operation %zu: unknown operation '%.*s'",

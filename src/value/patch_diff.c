@@ -68,5 +68,5 @@ void patch_diff(struct value before,
     CHECK(!value_is_absent(before));
     CHECK(!value_is_absent(after));
     struct differ differ = {paths, out};
-    difference_walk(before, after, DIFFERENCE_WHOLE, add_operation, &differ);
+    difference_walk(before, after, DIFFERENCE_BY_STEPS, add_operation, &differ);
 }

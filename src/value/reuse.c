@@ -26,10 +26,14 @@ struct reuse_frame {
 
 typedef STACK(struct reuse_frame, 16) reuse_stack;
 
+/* Whether one can be turned into the other entry by entry. */
 static bool same_kind(struct value a, struct value b)
 {
-    return (value_is_array(a) && value_is_array(b)) ||
-           (value_is_object(a) && value_is_object(b));
+    if (value_is_array(a) && value_is_array(b)) {
+        return true;
+    }
+    return value_is_object(a) && value_is_object(b) &&
+           !value_is_near_envelope(a) && !value_is_near_envelope(b);
 }
 
 /* Equal elements at the beginning and at the end stay as they are; what is

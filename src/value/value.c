@@ -325,26 +325,17 @@ bool value_is_type_name(struct value string)
     return true;
 }
 
-static bool text_is(struct text text, const char *want)
-{
-    return text.length == strlen(want) &&
-           memcmp(text.at, want, text.length) == 0;
-}
-
 /* The numbers that JSON has no text for. */
 static struct value special_number(struct value state)
 {
-    if (value_is_string(state)) {
-        const struct text name = value_text(&state);
-        if (text_is(name, "NaN")) {
-            return value_double((double)NAN);
-        }
-        if (text_is(name, "Infinity")) {
-            return value_double((double)INFINITY);
-        }
-        if (text_is(name, "-Infinity")) {
-            return value_double(-(double)INFINITY);
-        }
+    if (value_is_text(state, "NaN")) {
+        return value_double((double)NAN);
+    }
+    if (value_is_text(state, "Infinity")) {
+        return value_double((double)INFINITY);
+    }
+    if (value_is_text(state, "-Infinity")) {
+        return value_double(-(double)INFINITY);
     }
     return VALUE_NONE;
 }
@@ -352,15 +343,14 @@ static struct value special_number(struct value state)
 struct value value_tagged_adopt(struct value type, struct value state)
 {
     CHECK(value_is_type_name(type));
-    const struct text name = value_text(&type);
     enum value_tag tag = TAG_TAGGED;
-    if (text_is(name, "number@1")) {
+    if (value_is_text(type, "number@1")) {
         struct value number = special_number(state);
         if (!value_is_absent(number)) {
             value_unref(state);
             return number;
         }
-    } else if (text_is(name, "link@1") && link_state_is_valid(state)) {
+    } else if (value_is_text(type, "link@1") && link_state_is_valid(state)) {
         tag = TAG_LINK;
     }
     struct heap *heap = node_new(tag, 0, 0);
@@ -391,6 +381,12 @@ struct value value_normalise_adopt(struct value value)
     return leaf;
 }
 
+bool value_is_near_envelope(struct value value)
+{
+    return value.tag == TAG_OBJECT &&
+           !value_is_absent(object_get_text(value, "/", 1));
+}
+
 /* -- Asking -------------------------------------------------------------- */
 
 bool value_boolean(struct value value)
@@ -418,6 +414,16 @@ struct text value_text(const struct value *string)
     }
     CHECK(string->tag == TAG_LONG);
     return (struct text){string_node(string->heap)->at, string->heap->count};
+}
+
+bool value_is_text(struct value value, const char *want)
+{
+    if (!value_is_string(value)) {
+        return false;
+    }
+    const struct text text = value_text(&value);
+    return text.length == strlen(want) &&
+           memcmp(text.at, want, text.length) == 0;
 }
 
 struct value value_tagged_type(struct value tagged)

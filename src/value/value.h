@@ -159,6 +159,11 @@ bool value_is_type_name(struct value string);
  * other value into itself. */
 struct value value_normalise_adopt(struct value value);
 
+/* Whether a change of one entry could make an envelope of this object, on the
+ * way to something that is none: it has a key "/". Such an object is replaced
+ * as a whole by those who change values step by step. */
+bool value_is_near_envelope(struct value value);
+
 /* -- Counting ------------------------------------------------------------ */
 
 static inline bool value_is_heap(struct value value)
@@ -239,6 +244,9 @@ struct text {
     size_t length;
 };
 struct text value_text(const struct value *string);
+
+/* Whether `value` is a string, and this one. */
+bool value_is_text(struct value value, const char *want);
 
 /* The type name and the state of a LINK or TAGGED leaf, borrowed. */
 struct value value_tagged_type(struct value tagged);
