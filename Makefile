@@ -14,7 +14,7 @@ endif
 FAMILY  := $(if $(findstring clang,$(notdir $(CC))),clang,gcc)
 MODE    ?= debug
 BUILD   := build/$(FAMILY)-$(MODE)
-VERSION := $(shell sed -n 's/^.define HD_VERSION_TEXT "\(.*\)"/\1/p' include/heddle/heddle.h)
+VERSION := $(shell sed -n 's/^.define HD_VERSION_TEXT  *"\(.*\)"/\1/p' include/heddle/heddle.h)
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 
@@ -48,7 +48,7 @@ LDFLAGS_fuzz   := -fsanitize=address,undefined,fuzzer
 
 # What the library itself needs; the peers and oracles are tests' and
 # benchmarks' business.
-LIBS      := -lxxhash -lsodium -lm
+LIBS      := -lsqlite3 -lsodium -lm
 TEST_LIBS := -ljansson $(LIBS)
 
 LIB_SRC   := $(filter-out src/cli/%,$(wildcard src/*/*.c))

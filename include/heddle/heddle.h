@@ -50,7 +50,7 @@ extern "C" {
 #define HD_VERSION_MAJOR 0
 #define HD_VERSION_MINOR 1
 #define HD_VERSION_PATCH 0
-#define HD_VERSION_TEXT "0.1.0"
+#define HD_VERSION_TEXT  "0.1.0"
 
 /* The version of the library that is linked, as HD_VERSION_TEXT. */
 HD_API const char *hd_version(void);
@@ -303,13 +303,14 @@ HD_API hd_status hd_value_changed_paths(const hd_value *before,
 
 /* A digest of the content: BLAKE2b-256 of the canonical text, as 43 letters,
  * digits, '-' and '_', and a zero byte. It is the same on every machine and in
- * every version. */
+ * every version. HD_LIMIT_SIZE as for hd_value_write. */
 HD_API hd_status hd_value_digest(const hd_value *value,
                                  char digest[HD_DIGEST_LENGTH + 1]);
 
 /* The id that follows from a cause: a string of the prefix and a digest. The
  * same cause has the same id, everywhere. The prefix is 1 to 16 letters,
- * digits and ':' (HD_ARGUMENT, or HD_LIMIT_ID if it is longer). New. */
+ * digits and ':' (HD_ARGUMENT, or HD_LIMIT_ID if it is longer). HD_LIMIT_SIZE
+ * as for hd_value_write. New. */
 HD_API hd_status hd_value_id(const char *prefix,
                              const hd_value *cause,
                              hd_value **id);

@@ -458,7 +458,8 @@ struct leaf_splice {
     size_t width;    /* of the leaf afterwards */
 };
 
-/* Whether a splice stays inside one leaf and leaves something in it. */
+/* Whether a splice stays inside one leaf and leaves enough in it: one that it
+ * would make thin is cut out and joined with its neighbours instead (T3). */
 static bool fits_in_leaf(const struct heap *root,
                          uint32_t index,
                          uint32_t removed,
@@ -477,7 +478,10 @@ static bool fits_in_leaf(const struct heap *root,
         return false;
     }
     out->width = heap->width - removed + count;
-    return out->width > 0 && out->width <= LEAF_MAX;
+    const size_t least = root->height == 0  ? 1
+                         : count >= removed ? heap->width
+                                            : LEAF_MAX / 4;
+    return out->width >= least && out->width <= LEAF_MAX;
 }
 
 static void splice_leaf(struct heap **root,

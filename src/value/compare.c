@@ -12,6 +12,7 @@
 
 #include "value/compare.h"
 
+#include <math.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -204,14 +205,24 @@ static unsigned deeper(unsigned a, unsigned b)
     return a > b ? a : b;
 }
 
+/* Of a value that has no node, or one that is a string. NaN and the infinities
+ * are written in an envelope. */
+static unsigned leaf_depth(struct value value)
+{
+    if (value.tag == TAG_DOUBLE && !isfinite(value.real)) {
+        return 2;
+    }
+    return value_is_container(value) ? 1 : 0;
+}
+
 static unsigned deepest_value(const struct value *values, size_t count)
 {
     unsigned depth = 0;
     for (size_t i = 0; i < count; i++) {
         if (value_is_heap(values[i]) && values[i].tag != TAG_LONG) {
             depth = deeper(depth, node_depth(values[i].heap));
-        } else if (value_is_container(values[i])) {
-            depth = deeper(depth, 1);
+        } else {
+            depth = deeper(depth, leaf_depth(values[i]));
         }
     }
     return depth;
@@ -241,7 +252,7 @@ static void compute_depth(struct heap *heap)
 unsigned value_depth(struct value value)
 {
     if (!value_is_heap(value) || value.tag == TAG_LONG) {
-        return value_is_container(value) ? 1 : 0;
+        return leaf_depth(value);
     }
     for_each_unknown(value.heap, CACHED_DEPTH, compute_depth);
     return node_depth(value.heap);

@@ -123,22 +123,28 @@ static bool expected(struct reader *reader, const char *at, const char *what)
 
 /* -- Strings ------------------------------------------------------------- */
 
-/* Four hexadecimal digits at `at`, or -1. */
-static int32_t hex4(const char *at, const char *end)
+/* The value of a hexadecimal digit, or -1. */
+static int32_t hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    const char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* Four hexadecimal digits at *at, which moves over those that are there; -1 if
+ * they are not four. */
+static int32_t hex4(const char **at, const char *end)
 {
     int32_t code = 0;
-    if (end - at < 4) {
-        return -1;
-    }
     for (int i = 0; i < 4; i++) {
-        const char c = at[i];
-        if (c >= '0' && c <= '9') {
-            code = code * 16 + (c - '0');
-        } else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f') {
-            code = code * 16 + ((c | 0x20) - 'a' + 10);
-        } else {
+        const int32_t digit = *at < end ? hex_digit(**at) : -1;
+        if (digit < 0) {
             return -1;
         }
+        code = code * 16 + digit;
+        ++*at;
     }
     return code;
 }
@@ -147,16 +153,17 @@ static int32_t hex4(const char *at, const char *end)
 static bool read_unicode_escape(struct reader *reader, const char **at)
 {
     const char *const start = *at - 1;
-    int32_t code = hex4(*at + 1, reader->end);
+    ++*at;
+    int32_t code = hex4(at, reader->end);
     if (code < 0) {
-        return expected(reader, start, "four hexadecimal digits after \\u");
+        return expected(reader, *at, "four hexadecimal digits after \\u");
     }
-    *at += 5;
     if (code >= 0xD800 && code <= 0xDFFF) {
         int32_t low = -1;
-        if (code < 0xDC00 && reader->end - *at >= 6 && (*at)[0] == '\\' &&
+        if (code < 0xDC00 && reader->end - *at >= 2 && (*at)[0] == '\\' &&
             (*at)[1] == 'u') {
-            low = hex4(*at + 2, reader->end);
+            *at += 2;
+            low = hex4(at, reader->end);
         }
         if (low < 0xDC00 || low > 0xDFFF) {
             return refuse(reader,
@@ -165,7 +172,6 @@ static bool read_unicode_escape(struct reader *reader, const char **at)
                           "half of a surrogate pair stands alone");
         }
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-        *at += 6;
     }
     char *to = buf_reserve(&reader->unescaped, 4);
     buf_advance(&reader->unescaped, utf8_write(to, (uint32_t)code));

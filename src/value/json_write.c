@@ -76,15 +76,10 @@ static void write_escape(struct buf *to, char c)
     }
 }
 
-void json_write_string(struct buf *to, struct text text)
+/* The rest of a string that needs escapes, from `at` on, and its quote. */
+static void write_escaped(struct buf *to, const char *at, const char *end)
 {
-    const char *at = text.at;
-    const char *const end = at + text.length;
-    const char *stop = scan_plain(at, end, false);
-    char *room = buf_reserve(to, (size_t)(stop - at) + 2);
-    *room = '"';
-    memcpy(room + 1, at, (size_t)(stop - at));
-    buf_advance(to, (size_t)(stop - at) + 1);
+    const char *stop = at;
     while (stop < end) {
         write_escape(to, *stop);
         at = stop + 1;
@@ -92,6 +87,23 @@ void json_write_string(struct buf *to, struct text text)
         buf_append(to, at, (size_t)(stop - at));
     }
     buf_append_char(to, '"');
+}
+
+void json_write_string(struct buf *to, struct text text)
+{
+    const char *const end = text.at + text.length;
+    const char *stop = scan_plain(text.at, end, false);
+    const size_t plain = (size_t)(stop - text.at);
+    char *room = buf_reserve(to, plain + 2);
+    room[0] = '"';
+    memcpy(room + 1, text.at, plain);
+    if (stop == end) {
+        room[plain + 1] = '"';
+        buf_advance(to, plain + 2);
+    } else {
+        buf_advance(to, plain + 1);
+        write_escaped(to, stop, end);
+    }
 }
 
 static void write_key(struct writer *writer, struct value key)

@@ -377,6 +377,29 @@ static void touch_removal(struct patch_touch *out,
     }
 }
 
+/* What comes to `path`. Inserting into an array shifts what is behind. */
+static void touch_arrival(struct patch_touch *out,
+                          size_t *count,
+                          const struct patch_op *op,
+                          const struct patch_trace *trace)
+{
+    const bool shifts = trace->path_in_array &&
+                        (op->kind == PATCH_ADD || op->kind == PATCH_MOVE);
+    const size_t length = op->path->length;
+    touch(out,
+          count,
+          PATCH_TOUCH_VALUE,
+          op->path,
+          shifts ? length - 1 : length);
+    if (trace->created_length > 0) {
+        touch(out,
+              count,
+              PATCH_TOUCH_KEYS,
+              op->path,
+              trace->created_length - 1);
+    }
+}
+
 size_t patch_touches(const struct patch_op *op,
                      const struct patch_trace *trace,
                      struct patch_touch out[PATCH_TOUCH_MAX])
@@ -384,25 +407,19 @@ size_t patch_touches(const struct patch_op *op,
     size_t count = 0;
     if (op->kind == PATCH_REMOVE) {
         touch_removal(out, &count, op->path, trace->path_in_array);
-        return count;
+    } else {
+        if (op->kind == PATCH_MOVE) {
+            touch_removal(out, &count, op->from, trace->from_in_array);
+        }
+        touch_arrival(out, &count, op, trace);
     }
-    if (op->kind == PATCH_MOVE) {
-        touch_removal(out, &count, op->from, trace->from_in_array);
-    }
-    const bool shifts = trace->path_in_array &&
-                        (op->kind == PATCH_ADD || op->kind == PATCH_MOVE);
-    const size_t length = op->path->length;
-    touch(out,
-          &count,
-          PATCH_TOUCH_VALUE,
-          op->path,
-          shifts ? length - 1 : length);
-    if (trace->created_length > 0) {
-        touch(out,
-              &count,
-              PATCH_TOUCH_KEYS,
-              op->path,
-              trace->created_length - 1);
+    if (trace->collapsed > 0) {
+        /* On a move either path may be the one; the shorter covers both. */
+        const size_t length = trace->collapsed - 1;
+        struct path *along = op->kind == PATCH_MOVE && length > op->path->length
+                                 ? op->from
+                                 : op->path;
+        touch(out, &count, PATCH_TOUCH_VALUE, along, length);
     }
     return count;
 }

@@ -87,6 +87,8 @@ enum patch_root {
  * if /list is an array, and touches nothing else if it is an object. */
 struct patch_trace {
     uint32_t created_length; /* of the shortest path that was created, or 0 */
+    uint32_t collapsed;      /* 1 and the length of the shortest path at which a
+                                container became a leaf (V4), or 0 */
     bool path_in_array;      /* the parent of `path` is an array */
     bool from_in_array;
 };
@@ -114,7 +116,7 @@ struct patch_touch {
 };
 
 enum {
-    PATCH_TOUCH_MAX = 4
+    PATCH_TOUCH_MAX = 5
 };
 
 /* A deep read at p sees a change iff a VALUE touch overlaps p; a shape read

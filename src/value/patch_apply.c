@@ -154,27 +154,46 @@ static enum err walk_to_parent(struct apply *apply,
     return ERR_OK;
 }
 
+/* What was a container at the first `length` segments has become a leaf. */
+static void note_collapse(struct apply *apply, size_t length)
+{
+    const uint32_t mark = (uint32_t)length + 1;
+    if (apply->trace.collapsed == 0 || apply->trace.collapsed > mark) {
+        apply->trace.collapsed = mark;
+    }
+}
+
+/* The value at the first `length` segments of a path, as it is. */
+static struct value value_at_prefix(struct value value,
+                                    const struct path *path,
+                                    size_t length)
+{
+    for (size_t i = 0; i < length && !value_is_absent(value); i++) {
+        value = value_child(value, &path->at[i]);
+    }
+    return value;
+}
+
 /* V4 again: a change below a key "/" may have made an envelope of what is
  * above it. Rare, so a walk from the root for each level will do. */
-static void normalise_spine(struct apply *apply, const struct path *path)
+static void collapse_envelopes(struct apply *apply, const struct path *path)
 {
-    bool may_be_envelope = false;
+    bool possible = false;
     for (size_t i = 0; i < path->length; i++) {
-        may_be_envelope = may_be_envelope || is_key(&path->at[i], '/');
+        possible = possible || is_key(&path->at[i], '/');
     }
-    for (size_t depth = path->length; may_be_envelope && depth-- > 0;) {
+    for (size_t depth = path->length; possible && depth-- > 0;) {
+        if (!value_is_envelope(value_at_prefix(apply->root, path, depth))) {
+            continue;
+        }
         struct value *slot = &apply->root;
-        for (size_t i = 0; i < depth && value_is_container(*slot); i++) {
-            struct value *container = slot;
+        for (size_t i = 0; i < depth; i++) {
             slot = value_is_array(*slot)
                        ? array_own_slot(slot, path->at[i].index)
                        : object_own_slot(slot, path->at[i].key);
-            if (slot == NULL) {
-                slot = container;
-                break;
-            }
         }
         *slot = value_normalise_adopt(*slot);
+        note_collapse(apply, depth);
     }
 }
 
@@ -232,7 +251,9 @@ static enum err set_key(struct apply *apply,
         }
     }
     *container = object_set_adopt(*container, value_ref(key), value_ref(value));
-    normalise_spine(apply, path);
+    if (!value_is_object(*container)) {
+        note_collapse(apply, path->length - 1);
+    }
     return ERR_OK;
 }
 
@@ -343,7 +364,9 @@ static enum err remove_at(struct apply *apply,
         *parent = array_splice_adopt(*parent, last_of(path)->index, 1, NULL, 0);
     } else {
         *parent = object_remove_adopt(*parent, last_of(path)->key);
-        normalise_spine(apply, path);
+        if (!value_is_object(*parent)) {
+            note_collapse(apply, path->length - 1);
+        }
     }
     return ERR_OK;
 }
@@ -647,6 +670,10 @@ static enum err apply_all(struct apply *apply,
         const enum err err = apply_kinds[apply->op->kind](apply);
         if (err != ERR_OK) {
             return err;
+        }
+        collapse_envelopes(apply, apply->op->path);
+        if (apply->op->from != NULL) {
+            collapse_envelopes(apply, apply->op->from);
         }
         if (traces != NULL) {
             traces[i] = apply->trace;

@@ -11,8 +11,9 @@
 #define SCAN_ONES  UINT64_C(0x0101010101010101)
 #define SCAN_HIGHS UINT64_C(0x8080808080808080)
 
-/* A high bit in each byte that is a quote, a backslash or below a space. Bits
- * above the lowest true one may be false alarms, the lowest never is. */
+/* A high bit in each byte (of a little-endian word, as value.c asserts) that
+ * is a quote, a backslash or below a space. Bits above the lowest true one may
+ * be false alarms, the lowest never is. */
 static inline uint64_t scan_specials(uint64_t eight)
 {
     const uint64_t quote = eight ^ (SCAN_ONES * '"');
@@ -39,11 +40,7 @@ static inline const char *scan_plain(const char *at,
         memcpy(&eight, at, sizeof eight);
         const uint64_t stop = scan_specials(eight) | (eight & highs);
         if (stop != 0) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
             return at + (__builtin_ctzll(stop) >> 3);
-#else
-            break;
-#endif
         }
         at += 8;
     }

@@ -2,6 +2,7 @@
 
 #include "value/value.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -260,6 +261,9 @@ struct heap *node_own(struct heap **slot, size_t slots)
 
 /* -- Making -------------------------------------------------------------- */
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "short strings are put together in little-endian words");
+
 struct value value_double(double real)
 {
     /* The bounds are exact doubles; 2^63 itself does not fit. NaN fails both
@@ -276,15 +280,36 @@ struct value value_double(double real)
     return value;
 }
 
+/* At most 15 bytes, by two overlapping copies of a fixed size: the bytes go
+ * through registers, not through a call. */
+static struct value short_string(const char *bytes, size_t length)
+{
+    uint64_t low = 0;
+    uint64_t high = 0;
+    if (length >= 8) {
+        memcpy(&low, bytes, 8);
+        memcpy(&high, bytes + length - 8, 8);
+    } else if (length >= 4) {
+        uint32_t first;
+        uint32_t last;
+        memcpy(&first, bytes, 4);
+        memcpy(&last, bytes + length - 4, 4);
+        low = first | (uint64_t)last << (8 * (length - 4));
+    } else if (length > 0) {
+        low = (unsigned char)bytes[0] |
+              (uint64_t)(unsigned char)bytes[length / 2] << (8 * (length / 2)) |
+              (uint64_t)(unsigned char)bytes[length - 1] << (8 * (length - 1));
+    }
+    high = length > 8 ? high >> (8 * (16 - length)) : 0;
+    struct value value = {
+        {{low, high | (uint64_t)TAG_SHORT << 56 | (uint64_t)length << 60}}};
+    return value;
+}
+
 struct value value_string_new(const char *bytes, size_t length)
 {
     if (length <= VALUE_INLINE_MAX) {
-        struct value value = VALUE_NONE;
-        if (length > 0) {
-            memcpy(value.text, bytes, length);
-        }
-        value.tag = (uint8_t)(TAG_SHORT | length << 4);
-        return value;
+        return short_string(bytes, length);
     }
     CHECK(length < UINT32_MAX);
     struct heap *heap = node_new(TAG_LONG, 0, length);
@@ -362,19 +387,23 @@ struct value value_tagged_adopt(struct value type, struct value state)
     return value;
 }
 
-struct value value_normalise_adopt(struct value value)
+bool value_is_envelope(struct value value)
 {
     if (value.tag != TAG_OBJECT || object_count(value) != 1) {
+        return false;
+    }
+    const struct value body = object_get_text(value, "/", 1);
+    return body.tag == TAG_OBJECT && object_count(body) == 1 &&
+           value_is_type_name(flat_node(body.heap)->at->key);
+}
+
+struct value value_normalise_adopt(struct value value)
+{
+    if (!value_is_envelope(value)) {
         return value;
     }
-    struct value body = object_get_text(value, "/", 1);
-    if (body.tag != TAG_OBJECT || object_count(body) != 1) {
-        return value;
-    }
+    const struct value body = object_get_text(value, "/", 1);
     const struct entry *only = flat_node(body.heap)->at;
-    if (!value_is_type_name(only->key)) {
-        return value;
-    }
     struct value leaf =
         value_tagged_adopt(value_ref(only->key), value_ref(only->item));
     value_unref(value);

@@ -155,6 +155,9 @@ struct value value_tagged_adopt(struct value type, struct value state);
 /* A name, '@' and a version: "[a-z][a-z0-9-]*@[1-9][0-9]*". */
 bool value_is_type_name(struct value string);
 
+/* Whether an object has the form of an envelope. */
+bool value_is_envelope(struct value value);
+
 /* V4: turns an object that is an envelope into the leaf that it means, any
  * other value into itself. */
 struct value value_normalise_adopt(struct value value);

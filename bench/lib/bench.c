@@ -1,0 +1,456 @@
+/* Rounds, medians, the table and the file of results. */
+
+#include "bench.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "value/array.h"
+#include "value/json.h"
+#include "value/object.h"
+
+enum {
+    ROUNDS = 15,
+    ROUNDS_QUICK = 3,
+    ROUND_NS = 20 * 1000 * 1000,
+    ROUND_QUICK_NS = 2 * 1000 * 1000,
+};
+
+/* -- Time ---------------------------------------------------------------- */
+
+static uint64_t paused_at;
+static uint64_t paused_ns;
+
+static uint64_t on_cpu_ns(void)
+{
+    struct timespec now;
+    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+void bench_pause(void)
+{
+    paused_at = on_cpu_ns();
+}
+
+void bench_resume(void)
+{
+    paused_ns += on_cpu_ns() - paused_at;
+}
+
+/* Nanoseconds for `times` times, at least 1. */
+static double time_of(bench_fn *fn, void *ctx, uint64_t times)
+{
+    paused_ns = 0;
+    const uint64_t from = on_cpu_ns();
+    fn(ctx, times);
+    const uint64_t ns = on_cpu_ns() - from;
+    return ns > paused_ns ? (double)(ns - paused_ns) : 1;
+}
+
+/* How often a round repeats the work. The first call also warms up. */
+static uint64_t times_for(bench_fn *fn, void *ctx, double round_ns)
+{
+    uint64_t times = 1;
+    double ns = time_of(fn, ctx, times);
+    while (ns < round_ns / 8) {
+        times *= 4;
+        ns = time_of(fn, ctx, times);
+    }
+    const double wanted = round_ns / (ns / (double)times);
+    return wanted < 1 ? 1 : (uint64_t)wanted;
+}
+
+/* -- Rounds -------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of `count` figures, which it sorts: the value at a quarter, a half ... */
+static double quantile(double *figures, unsigned count, double where)
+{
+    qsort(figures, count, sizeof *figures, by_size);
+    return figures[(unsigned)(where * (count - 1) + 0.5)];
+}
+
+static double spread_of(double *figures, unsigned count)
+{
+    const double middle = quantile(figures, count, 0.5);
+    return 100 *
+           (quantile(figures, count, 0.75) - quantile(figures, count, 0.25)) /
+           middle;
+}
+
+bool bench_wants(const struct bench *bench, const char *name)
+{
+    return bench->filter == NULL || strstr(name, bench->filter) != NULL;
+}
+
+static void add_row(struct bench *bench, const char *name, struct bench_row row)
+{
+    (void)snprintf(row.name, sizeof row.name, "%s", name);
+    vec_push(&bench->rows, row);
+}
+
+double bench_run(struct bench *bench, const struct bench_case *work)
+{
+    if (!bench_wants(bench, work->name)) {
+        return 0;
+    }
+    (void)fprintf(stderr, "%s: %s\n", bench->name, work->name);
+    const unsigned rounds = bench->quick ? ROUNDS_QUICK : ROUNDS;
+    const double round_ns = bench->quick ? ROUND_QUICK_NS : ROUND_NS;
+    const uint64_t times = times_for(work->ours, work->ctx, round_ns);
+    const uint64_t peer_times =
+        work->peer != NULL ? times_for(work->peer, work->ctx, round_ns) : 0;
+
+    const double units = work->units > 0 ? (double)work->units : 1;
+    double ours[ROUNDS];
+    double peer[ROUNDS];
+    double ratio[ROUNDS];
+    for (unsigned i = 0; i < rounds; i++) {
+        ours[i] =
+            time_of(work->ours, work->ctx, times) / ((double)times * units);
+        if (work->peer != NULL) {
+            peer[i] = time_of(work->peer, work->ctx, peer_times) /
+                      ((double)peer_times * units);
+            ratio[i] = peer[i] / ours[i];
+        }
+    }
+    struct bench_row row = {
+        .unit = "ns",
+        .bar = work->bar,
+        .spread = work->peer != NULL ? spread_of(ratio, rounds)
+                                     : spread_of(ours, rounds),
+        .ours = quantile(ours, rounds, 0.5),
+    };
+    if (work->peer != NULL) {
+        /* So that the columns agree with the ratio. */
+        row.peer = row.ours * quantile(ratio, rounds, 0.5);
+    }
+    add_row(bench, work->name, row);
+    return row.ours;
+}
+
+void bench_figure(struct bench *bench,
+                  const char *name,
+                  const char *unit,
+                  double ours,
+                  double peer,
+                  struct bench_bar bar)
+{
+    if (bench_wants(bench, name)) {
+        const struct bench_row row = {
+            .unit = unit,
+            .ours = ours,
+            .peer = peer,
+            .bar = bar,
+        };
+        add_row(bench, name, row);
+    }
+}
+
+/* -- The table ----------------------------------------------------------- */
+
+static bool has_peer(const struct bench_row *row)
+{
+    return row->peer > 0;
+}
+
+static bool is_met(const struct bench_row *row)
+{
+    switch (row->bar.kind) {
+    case BENCH_NO_BAR:
+        return true;
+    case BENCH_FASTER:
+        return row->peer >= row->bar.limit * row->ours;
+    case BENCH_SHARE:
+        return row->ours <= row->bar.limit * row->peer;
+    case BENCH_AT_MOST:
+        return row->ours <= row->bar.limit;
+    }
+    UNREACHABLE("every kind of bar has a case");
+}
+
+static const char *verdict_of(const struct bench_row *row)
+{
+    if (row->bar.kind == BENCH_NO_BAR) {
+        return "";
+    }
+    return is_met(row) ? "ok" : "MISSED";
+}
+
+/* "1.25 ms", "310 B": three digits and a unit. */
+static void figure_text(char to[16], double figure, const char *unit)
+{
+    static const char *const times[] = {"ns", "us", "ms", "s"};
+    static const char *const sizes[] = {"B", "KiB", "MiB", "GiB"};
+    const bool is_time = strcmp(unit, "ns") == 0;
+    const bool is_size = strcmp(unit, "bytes") == 0;
+    const double step = is_size ? 1024 : 1000;
+    const char *name = unit;
+    if (is_time || is_size) {
+        unsigned i = 0;
+        while (figure >= step && i < 3) {
+            figure /= step;
+            i++;
+        }
+        name = is_time ? times[i] : sizes[i];
+    }
+    const int decimals = figure < 10 ? 2 : figure < 100 ? 1 : 0;
+    (void)snprintf(to, 16, "%.*f %s", decimals, figure, name);
+}
+
+static void bar_text(char to[24], const struct bench_row *row)
+{
+    char limit[16];
+    to[0] = '\0';
+    switch (row->bar.kind) {
+    case BENCH_NO_BAR:
+        break;
+    case BENCH_FASTER:
+        (void)snprintf(to, 24, ">= %.2gx", row->bar.limit);
+        break;
+    case BENCH_SHARE:
+        (void)snprintf(to, 24, "<= %.0f %%", row->bar.limit * 100);
+        break;
+    case BENCH_AT_MOST:
+        figure_text(limit, row->bar.limit, row->unit);
+        (void)snprintf(to, 24, "<= %s", limit);
+        break;
+    }
+}
+
+static void ratio_text(char to[16], const struct bench_row *row)
+{
+    to[0] = '\0';
+    if (!has_peer(row)) {
+        return;
+    }
+    if (row->bar.kind == BENCH_SHARE) {
+        (void)snprintf(to, 16, "%.0f %%", 100 * row->ours / row->peer);
+    } else {
+        (void)snprintf(to, 16, "%.2fx", row->peer / row->ours);
+    }
+}
+
+static void print_row(const struct bench_row *row)
+{
+    char ours[16];
+    char peer[16] = "";
+    char ratio[16];
+    char spread[16] = "";
+    char bar[24];
+    figure_text(ours, row->ours, row->unit);
+    if (has_peer(row)) {
+        figure_text(peer, row->peer, row->unit);
+    }
+    if (row->spread > 0) {
+        (void)snprintf(spread, sizeof spread, "%.0f %%", row->spread);
+    }
+    ratio_text(ratio, row);
+    bar_text(bar, row);
+    (void)printf("%-54s %12s %12s %8s %7s %10s  %s\n",
+                 row->name,
+                 ours,
+                 peer,
+                 ratio,
+                 spread,
+                 bar,
+                 verdict_of(row));
+}
+
+static unsigned print_table(struct bench *bench)
+{
+    (void)printf("%-54s %12s %12s %8s %7s %10s  %s\n",
+                 bench->name,
+                 "ours",
+                 "peer",
+                 "ratio",
+                 "spread",
+                 "bar",
+                 "verdict");
+    unsigned missed = 0;
+    VEC_FOREACH (&bench->rows, row) {
+        print_row(row);
+        missed += is_met(row) ? 0U : 1U;
+    }
+    if (missed > 0) {
+        (void)printf("%u of %zu rows missed their bar\n",
+                     missed,
+                     bench->rows.count);
+    }
+    return missed;
+}
+
+/* -- The file ------------------------------------------------------------ */
+
+static struct value with(struct value object,
+                         const char *key,
+                         struct value item)
+{
+    return object_set_adopt(object, value_text_new(key), item);
+}
+
+static struct value rounded(double figure)
+{
+    return value_double(round(figure * 1000) / 1000);
+}
+
+static struct value row_value(const struct bench_row *row)
+{
+    struct value value = value_empty_object();
+    value = with(value, "workload", value_text_new(row->name));
+    value = with(value, "unit", value_text_new(row->unit));
+    value = with(value, "ours", rounded(row->ours));
+    if (has_peer(row)) {
+        value = with(value, "peer", rounded(row->peer));
+        value = with(value, "ratio", rounded(row->peer / row->ours));
+    }
+    if (row->spread > 0) {
+        value = with(value, "spread_percent", rounded(row->spread));
+    }
+    if (row->bar.kind != BENCH_NO_BAR) {
+        char bar[24];
+        bar_text(bar, row);
+        value = with(value, "bar", value_text_new(bar));
+        value = with(value, "met", value_bool(is_met(row)));
+    }
+    return value;
+}
+
+/* What the file holds, so that the benchmarks share one; {} if that is not an
+ * object. */
+static struct value file_read(const char *name)
+{
+    struct value value = VALUE_NONE;
+    struct buf text = {0};
+    FILE *file = fopen(name, "r");
+    if (file != NULL) {
+        size_t got = 0;
+        do {
+            got = fread(buf_reserve(&text, 65536), 1, 65536, file);
+            buf_advance(&text, got);
+        } while (got > 0);
+        (void)fclose(file);
+        const enum err err =
+            json_read(buf_text(&text), text.length, NULL, &value, NULL);
+        if (err != ERR_OK || !value_is_object(value)) {
+            value_unref(value);
+            value = VALUE_NONE;
+        }
+    }
+    buf_release(&text);
+    return value_is_absent(value) ? value_empty_object() : value;
+}
+
+static bool file_write(const char *name, struct value value)
+{
+    struct buf text = {0};
+    json_write(&text, value, JSON_AS_GIVEN, 2);
+    buf_append_char(&text, '\n');
+    FILE *file = fopen(name, "w");
+    bool written = false;
+    if (file != NULL) {
+        written = fwrite(text.at, 1, text.length, file) == text.length;
+        written = fclose(file) == 0 && written;
+    }
+    buf_release(&text);
+    return written;
+}
+
+static bool save(struct bench *bench)
+{
+    struct value rows = value_empty_array();
+    VEC_FOREACH (&bench->rows, row) {
+        rows = array_push_adopt(rows, row_value(row));
+    }
+    struct value run = value_empty_object();
+    run = with(run, "quick", value_bool(bench->quick));
+    run = with(run, "rows", rows);
+    struct value all = with(file_read(bench->json), bench->name, run);
+    const bool written = file_write(bench->json, all);
+    value_unref(all);
+    return written;
+}
+
+/* -- The program --------------------------------------------------------- */
+
+static void print_help(const char *name)
+{
+    (void)printf("usage: bench_%s [OPTION...]\n"
+                 "\n"
+                 "  --quick      short rounds, for a first impression\n"
+                 "  --only TEXT  the workloads whose name contains TEXT\n"
+                 "  --json FILE  where the figures go (bench/results.json);\n"
+                 "               '' is nowhere\n"
+                 "  --strict     exit code 1 if a bar is missed\n"
+                 "  --help       this\n",
+                 name);
+}
+
+/* Stays on the CPU where it is; not being allowed to is no problem. */
+static void pin(void)
+{
+    cpu_set_t set;
+    const int cpu = sched_getcpu();
+    CPU_ZERO(&set);
+    if (cpu >= 0) {
+        CPU_SET((unsigned)cpu, &set);
+        (void)sched_setaffinity(0, sizeof set, &set);
+    }
+}
+
+bool bench_begin(struct bench *bench,
+                 const char *name,
+                 int argc,
+                 char **argv,
+                 int *exit_code)
+{
+    *bench = (struct bench){.name = name, .json = "bench/results.json"};
+    *exit_code = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) {
+            bench->quick = true;
+        } else if (strcmp(argv[i], "--strict") == 0) {
+            bench->strict = true;
+        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
+            bench->json = argv[++i];
+        } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+            bench->filter = argv[++i];
+        } else if (strcmp(argv[i], "--help") == 0) {
+            print_help(name);
+            return false;
+        } else {
+            (void)fprintf(stderr,
+                          "bench_%s: what is %s? See --help.\n",
+                          name,
+                          argv[i]);
+            *exit_code = 2;
+            return false;
+        }
+    }
+    pin();
+    return true;
+}
+
+int bench_end(struct bench *bench)
+{
+    const unsigned missed = print_table(bench);
+    int exit_code = missed > 0 && bench->strict ? 1 : 0;
+    if (bench->json[0] != '\0' && !save(bench)) {
+        (void)fprintf(stderr, "cannot write %s\n", bench->json);
+        exit_code = 2;
+    }
+    vec_release(&bench->rows);
+    return exit_code;
+}

@@ -1,0 +1,105 @@
+/* A benchmark: workloads timed in turn with a peer's, a table for people, and
+ * a file for tools.
+ *
+ * Time is what this process spent on a CPU, not what passed; the process stays
+ * on one CPU where the system allows it. A workload is repeated until a round
+ * takes long enough to be measured; then rounds of ours and of the peer's
+ * alternate, so that a busy machine disturbs both. The figures are medians,
+ * the ratio is the median of the rounds' ratios, and the spread is how far
+ * the middle half of the rounds lies apart, in percent of the median.
+ *
+ *   struct bench bench;
+ *   if (!bench_begin(&bench, "value", argc, argv, &exit_code)) {
+ *       return exit_code;
+ *   }
+ *   bench_run(&bench, &(struct bench_case){...});
+ *   return bench_end(&bench); */
+
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* Does the work `times` times. */
+typedef void bench_fn(void *ctx, uint64_t times);
+
+enum bench_bar_kind {
+    BENCH_NO_BAR,  /* for information */
+    BENCH_FASTER,  /* peer / ours is at least the bar */
+    BENCH_SHARE,   /* ours / peer is at most the bar */
+    BENCH_AT_MOST, /* ours is at most the bar, in the row's unit */
+};
+
+struct bench_bar {
+    enum bench_bar_kind kind;
+    double limit;
+};
+
+struct bench_case {
+    const char *name;
+    bench_fn *ours;
+    bench_fn *peer; /* or NULL */
+    void *ctx;      /* of both */
+    struct bench_bar bar;
+    uint64_t units; /* things that one time deals with; 0 means 1 */
+};
+
+struct bench_row {
+    char name[64];
+    const char *unit; /* "ns", "bytes", ... */
+    double ours;
+    double peer; /* 0: there is none */
+    double spread;
+    struct bench_bar bar;
+};
+
+struct bench {
+    const char *name;
+    bool quick;
+    bool strict;
+    const char *filter; /* only workloads whose name contains it, or NULL */
+    const char *json;
+    VEC(struct bench_row) rows;
+};
+
+/* Reads the arguments. False if the program should end with *exit_code: help
+ * was asked for, or an argument is not known. */
+bool bench_begin(struct bench *bench,
+                 const char *name,
+                 int argc,
+                 char **argv,
+                 int *exit_code);
+
+/* Prints the table, writes the file. Returns the exit code: 0, or with
+ * --strict 1 if a bar was missed. */
+int bench_end(struct bench *bench);
+
+/* Whether --only selects a workload of this name. */
+bool bench_wants(const struct bench *bench, const char *name);
+
+/* Times a case and adds its row; returns ours, in nanoseconds a unit. */
+double bench_run(struct bench *bench, const struct bench_case *work);
+
+/* Adds a figure that was counted or calculated, not timed. */
+void bench_figure(struct bench *bench,
+                  const char *name,
+                  const char *unit,
+                  double ours,
+                  double peer,
+                  struct bench_bar bar);
+
+/* Inside a bench_fn: the clock stands still between the two. Costs about a
+ * microsecond, so it is for work that takes longer. */
+void bench_pause(void);
+void bench_resume(void);
+
+/* A result that must not be optimised away. */
+static inline void bench_keep(uint64_t value)
+{
+    __asm__ volatile("" : : "r"(value) : "memory");
+}
+
+#endif
