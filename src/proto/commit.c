@@ -1,0 +1,123 @@
+/* Commits as data: names, release, and the checks that every commit passes
+ * however it came. */
+
+#include "proto/commit.h"
+
+#include "base/limits.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+const char *commit_op_name(enum commit_op_kind kind)
+{
+    static const char *const names[] = {
+        [COMMIT_SET] = "set",
+        [COMMIT_PATCH] = "patch",
+        [COMMIT_DELETE] = "delete",
+    };
+    return names[kind];
+}
+
+const char *precondition_name(enum precondition_kind kind)
+{
+    static const char *const names[] = {
+        [PRECONDITION_ORIGIN_COMMITTED] = "origin-committed",
+        [PRECONDITION_ENTITY_ABSENT] = "entity-absent",
+        [PRECONDITION_VALUE_HASH] = "entity-value-hash",
+    };
+    return names[kind];
+}
+
+void commit_release(struct commit *commit)
+{
+    VEC_FOREACH (&commit->reads, read) {
+        value_unref(read->target.id);
+        value_unref(read->branch);
+        path_unref(read->path);
+        vec_release(&read->layers.at);
+    }
+    VEC_FOREACH (&commit->ops, op) {
+        value_unref(op->target.id);
+        value_unref(op->document);
+        patch_release(&op->patch);
+    }
+    VEC_FOREACH (&commit->preconditions, precondition) {
+        value_unref(precondition->target.id);
+        value_unref(precondition->hash);
+    }
+    vec_release(&commit->reads);
+    vec_release(&commit->ops);
+    vec_release(&commit->preconditions);
+    value_unref(commit->session);
+    value_unref(commit->branch);
+    value_unref(commit->merge);
+    *commit = (struct commit){0};
+}
+
+static enum err check_name(struct value name,
+                           const char *what,
+                           bool may_be_empty,
+                           struct err_detail *detail)
+{
+    if (!value_is_string(name)) {
+        return err_set(detail, ERR_PROTOCOL, "%s must be a string", what);
+    }
+    const size_t length = value_text(&name).length;
+    if (length > LIMIT_ID_BYTES) {
+        return err_set(detail,
+                       ERR_LIMIT_ID,
+                       "%s has more than %d bytes",
+                       what,
+                       LIMIT_ID_BYTES);
+    }
+    if (length == 0 && !may_be_empty) {
+        return err_set(detail, ERR_PROTOCOL, "%s must not be empty", what);
+    }
+    return ERR_OK;
+}
+
+static enum err check_ops(const struct commit *commit,
+                          struct err_detail *detail)
+{
+    if (commit->ops.count == 0 && commit->preconditions.count == 0) {
+        return err_set(detail,
+                       ERR_PROTOCOL,
+                       "a commit requires at least one operation or one "
+                       "precondition");
+    }
+    for (size_t i = 0; i < commit->ops.count; i++) {
+        const struct commit_op *op = &commit->ops.at[i];
+        const enum err err = document_id_check(op->target.id, detail);
+        if (err != ERR_OK) {
+            return err == ERR_LIMIT_ID
+                       ? err
+                       : err_set(detail,
+                                 ERR_PROTOCOL,
+                                 "operations[%zu].id must be a usable id",
+                                 i);
+        }
+        if (op->kind == COMMIT_SET && !value_is_object(op->document)) {
+            return err_set(detail,
+                           ERR_PROTOCOL,
+                           "operations[%zu].value must be an object: documents "
+                           "have plain object roots",
+                           i);
+        }
+        if (op->kind == COMMIT_SET && value_depth(op->document) > LIMIT_DEPTH) {
+            return err_set(detail,
+                           ERR_LIMIT_DEPTH,
+                           "operations[%zu].value is nested too deeply",
+                           i);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err commit_check(const struct commit *commit, struct err_detail *detail)
+{
+    enum err err = check_name(commit->session, "session", false, detail);
+    if (err == ERR_OK) {
+        err = check_name(commit->branch, "branch", true, detail);
+    }
+    return err == ERR_OK ? check_ops(commit, detail) : err;
+}

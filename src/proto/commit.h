@@ -1,0 +1,113 @@
+/* A commit as it travels from a replica to a store.
+ *
+ * A commit says what its author read, what it wants to write, and what else
+ * must hold. The store decides: it lands whole at one sequence number, or not
+ * at all (proto/verdict.h).
+ *
+ *   {"session":"s1","localSeq":7,"branch":"",
+ *    "reads":{"confirmed":[{"id":"of:a","path":["value","n"],"seq":3}],
+ *             "pending":[{"id":"of:b","path":[],"localSeq":[5,6],
+ *                         "basisSeq":3,"nonRecursive":true}]},
+ *    "operations":[{"op":"set","id":"of:a","value":{"value":1}},
+ *                  {"op":"patch","id":"of:b","patches":[...]},
+ *                  {"op":"delete","id":"of:c","scope":"user"}],
+ *    "preconditions":[{"kind":"entity-absent","id":"of:r"}]}
+ *
+ * A *confirmed* read saw the store's state at `seq`. A *pending* read saw the
+ * author's own commits `localSeq` that had no verdict yet, on top of the
+ * store's state at `basisSeq`; it names all of them. Paths are document paths:
+ * they begin at the envelope, so the payload is below "value".
+ *
+ *   P1  commit_read trusts nothing: whatever is missing, of another type or
+ *       out of range is ERR_PROTOCOL, or a limit, with the field's name.
+ *   P2  commit_write(commit_read(x)) is canonical: two commits are the same
+ *       iff their canonical texts are. Fields with their default are left out.
+ */
+
+#ifndef PROTO_COMMIT_H
+#define PROTO_COMMIT_H
+
+#include "base/vec.h"
+#include "value/address.h"
+#include "value/difference.h"
+#include "value/patch.h"
+
+/* A document, as operations, reads and preconditions name it. */
+struct target {
+    struct value id; /* string */
+    enum scope scope;
+};
+
+struct layer_list {
+    VEC(uint64_t) at; /* local sequence numbers, ascending, not empty */
+};
+
+struct commit_read {
+    bool pending;
+    enum read_kind kind;
+    struct target target;
+    struct path *path;
+    struct value branch; /* confirmed: another branch than the commit's, or
+                            absent */
+    uint64_t seq;        /* confirmed: the state that was read; pending: the
+                            basis below the layers */
+    struct layer_list layers; /* pending */
+};
+
+enum commit_op_kind {
+    COMMIT_SET,
+    COMMIT_PATCH,
+    COMMIT_DELETE,
+};
+
+struct commit_op {
+    enum commit_op_kind kind;
+    struct target target;
+    struct value document; /* set: an object */
+    struct patch patch;
+};
+
+enum precondition_kind {
+    PRECONDITION_ORIGIN_COMMITTED, /* this session's commit has landed */
+    PRECONDITION_ENTITY_ABSENT,    /* the document never existed */
+    PRECONDITION_VALUE_HASH,       /* its `value` has this digest */
+};
+
+struct commit_precondition {
+    enum precondition_kind kind;
+    uint64_t origin_local_seq;
+    struct target target;
+    struct value hash; /* a digest as text; null: no document or no value */
+};
+
+struct commit {
+    struct value session; /* string */
+    uint64_t local_seq;
+    struct value branch;           /* string; "" is the main one */
+    VEC(struct commit_read) reads; /* confirmed first, as they came */
+    VEC(struct commit_op) ops;
+    VEC(struct commit_precondition) preconditions;
+    struct value merge; /* carried for people, never interpreted; or absent */
+};
+
+const char *commit_op_name(enum commit_op_kind kind);
+const char *precondition_name(enum precondition_kind kind);
+
+/* All zero is a commit without anything, to be filled in by its author. */
+void commit_release(struct commit *commit);
+
+/* From a value. On an error *out is empty and `detail` names the field. */
+MUST_CHECK enum err commit_read(struct value value,
+                                struct path_table *paths,
+                                struct commit *out,
+                                struct err_detail *detail);
+
+/* The same as a value (P2). */
+struct value commit_write(const struct commit *commit);
+
+/* What commit_read checks of a whole commit beyond its shape: something to do,
+ * usable ids, documents that are objects. For authors inside the process. */
+MUST_CHECK enum err commit_check(const struct commit *commit,
+                                 struct err_detail *detail);
+
+#endif

@@ -1,0 +1,135 @@
+/* Encoding a commit. Fields that have their default value are left out, so a
+ * commit has one canonical text (P2). */
+
+#include "proto/commit.h"
+#include "value/array.h"
+#include "value/object.h"
+
+static void put_number(struct value *object, const char *name, uint64_t number)
+{
+    CHECK(number <= INT64_MAX);
+    object_put_adopt(object, name, value_int((int64_t)number));
+}
+
+static void put_target(struct value *object, const struct target *target)
+{
+    object_put_adopt(object, "id", value_ref(target->id));
+    if (target->scope != SCOPE_SPACE) {
+        object_put_adopt(object,
+                         "scope",
+                         value_text_new(scope_name(target->scope)));
+    }
+}
+
+static struct value path_array(const struct path *path)
+{
+    struct value array = value_empty_array();
+    for (size_t i = 0; i < path->length; i++) {
+        array = array_push_adopt(array, value_ref(path->at[i].key));
+    }
+    return array;
+}
+
+static struct value write_read(const struct commit_read *read)
+{
+    struct value object = value_empty_object();
+    put_target(&object, &read->target);
+    object_put_adopt(&object, "path", path_array(read->path));
+    if (read->pending) {
+        struct value layers = value_empty_array();
+        for (size_t i = 0; i < read->layers.at.count; i++) {
+            layers =
+                array_push_adopt(layers,
+                                 value_int((int64_t)read->layers.at.at[i]));
+        }
+        object_put_adopt(&object, "localSeq", layers);
+    } else if (!value_is_absent(read->branch)) {
+        object_put_adopt(&object, "branch", value_ref(read->branch));
+    }
+    put_number(&object, read->pending ? "basisSeq" : "seq", read->seq);
+    if (read->kind == READ_SHAPE) {
+        object_put_adopt(&object, "nonRecursive", value_bool(true));
+    }
+    return object;
+}
+
+static void put_reads(struct value *object, const struct commit *commit)
+{
+    struct value lists[2] = {value_empty_array(), value_empty_array()};
+    for (size_t i = 0; i < commit->reads.count; i++) {
+        const struct commit_read *read = &commit->reads.at[i];
+        struct value *list = &lists[read->pending ? 1 : 0];
+        *list = array_push_adopt(*list, write_read(read));
+    }
+    struct value reads = value_empty_object();
+    if (array_count(lists[0]) > 0) {
+        object_put_adopt(&reads, "confirmed", lists[0]);
+    }
+    if (array_count(lists[1]) > 0) {
+        object_put_adopt(&reads, "pending", lists[1]);
+    }
+    if (object_count(reads) > 0) {
+        object_put_adopt(object, "reads", reads);
+    }
+}
+
+static struct value write_op(const struct commit_op *op)
+{
+    struct value object = value_empty_object();
+    object_put_adopt(&object, "op", value_text_new(commit_op_name(op->kind)));
+    put_target(&object, &op->target);
+    if (op->kind == COMMIT_SET) {
+        object_put_adopt(&object, "value", value_ref(op->document));
+    } else if (op->kind == COMMIT_PATCH) {
+        object_put_adopt(&object, "patches", patch_write(&op->patch));
+    }
+    return object;
+}
+
+static struct value write_precondition(const struct commit_precondition *one)
+{
+    struct value object = value_empty_object();
+    object_put_adopt(&object,
+                     "kind",
+                     value_text_new(precondition_name(one->kind)));
+    if (one->kind == PRECONDITION_ORIGIN_COMMITTED) {
+        put_number(&object, "originLocalSeq", one->origin_local_seq);
+        return object;
+    }
+    put_target(&object, &one->target);
+    if (one->kind == PRECONDITION_VALUE_HASH) {
+        object_put_adopt(&object, "valueHash", value_ref(one->hash));
+    }
+    return object;
+}
+
+struct value commit_write(const struct commit *commit)
+{
+    struct value object = value_empty_object();
+    object_put_adopt(&object, "session", value_ref(commit->session));
+    put_number(&object, "localSeq", commit->local_seq);
+    if (value_text(&commit->branch).length > 0) {
+        object_put_adopt(&object, "branch", value_ref(commit->branch));
+    }
+    put_reads(&object, commit);
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < commit->ops.count; i++) {
+        list = array_push_adopt(list, write_op(&commit->ops.at[i]));
+    }
+    if (array_count(list) > 0) {
+        object_put_adopt(&object, "operations", list);
+    }
+    list = value_empty_array();
+    for (size_t i = 0; i < commit->preconditions.count; i++) {
+        list =
+            array_push_adopt(list,
+                             write_precondition(&commit->preconditions.at[i]));
+    }
+    if (array_count(list) > 0) {
+        object_put_adopt(&object, "preconditions", list);
+    }
+    if (!value_is_absent(commit->merge)) {
+        object_put_adopt(&object, "merge", value_ref(commit->merge));
+    }
+    return object;
+}

@@ -1,0 +1,50 @@
+/* The store's answer to a commit.
+ *
+ * Landed: at which sequence number, and at which the author's own earlier
+ * commits that it had read from. Not landed: why, by class (base/err.h), with
+ * what a person or a retry needs to know. A commit that did not land left no
+ * trace.
+ *
+ *   landed    {"seq":12,"resolvedPendingReads":[{"localSeq":5,"seq":11}],
+ *              "replayed":true}
+ *   refused   {"error":{"name":"CONFLICT","class":"retry","message":"stale
+ *              confirmed read: of:a at seq 3 conflicted with seq
+ * 9","id":"of:a", "readSeq":3,"conflictSeq":9,"retryAfterSeq":11}} */
+
+#ifndef PROTO_VERDICT_H
+#define PROTO_VERDICT_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "value/value.h"
+
+struct resolved_layer {
+    uint64_t local_seq;
+    uint64_t seq;
+};
+
+struct verdict {
+    enum err err;  /* OK: landed */
+    bool replayed; /* landed before; this is the same answer again */
+    uint64_t seq;  /* landed */
+    VEC(struct resolved_layer) resolved; /* landed; ascending */
+
+    /* Refused. */
+    struct err_detail detail;
+    struct value id;       /* the document in question, or absent */
+    uint64_t read_seq;     /* conflict: what was read, */
+    uint64_t conflict_seq; /* what overwrote it, */
+    uint64_t head_seq;     /* and the head when it was refused */
+};
+
+void verdict_release(struct verdict *verdict);
+
+/* As a value, in the form above. */
+struct value verdict_write(const struct verdict *verdict);
+
+/* The reverse. PROTOCOL, with the field's name, for any other shape. */
+MUST_CHECK enum err verdict_read(struct value value,
+                                 struct verdict *out,
+                                 struct err_detail *detail);
+
+#endif

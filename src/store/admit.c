@@ -1,0 +1,665 @@
+/* The checks of a commit, in their order. */
+
+#include "store/admit.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "store/conflict.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/json.h"
+#include "value/object.h"
+
+/* Everything about the commit at hand. */
+struct admission {
+    struct engine *engine;
+    const struct commit *commit;
+    struct identity identity;
+    struct value session_key; /* owned */
+    uint64_t session;         /* its row; 0: this is its first commit */
+    struct branch *branch;
+    struct verdict *verdict;
+    struct effects *effects;
+    struct err_detail *detail; /* of faults */
+    bool replayed;
+};
+
+/* A check either passes, refuses (the verdict is set), or meets a fault. */
+enum outcome {
+    PASSED,
+    REFUSED,
+    FAULT
+};
+
+static enum outcome fault_or_passed(enum err err)
+{
+    return err == ERR_OK ? PASSED : FAULT;
+}
+
+__attribute__((format(printf, 3, 4))) static enum outcome refuse(
+    struct admission *admission,
+    enum err err,
+    const char *format,
+    ...)
+{
+    struct verdict *verdict = admission->verdict;
+    va_list args;
+    va_start(args, format);
+    char text[ERR_TEXT_SIZE];
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    verdict->err = err_set(&verdict->detail, err, "%s", text);
+    verdict->head_seq = admission->engine->seq;
+    return REFUSED;
+}
+
+/* What a function of a lower layer said against the commit. */
+static enum outcome refuse_with(struct admission *admission,
+                                const struct err_detail *why)
+{
+    return refuse(admission, why->err, "%s", why->text);
+}
+
+/* At most that many bytes of a name go into a sentence. */
+static int shown(struct text text)
+{
+    return text.length < 120 ? (int)text.length : 120;
+}
+
+/* -- Replay -------------------------------------------------------------- */
+
+static void commit_digest(const struct commit *commit, unsigned char *out)
+{
+    struct value value = commit_write(commit);
+    struct digest digest = value_digest(value);
+    memcpy(out, digest.bytes, COMMIT_DIGEST_BYTES);
+    value_unref(value);
+}
+
+static bool is_number(struct value value)
+{
+    return value_kind(value) == VALUE_INT && value_integer(value) >= 0;
+}
+
+/* The layers of a commit that has landed, from its row. */
+static bool read_resolution(struct text text, struct verdict *verdict)
+{
+    struct value list = VALUE_NONE;
+    if (text.length == 0) {
+        return true;
+    }
+    bool valid = json_read(text.at, text.length, NULL, &list, NULL) == ERR_OK;
+    valid = valid && value_is_array(list);
+    for (uint32_t i = 0; valid && i < array_count(list); i++) {
+        const struct value pair = array_at(list, i);
+        valid = value_is_array(pair) && array_count(pair) == 2 &&
+                is_number(array_at(pair, 0)) && is_number(array_at(pair, 1));
+        if (valid) {
+            const struct resolved_layer layer = {
+                (uint64_t)value_integer(array_at(pair, 0)),
+                (uint64_t)value_integer(array_at(pair, 1)),
+            };
+            vec_push(&verdict->resolved, layer);
+        }
+    }
+    value_unref(list);
+    return valid;
+}
+
+static enum outcome check_replay(struct admission *admission)
+{
+    struct verdict *verdict = admission->verdict;
+    if (admission->session == 0) {
+        return PASSED;
+    }
+    struct query query =
+        query_begin(&admission->engine->database, STATEMENT_COMMIT_FIND);
+    query_int(&query, 1, admission->session);
+    query_int(&query, 2, admission->commit->local_seq);
+    enum outcome outcome = PASSED;
+    if (query_step(&query)) {
+        const struct text digest = query_get_text(&query, 1);
+        if (digest.length != COMMIT_DIGEST_BYTES ||
+            memcmp(digest.at,
+                   admission->effects->digest,
+                   COMMIT_DIGEST_BYTES) != 0) {
+            outcome = refuse(admission,
+                             ERR_REPLAY_MISMATCH,
+                             "commit replay mismatch: localSeq %llu was "
+                             "another commit",
+                             (unsigned long long)admission->commit->local_seq);
+        } else {
+            verdict->seq = query_get_int(&query, 0);
+            verdict->replayed = true;
+            admission->replayed = true;
+            outcome = read_resolution(query_get_text(&query, 2), verdict)
+                          ? PASSED
+                          : FAULT;
+        }
+    }
+    const enum err err = query_end(&query, admission->detail);
+    return err == ERR_OK ? outcome : FAULT;
+}
+
+/* -- Shape and branch ---------------------------------------------------- */
+
+static enum outcome check_branch(struct admission *admission)
+{
+    const struct commit *commit = admission->commit;
+    const struct text name = value_text(&commit->branch);
+    admission->branch = engine_branch(admission->engine, commit->branch);
+    if (admission->branch == NULL) {
+        return refuse(admission,
+                      ERR_BRANCH_UNKNOWN,
+                      "unknown branch: %.*s",
+                      shown(name),
+                      name.at);
+    }
+    if (!admission->branch->active) {
+        return refuse(admission,
+                      ERR_BRANCH_CLOSED,
+                      "branch is not active: %.*s",
+                      shown(name),
+                      name.at);
+    }
+    return PASSED;
+}
+
+static enum outcome check_shape(struct admission *admission)
+{
+    struct err_detail why = {0};
+    return commit_check(admission->commit, &why) == ERR_OK
+               ? PASSED
+               : refuse_with(admission, &why);
+}
+
+/* The document that a target means for this author. */
+static enum outcome find_target(struct admission *admission,
+                                struct branch *branch,
+                                const struct target *target,
+                                struct document **out)
+{
+    struct value key = VALUE_NONE;
+    struct err_detail why = {0};
+    if (scope_key_new(target->scope, admission->identity, &key, &why) !=
+        ERR_OK) {
+        return refuse(admission, ERR_PROTOCOL, "%s", why.text);
+    }
+    const enum err err = document_find(admission->engine,
+                                       branch,
+                                       key,
+                                       target->id,
+                                       out,
+                                       admission->detail);
+    value_unref(key);
+    return fault_or_passed(err);
+}
+
+/* -- Preconditions ------------------------------------------------------- */
+
+static enum err find_commit(struct admission *admission,
+                            uint64_t local_seq,
+                            uint64_t *seq)
+{
+    *seq = 0;
+    if (admission->session == 0) {
+        return ERR_OK;
+    }
+    struct query query =
+        query_begin(&admission->engine->database, STATEMENT_COMMIT_FIND);
+    query_int(&query, 1, admission->session);
+    query_int(&query, 2, local_seq);
+    if (query_step(&query)) {
+        *seq = query_get_int(&query, 0);
+    }
+    return query_end(&query, admission->detail);
+}
+
+static enum outcome check_origin(struct admission *admission,
+                                 const struct commit_precondition *one)
+{
+    uint64_t seq = 0;
+    if (find_commit(admission, one->origin_local_seq, &seq) != ERR_OK) {
+        return FAULT;
+    }
+    if (seq == 0) {
+        return refuse(admission,
+                      ERR_ORIGIN_FAILED,
+                      "origin-committed: localSeq %llu did not land",
+                      (unsigned long long)one->origin_local_seq);
+    }
+    return PASSED;
+}
+
+static enum outcome refuse_document(struct admission *admission,
+                                    enum err err,
+                                    struct value id,
+                                    const char *what)
+{
+    admission->verdict->id = value_ref(id);
+    const struct text text = value_text(&id);
+    return refuse(admission, err, "%s: %.*s", what, shown(text), text.at);
+}
+
+static enum outcome check_absent(struct admission *admission,
+                                 const struct commit_precondition *one)
+{
+    struct document *document = NULL;
+    const enum outcome outcome =
+        find_target(admission, admission->branch, &one->target, &document);
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    bool existed = false;
+    if (document_ever_existed(admission->engine,
+                              document,
+                              &existed,
+                              admission->detail) != ERR_OK) {
+        return FAULT;
+    }
+    return existed ? refuse_document(admission,
+                                     ERR_RECEIPT_EXISTS,
+                                     one->target.id,
+                                     "receipt-exists")
+                   : PASSED;
+}
+
+/* Whether the document's `value` has that digest; null is "no value". */
+static bool has_hash(struct value document, struct value hash)
+{
+    struct value payload = value_is_absent(document)
+                               ? VALUE_NONE
+                               : object_field(document, "value");
+    if (value_is_absent(payload) || value_kind(hash) == VALUE_NULL) {
+        return value_is_absent(payload) && value_kind(hash) == VALUE_NULL;
+    }
+    char text[DIGEST_TEXT_LENGTH + 1];
+    digest_write(value_digest(payload), text);
+    return value_is_text(hash, text);
+}
+
+static enum outcome check_hash(struct admission *admission,
+                               const struct commit_precondition *one)
+{
+    struct document *document = NULL;
+    const enum outcome outcome =
+        find_target(admission, admission->branch, &one->target, &document);
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    struct value head = VALUE_NONE;
+    if (document_head(admission->engine, document, &head, admission->detail) !=
+        ERR_OK) {
+        return FAULT;
+    }
+    if (has_hash(head, one->hash)) {
+        return PASSED;
+    }
+    admission->verdict->conflict_seq = document->head_seq;
+    return refuse_document(admission,
+                           ERR_CONFLICT,
+                           one->target.id,
+                           "entity-value-hash differs");
+}
+
+static enum outcome check_preconditions(struct admission *admission)
+{
+    const struct commit *commit = admission->commit;
+    enum outcome outcome = PASSED;
+    for (size_t i = 0; outcome == PASSED && i < commit->preconditions.count;
+         i++) {
+        const struct commit_precondition *one = &commit->preconditions.at[i];
+        switch (one->kind) {
+        case PRECONDITION_ORIGIN_COMMITTED:
+            outcome = check_origin(admission, one);
+            break;
+        case PRECONDITION_ENTITY_ABSENT:
+            outcome = check_absent(admission, one);
+            break;
+        case PRECONDITION_VALUE_HASH:
+            outcome = check_hash(admission, one);
+            break;
+        }
+    }
+    return outcome;
+}
+
+/* -- Reads --------------------------------------------------------------- */
+
+/* The branch that a read was made on. */
+static enum outcome find_read_branch(struct admission *admission,
+                                     const struct commit_read *read,
+                                     struct branch **out)
+{
+    *out = admission->branch;
+    if (!value_is_absent(read->branch)) {
+        *out = engine_branch(admission->engine, read->branch);
+        if (*out == NULL) {
+            const struct text name = value_text(&read->branch);
+            return refuse(admission,
+                          ERR_BRANCH_UNKNOWN,
+                          "unknown branch in a read: %.*s",
+                          shown(name),
+                          name.at);
+        }
+    }
+    return PASSED;
+}
+
+static enum outcome conflict(struct admission *admission,
+                             const struct commit_read *read,
+                             uint64_t conflict_seq)
+{
+    struct verdict *verdict = admission->verdict;
+    const struct text id = value_text(&read->target.id);
+    verdict->id = value_ref(read->target.id);
+    verdict->read_seq = read->seq;
+    verdict->conflict_seq = conflict_seq;
+    if (read->pending) {
+        return refuse(
+            admission,
+            ERR_CONFLICT,
+            "stale pending read: %.*s via localSeq %llu conflicted with "
+            "seq %llu",
+            shown(id),
+            id.at,
+            (unsigned long long)*vec_last(&read->layers.at),
+            (unsigned long long)conflict_seq);
+    }
+    return refuse(
+        admission,
+        ERR_CONFLICT,
+        "stale confirmed read: %.*s at seq %llu conflicted with seq %llu",
+        shown(id),
+        id.at,
+        (unsigned long long)read->seq,
+        (unsigned long long)conflict_seq);
+}
+
+static void note_resolved(struct verdict *verdict,
+                          uint64_t local_seq,
+                          uint64_t seq)
+{
+    size_t at = verdict->resolved.count;
+    while (at > 0 && verdict->resolved.at[at - 1].local_seq > local_seq) {
+        at--;
+    }
+    if (at > 0 && verdict->resolved.at[at - 1].local_seq == local_seq) {
+        return;
+    }
+    const struct resolved_layer layer = {local_seq, seq};
+    vec_push(&verdict->resolved, layer);
+    for (size_t i = verdict->resolved.count - 1; i > at; i--) {
+        verdict->resolved.at[i] = verdict->resolved.at[i - 1];
+    }
+    verdict->resolved.at[at] = layer;
+}
+
+/* Every layer that a pending read names must have landed. */
+static enum outcome resolve_layers(struct admission *admission,
+                                   const struct commit_read *read)
+{
+    for (size_t i = 0; i < read->layers.at.count; i++) {
+        const uint64_t local_seq = read->layers.at.at[i];
+        uint64_t seq = 0;
+        if (find_commit(admission, local_seq, &seq) != ERR_OK) {
+            return FAULT;
+        }
+        if (seq == 0) {
+            admission->verdict->id = value_ref(read->target.id);
+            return refuse(admission,
+                          ERR_CONFLICT,
+                          "pending dependency not resolved: %llu",
+                          (unsigned long long)local_seq);
+        }
+        note_resolved(admission->verdict, local_seq, seq);
+    }
+    return PASSED;
+}
+
+static enum outcome check_read(struct admission *admission,
+                               const struct commit_read *read)
+{
+    struct branch *branch = NULL;
+    struct document *document = NULL;
+    if (read->seq > admission->engine->seq) {
+        return refuse(admission,
+                      ERR_PROTOCOL,
+                      "%s %llu is beyond the head %llu",
+                      read->pending ? "basisSeq" : "seq",
+                      (unsigned long long)read->seq,
+                      (unsigned long long)admission->engine->seq);
+    }
+    enum outcome outcome = find_read_branch(admission, read, &branch);
+    if (outcome == PASSED && read->pending) {
+        outcome = resolve_layers(admission, read);
+    }
+    if (outcome == PASSED) {
+        outcome = find_target(admission, branch, &read->target, &document);
+    }
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    const struct conflict_query query = {
+        .document = document,
+        .path = read->path,
+        .kind = read->kind,
+        .after_seq = read->seq,
+        .session = admission->session,
+        .layers = read->pending ? &read->layers : NULL,
+    };
+    uint64_t seq = 0;
+    if (conflict_find(admission->engine, &query, &seq, admission->detail) !=
+        ERR_OK) {
+        return FAULT;
+    }
+    return seq == 0 ? PASSED : conflict(admission, read, seq);
+}
+
+static enum outcome check_reads(struct admission *admission)
+{
+    const struct commit *commit = admission->commit;
+    enum outcome outcome = PASSED;
+    for (size_t i = 0; outcome == PASSED && i < commit->reads.count; i++) {
+        outcome = check_read(admission, &commit->reads.at[i]);
+    }
+    return outcome;
+}
+
+/* -- Effects ------------------------------------------------------------- */
+
+/* What the document is by now, within this commit. */
+static enum err current_value(struct admission *admission,
+                              struct document *document,
+                              struct value *out)
+{
+    if (document->stamp == admission->engine->stamp) {
+        *out = document->staged;
+        return ERR_OK;
+    }
+    return document_head(admission->engine, document, out, admission->detail);
+}
+
+static void stage_adopt(struct admission *admission,
+                        struct document *document,
+                        struct value value)
+{
+    value_unref(document->staged);
+    document->staged = value;
+    document->stamp = admission->engine->stamp;
+}
+
+static enum outcome build_patch(struct admission *admission,
+                                const struct commit_op *op,
+                                struct effects_write *write,
+                                struct value *result)
+{
+    struct value current = VALUE_NONE;
+    if (current_value(admission, write->document, &current) != ERR_OK) {
+        return FAULT;
+    }
+    trace_list traces = {0};
+    vec_reserve(&traces, op->patch.ops.count + 1);
+    struct err_detail why = {0};
+    const enum err err = patch_apply(&op->patch,
+                                     current,
+                                     PATCH_ROOT_DOCUMENT,
+                                     result,
+                                     traces.at,
+                                     &why);
+    if (err == ERR_OK) {
+        write->data = patch_write(&op->patch);
+        write->trace = traces_write(traces.at, op->patch.ops.count);
+    }
+    vec_release(&traces);
+    return err == ERR_OK ? PASSED : refuse_with(admission, &why);
+}
+
+static enum outcome build_write(struct admission *admission,
+                                const struct commit_op *op)
+{
+    struct document *document = NULL;
+    enum outcome outcome =
+        find_target(admission, admission->branch, &op->target, &document);
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    struct effects_write write = {
+        .id = value_ref(op->target.id),
+        .scope_key = value_ref(document->scope_key),
+        .op = op->kind,
+        .document = document,
+        .result_known = true,
+    };
+    struct value result = VALUE_NONE;
+    if (op->kind == COMMIT_SET) {
+        write.data = value_ref(op->document);
+        result = value_ref(op->document);
+    } else if (op->kind == COMMIT_PATCH) {
+        outcome = build_patch(admission, op, &write, &result);
+    }
+    write.result = value_ref(result);
+    vec_push(&admission->effects->writes, write);
+    stage_adopt(admission, document, result);
+    return outcome;
+}
+
+/* The commit without what the rows say already: reads, preconditions and
+ * where a merge came from. Absent if there is none of them. */
+static struct value commit_context(const struct commit *commit)
+{
+    struct value whole = commit_write(commit);
+    struct value context = value_empty_object();
+    static const char *const kept[] = {"reads", "preconditions", "merge"};
+    for (size_t i = 0; i < COUNT_OF(kept); i++) {
+        const struct value part = object_field(whole, kept[i]);
+        if (!value_is_absent(part)) {
+            object_put_adopt(&context, kept[i], value_ref(part));
+        }
+    }
+    value_unref(whole);
+    return object_count(context) > 0 ? context : VALUE_NONE;
+}
+
+static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
+{
+    struct engine *engine = admission->engine;
+    struct effects *effects = admission->effects;
+    const struct commit *commit = admission->commit;
+    effects->kind = EFFECTS_COMMIT;
+    effects->record = engine->record + 1;
+    effects->seq = engine->seq + 1;
+    effects->branch = value_ref(commit->branch);
+    effects->session = value_ref(admission->session_key);
+    effects->local_seq = commit->local_seq;
+    effects->at_ms = at_ms;
+    effects->context = commit_context(commit);
+    VEC_FOREACH (&admission->verdict->resolved, layer) {
+        vec_push(&effects->resolved, *layer);
+    }
+    engine->stamp++;
+    enum outcome outcome = PASSED;
+    for (size_t i = 0; outcome == PASSED && i < commit->ops.count; i++) {
+        outcome = build_write(admission, &commit->ops.at[i]);
+    }
+    admission->verdict->seq = effects->seq;
+    return outcome;
+}
+
+/* -- All of it ----------------------------------------------------------- */
+
+/* Who this is: the row of a session is found by principal and session, so
+ * that one user's numbers never meet another's. */
+static enum outcome find_session(struct admission *admission)
+{
+    if (value_is_absent(admission->identity.principal)) {
+        admission->session_key = value_ref(admission->commit->session);
+    } else {
+        struct err_detail why = {0};
+        if (scope_key_new(SCOPE_SESSION,
+                          admission->identity,
+                          &admission->session_key,
+                          &why) != ERR_OK) {
+            return refuse(admission, ERR_PROTOCOL, "%s", why.text);
+        }
+    }
+    return fault_or_passed(engine_session(admission->engine,
+                                          admission->session_key,
+                                          false,
+                                          &admission->session,
+                                          admission->detail));
+}
+
+static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
+{
+    typedef enum outcome check_fn(struct admission * admission);
+    static check_fn *const checks[] = {
+        find_session,
+        check_replay,
+        check_shape,
+        check_branch,
+        check_preconditions,
+        check_reads,
+    };
+    for (size_t i = 0; i < COUNT_OF(checks); i++) {
+        const enum outcome outcome = checks[i](admission);
+        if (outcome != PASSED || admission->replayed) {
+            return outcome;
+        }
+    }
+    return build_effects(admission, at_ms);
+}
+
+enum err admit_commit(struct engine *engine,
+                      const struct commit *commit,
+                      struct value principal,
+                      uint64_t at_ms,
+                      struct verdict *verdict,
+                      struct effects *effects,
+                      struct err_detail *detail)
+{
+    struct admission admission = {
+        .engine = engine,
+        .commit = commit,
+        .identity = {principal, commit->session},
+        .verdict = verdict,
+        .effects = effects,
+        .detail = detail,
+    };
+    *verdict = (struct verdict){0};
+    *effects = (struct effects){0};
+    commit_digest(commit, effects->digest);
+    const enum outcome outcome = run_checks(&admission, at_ms);
+    value_unref(admission.session_key);
+    if (outcome != PASSED) {
+        verdict->seq = 0;
+        vec_release(&verdict->resolved);
+    }
+    if (outcome == FAULT) {
+        return detail->err != ERR_OK
+                   ? detail->err
+                   : err_set(detail, ERR_CORRUPT, "a row is damaged");
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,22 @@
+/* Admission: may this commit land, and what would it do?
+ *
+ * Reads rows and decides; writes none. The order of the checks is part of the
+ * contract, because it says which answer wins (engine.h). */
+
+#ifndef STORE_ADMIT_H
+#define STORE_ADMIT_H
+
+#include "store/effects.h"
+
+/* The answer in `verdict`. If it is OK and not a replay, *effects is what
+ * must be applied, and verdict->seq is where. A return other than OK is a
+ * fault of the store, not a verdict. */
+MUST_CHECK enum err admit_commit(struct engine *engine,
+                                 const struct commit *commit,
+                                 struct value principal,
+                                 uint64_t at_ms,
+                                 struct verdict *verdict,
+                                 struct effects *effects,
+                                 struct err_detail *detail);
+
+#endif

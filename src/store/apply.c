@@ -1,0 +1,367 @@
+/* Records become rows. Nothing is decided here: whatever a record says is
+ * done, and the caches follow. */
+
+#include <string.h>
+
+#include "store/effects.h"
+#include "value/json.h"
+
+/* -- One write ----------------------------------------------------------- */
+
+static void put_json(struct query *query,
+                     int parameter,
+                     struct value value,
+                     struct buf *text)
+{
+    if (value_is_absent(value)) {
+        query_null(query, parameter);
+        return;
+    }
+    json_write(text, value, JSON_CANONICAL, 0);
+    query_text(query, parameter, buf_text(text), text->length);
+}
+
+static enum err insert_revision(struct engine *engine,
+                                const struct effects *effects,
+                                size_t index,
+                                uint64_t *bytes,
+                                struct err_detail *detail)
+{
+    const struct effects_write *write = &effects->writes.at[index];
+    struct buf data = {0};
+    struct buf trace = {0};
+    struct query query =
+        query_begin(&engine->database, STATEMENT_REVISION_INSERT);
+    const char *op = commit_op_name(write->op);
+    query_int(&query, 1, write->document->number);
+    query_int(&query, 2, effects->seq);
+    query_int(&query, 3, index);
+    query_text(&query, 4, op, strlen(op));
+    put_json(&query, 5, write->data, &data);
+    put_json(&query, 6, write->trace, &trace);
+    (void)query_step(&query);
+    const enum err err = query_end(&query, detail);
+    *bytes = data.length;
+    buf_release(&data);
+    buf_release(&trace);
+    return err;
+}
+
+/* The numbers of a document's row, from the third parameter on. */
+static void put_row(struct query *query, int from, const struct document *row)
+{
+    const char *op = commit_op_name(row->op);
+    query_int(query, from, row->head_seq);
+    query_int(query, from + 1, row->head_index);
+    query_text(query, from + 2, op, strlen(op));
+    query_int(query, from + 3, row->base_seq);
+    query_int(query, from + 4, row->tail_count);
+    query_int(query, from + 5, row->tail_bytes);
+    query_int(query, from + 6, row->base_bytes);
+}
+
+static enum err insert_document(struct engine *engine,
+                                struct document *document,
+                                struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_DOCUMENT_INSERT);
+    query_int(&query, 1, document->branch->number);
+    query_string(&query, 2, document->scope_key);
+    query_string(&query, 3, document->id);
+    put_row(&query, 4, document);
+    if (query_step(&query)) {
+        document->number = query_get_int(&query, 0);
+    }
+    return query_end(&query, detail);
+}
+
+static enum err update_document(struct engine *engine,
+                                const struct document *document,
+                                struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_DOCUMENT_UPDATE);
+    query_int(&query, 1, document->number);
+    put_row(&query, 2, document);
+    (void)query_step(&query);
+    return query_end(&query, detail);
+}
+
+static void move_head(struct document *document,
+                      const struct effects_write *write,
+                      uint64_t seq,
+                      size_t index)
+{
+    document->op = write->op;
+    document->head_seq = seq;
+    document->head_index = index;
+    value_unref(document->head);
+    document->head = value_ref(write->result);
+    document->head_known = write->result_known;
+}
+
+static void count_tail(struct document *document,
+                       const struct effects_write *write,
+                       uint64_t bytes)
+{
+    if (write->op == COMMIT_PATCH) {
+        document->tail_count++;
+        document->tail_bytes += bytes;
+    } else {
+        document->base_seq = document->head_seq;
+        document->base_bytes = bytes;
+        document->tail_count = 0;
+        document->tail_bytes = 0;
+    }
+}
+
+/* -- Snapshots ----------------------------------------------------------- */
+
+static enum err prune_snapshots(struct engine *engine,
+                                const struct document *document,
+                                struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_SNAPSHOT_PRUNE);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, engine->options.snapshots_kept);
+    (void)query_step(&query);
+    return query_end(&query, detail);
+}
+
+static enum err insert_snapshot(struct engine *engine,
+                                struct document *document,
+                                struct err_detail *detail)
+{
+    struct value head = VALUE_NONE;
+    enum err err = document_head(engine, document, &head, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct buf text = {0};
+    struct query query =
+        query_begin(&engine->database, STATEMENT_SNAPSHOT_INSERT);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, document->head_seq);
+    put_json(&query, 3, head, &text);
+    (void)query_step(&query);
+    err = query_end(&query, detail);
+    document->base_bytes = text.length;
+    document->tail_count = 0;
+    document->tail_bytes = 0;
+    engine->counters.snapshots++;
+    buf_release(&text);
+    return err == ERR_OK ? prune_snapshots(engine, document, detail) : err;
+}
+
+/* Reading must not cost more and more: when there are many patches behind the
+ * last whole value, or more bytes of them than a whole value has. */
+static bool snapshot_is_due(const struct engine *engine,
+                            const struct document *document)
+{
+    return document->op == COMMIT_PATCH &&
+           (document->tail_count >= engine->options.snapshot_patches ||
+            (document->tail_bytes >= engine->options.snapshot_bytes &&
+             document->tail_bytes >= document->base_bytes));
+}
+
+/* -- Commits ------------------------------------------------------------- */
+
+static enum err apply_write(struct engine *engine,
+                            const struct effects *effects,
+                            size_t index,
+                            struct err_detail *detail)
+{
+    const struct effects_write *write = &effects->writes.at[index];
+    struct document *document = write->document;
+    const bool is_new = document->number == 0;
+    enum err err = ERR_OK;
+    move_head(document, write, effects->seq, index);
+    if (is_new) {
+        err = insert_document(engine, document, detail);
+    }
+    uint64_t bytes = 0;
+    if (err == ERR_OK) {
+        err = insert_revision(engine, effects, index, &bytes, detail);
+    }
+    if (err == ERR_OK) {
+        count_tail(document, write, bytes);
+        if (snapshot_is_due(engine, document)) {
+            /* The row must be there before its head can be folded. */
+            err = update_document(engine, document, detail);
+            if (err == ERR_OK) {
+                err = insert_snapshot(engine, document, detail);
+            }
+        }
+    }
+    return err == ERR_OK ? update_document(engine, document, detail) : err;
+}
+
+/* Which document each operation went to, by number: so a commit's changes are
+ * found without an index over all revisions. */
+static void write_documents(struct buf *to, const struct effects *effects)
+{
+    buf_append_char(to, '[');
+    for (size_t i = 0; i < effects->writes.count; i++) {
+        buf_printf(to,
+                   "%s%llu",
+                   i > 0 ? "," : "",
+                   (unsigned long long)effects->writes.at[i].document->number);
+    }
+    buf_append_char(to, ']');
+}
+
+static void write_resolution(struct buf *to, const struct effects *effects)
+{
+    for (size_t i = 0; i < effects->resolved.count; i++) {
+        buf_printf(to,
+                   "%s[%llu,%llu]",
+                   i == 0 ? "[" : ",",
+                   (unsigned long long)effects->resolved.at[i].local_seq,
+                   (unsigned long long)effects->resolved.at[i].seq);
+    }
+    if (to->length > 0) {
+        buf_append_char(to, ']');
+    }
+}
+
+static enum err insert_commit(struct engine *engine,
+                              const struct effects *effects,
+                              uint64_t session,
+                              const struct digest *chain,
+                              struct err_detail *detail)
+{
+    struct buf context = {0};
+    struct buf resolution = {0};
+    struct buf documents = {0};
+    struct query query =
+        query_begin(&engine->database, STATEMENT_COMMIT_INSERT);
+    query_int(&query, 1, effects->seq);
+    query_int(&query, 2, effects->record);
+    query_int(&query, 3, engine_branch(engine, effects->branch)->number);
+    query_int(&query, 4, session);
+    query_int(&query, 5, effects->local_seq);
+    query_bytes(&query, 6, effects->digest, sizeof effects->digest);
+    query_int(&query, 7, effects->at_ms);
+    put_json(&query, 8, effects->context, &context);
+    write_resolution(&resolution, effects);
+    if (resolution.length > 0) {
+        query_text(&query, 9, buf_text(&resolution), resolution.length);
+    } else {
+        query_null(&query, 9);
+    }
+    write_documents(&documents, effects);
+    query_text(&query, 10, buf_text(&documents), documents.length);
+    query_bytes(&query, 11, chain->bytes, sizeof chain->bytes);
+    (void)query_step(&query);
+    const enum err err = query_end(&query, detail);
+    buf_release(&context);
+    buf_release(&resolution);
+    buf_release(&documents);
+    return err;
+}
+
+static enum err apply_commit(struct engine *engine,
+                             const struct effects *effects,
+                             const struct digest *chain,
+                             struct err_detail *detail)
+{
+    uint64_t session = 0;
+    enum err err =
+        engine_session(engine, effects->session, true, &session, detail);
+    for (size_t i = 0; err == ERR_OK && i < effects->writes.count; i++) {
+        err = apply_write(engine, effects, i, detail);
+    }
+    if (err == ERR_OK) {
+        err = insert_commit(engine, effects, session, chain, detail);
+    }
+    if (err == ERR_OK) {
+        engine->seq = effects->seq;
+        engine_branch(engine, effects->branch)->head_seq = effects->seq;
+    }
+    return err;
+}
+
+/* -- Branches ------------------------------------------------------------ */
+
+static enum err apply_fork(struct engine *engine,
+                           const struct effects *effects,
+                           const struct digest *chain,
+                           struct err_detail *detail)
+{
+    struct branch *parent = engine_branch(engine, effects->parent);
+    const uint64_t number = engine->branches.count;
+    struct query query =
+        query_begin(&engine->database, STATEMENT_BRANCH_INSERT);
+    query_int(&query, 1, number);
+    query_string(&query, 2, effects->branch);
+    query_int(&query, 3, parent->number);
+    query_int(&query, 4, effects->fork_seq);
+    query_int(&query, 5, effects->record);
+    query_bytes(&query, 6, chain->bytes, sizeof chain->bytes);
+    (void)query_step(&query);
+    const enum err err = query_end(&query, detail);
+    if (err == ERR_OK) {
+        struct branch *branch = mem_alloc_zero(sizeof *branch);
+        *branch = (struct branch){
+            .number = number,
+            .name = value_ref(effects->branch),
+            .parent = parent,
+            .fork_seq = effects->fork_seq,
+            .active = true,
+            .head_seq = effects->fork_seq,
+        };
+        vec_push(&engine->branches, branch);
+    }
+    return err;
+}
+
+static enum err apply_close(struct engine *engine,
+                            const struct effects *effects,
+                            const struct digest *chain,
+                            struct err_detail *detail)
+{
+    struct branch *branch = engine_branch(engine, effects->branch);
+    struct query query =
+        query_begin(&engine->database, STATEMENT_BRANCH_DELETE);
+    query_int(&query, 1, branch->number);
+    query_int(&query, 2, effects->record);
+    query_bytes(&query, 3, chain->bytes, sizeof chain->bytes);
+    (void)query_step(&query);
+    const enum err err = query_end(&query, detail);
+    if (err == ERR_OK) {
+        branch->active = false;
+    }
+    return err;
+}
+
+enum err effects_apply(struct engine *engine,
+                       const struct effects *effects,
+                       struct err_detail *detail)
+{
+    CHECK(effects->record == engine->record + 1);
+    if (engine->options.on_effects != NULL) {
+        engine->options.on_effects(engine->options.ctx, effects);
+    }
+    struct value record = effects_write(effects);
+    const struct digest chain = effects_chain(engine->chain, record);
+    value_unref(record);
+    enum err err = ERR_OK;
+    switch (effects->kind) {
+    case EFFECTS_COMMIT:
+        err = apply_commit(engine, effects, &chain, detail);
+        break;
+    case EFFECTS_FORK:
+        err = apply_fork(engine, effects, &chain, detail);
+        break;
+    case EFFECTS_CLOSE:
+        err = apply_close(engine, effects, &chain, detail);
+        break;
+    }
+    if (err == ERR_OK) {
+        engine->record = effects->record;
+        engine->chain = chain;
+    }
+    return err;
+}

@@ -1,0 +1,453 @@
+/* The connection to one SQLite file. */
+
+#include "store/database.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/check.h"
+
+enum {
+    BUSY_WAIT_MS = 10000, /* for another process to finish its transaction */
+    WAL_BYTES_MAX = 8 * 1024 * 1024,
+    WAL_FRAME_BYTES = 4096 + 24,
+};
+
+static const char *const statement_sql[STATEMENT_COUNT] = {
+#define X(name, sql) [STATEMENT_##name] = (sql),
+#include "store/statements.h"
+#undef X
+};
+
+/* -- Errors -------------------------------------------------------------- */
+
+static enum err meaning_of(int code)
+{
+    switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return ERR_BUSY;
+    case SQLITE_FULL:
+        return ERR_FULL;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return ERR_CORRUPT;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return ERR_IO;
+    default:
+        return ERR_STORE;
+    }
+}
+
+enum err database_error(struct database *database,
+                        int code,
+                        struct err_detail *detail)
+{
+    const enum err err = meaning_of(code);
+    const char *why = database->db != NULL ? sqlite3_errmsg(database->db)
+                                           : sqlite3_errstr(code);
+    return err_set(detail, err, "%s: %s", err_text(err), why);
+}
+
+/* -- Opening ------------------------------------------------------------- */
+
+static enum err open_lock(struct database *database,
+                          const char *path,
+                          struct err_detail *detail)
+{
+    struct buf name = {0};
+    buf_printf(&name, "%s-lock", path);
+    database->lock_fd =
+        open(buf_text(&name), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    enum err err = ERR_OK;
+    if (database->lock_fd < 0) {
+        err = err_set(detail,
+                      ERR_IO,
+                      "cannot open %s: %s",
+                      buf_text(&name),
+                      strerror(errno));
+    }
+    buf_release(&name);
+    return err;
+}
+
+static enum err set_pragmas(struct database *database,
+                            struct err_detail *detail)
+{
+    static const char *const common = "PRAGMA page_size = 4096;"
+                                      "PRAGMA temp_store = MEMORY;"
+                                      "PRAGMA cache_size = -65536;"
+                                      "PRAGMA wal_autocheckpoint = 0;";
+    static const char *const levels[] = {
+        [DURABILITY_FULL] =
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
+        [DURABILITY_NORMAL] =
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
+        [DURABILITY_MEMORY] =
+            "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF",
+    };
+    const enum err err = database_run(database, common, detail);
+    return err == ERR_OK
+               ? database_run(database, levels[database->durability], detail)
+               : err;
+}
+
+static enum err lock(struct database *database, struct err_detail *detail);
+static void unlock(struct database *database);
+
+enum err database_open(struct database *database,
+                       const char *path,
+                       enum durability durability,
+                       struct err_detail *detail)
+{
+    *database = (struct database){
+        .durability = durability,
+        .lock_fd = -1,
+        .wal_bytes_max = WAL_BYTES_MAX,
+    };
+    const bool memory = durability == DURABILITY_MEMORY;
+    enum err err = memory ? ERR_OK : open_lock(database, path, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const int code = sqlite3_open_v2(
+        memory ? ":memory:" : path,
+        &database->db,
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+        NULL);
+    if (code != SQLITE_OK) {
+        err = database_error(database, code, detail);
+    }
+    if (err == ERR_OK) {
+        (void)sqlite3_extended_result_codes(database->db, 1);
+        (void)sqlite3_busy_timeout(database->db, BUSY_WAIT_MS);
+        err = lock(database, detail); /* switching to WAL is a write */
+    }
+    if (err == ERR_OK) {
+        err = set_pragmas(database, detail);
+        unlock(database);
+    }
+    if (err != ERR_OK) {
+        database_close(database);
+    }
+    return err;
+}
+
+void database_close(struct database *database)
+{
+    for (unsigned i = 0; i < STATEMENT_COUNT; i++) {
+        (void)sqlite3_finalize(database->statement[i]);
+        database->statement[i] = NULL;
+    }
+    /* The last connection checkpoints when it closes: a write, too. */
+    if (database->db != NULL) {
+        const bool locked = lock(database, NULL) == ERR_OK;
+        (void)sqlite3_close(database->db);
+        if (locked) {
+            unlock(database);
+        }
+    }
+    if (database->lock_fd >= 0) {
+        (void)close(database->lock_fd);
+    }
+    database->db = NULL;
+    database->lock_fd = -1;
+}
+
+/* -- The lock ------------------------------------------------------------ */
+
+static enum err lock(struct database *database, struct err_detail *detail)
+{
+    if (database->lock_fd < 0) {
+        return ERR_OK;
+    }
+    int waited_ms = 0;
+    int step_ms = 1;
+    while (flock(database->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR) {
+            continue;
+        }
+        if (errno != EWOULDBLOCK) {
+            return err_set(detail, ERR_IO, "cannot lock: %s", strerror(errno));
+        }
+        if (waited_ms >= BUSY_WAIT_MS) {
+            return err_set(detail,
+                           ERR_BUSY,
+                           "another process held the file for %d ms",
+                           waited_ms);
+        }
+        (void)sqlite3_sleep(step_ms);
+        waited_ms += step_ms;
+        step_ms = step_ms < 16 ? 2 * step_ms : step_ms;
+    }
+    return ERR_OK;
+}
+
+static void unlock(struct database *database)
+{
+    if (database->lock_fd >= 0) {
+        (void)flock(database->lock_fd, LOCK_UN);
+    }
+}
+
+/* -- Transactions -------------------------------------------------------- */
+
+static enum err run_statement(struct database *database,
+                              enum statement statement,
+                              struct err_detail *detail)
+{
+    struct query query = query_begin(database, statement);
+    (void)query_step(&query);
+    return query_end(&query, detail);
+}
+
+enum err database_begin(struct database *database, struct err_detail *detail)
+{
+    CHECK(!database->writing);
+    enum err err = lock(database, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = run_statement(database, STATEMENT_BEGIN, detail);
+    if (err != ERR_OK) {
+        unlock(database);
+        return err;
+    }
+    database->writing = true;
+    return ERR_OK;
+}
+
+enum err database_read_begin(struct database *database,
+                             struct err_detail *detail)
+{
+    CHECK(!database->writing);
+    return run_statement(database, STATEMENT_BEGIN_READ, detail);
+}
+
+void database_read_end(struct database *database)
+{
+    struct err_detail ignored;
+    (void)run_statement(database, STATEMENT_COMMIT, &ignored);
+}
+
+static int count_wal_frames(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+    (void)db;
+    (void)name;
+    struct database *database = ctx;
+    database->wal_bytes = (uint64_t)pages * WAL_FRAME_BYTES;
+    return SQLITE_OK;
+}
+
+static enum err checkpoint_locked(struct database *database,
+                                  struct err_detail *detail)
+{
+    const int code = sqlite3_wal_checkpoint_v2(database->db,
+                                               NULL,
+                                               SQLITE_CHECKPOINT_RESTART,
+                                               NULL,
+                                               NULL);
+    if (code == SQLITE_OK) {
+        database->checkpoints++;
+        database->wal_bytes = 0;
+        return ERR_OK;
+    }
+    /* A reader is in the way: the next commit tries again. */
+    return (code & 0xFF) == SQLITE_BUSY
+               ? ERR_OK
+               : database_error(database, code, detail);
+}
+
+enum err database_end(struct database *database,
+                      enum err err,
+                      struct err_detail *detail)
+{
+    CHECK(database->writing);
+    if (err == ERR_OK) {
+        (void)sqlite3_wal_hook(database->db, count_wal_frames, database);
+        err = run_statement(database, STATEMENT_COMMIT, detail);
+    }
+    /* A failed COMMIT may or may not have ended the transaction. */
+    if (err != ERR_OK && sqlite3_get_autocommit(database->db) == 0) {
+        struct err_detail ignored;
+        (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
+    }
+    database->writing = false;
+    if (err == ERR_OK && database->wal_bytes > database->wal_bytes_max) {
+        /* The commit stands; a checkpoint that fails is tried again. */
+        struct err_detail ignored;
+        (void)checkpoint_locked(database, &ignored);
+    }
+    unlock(database);
+    return err;
+}
+
+enum err database_checkpoint(struct database *database,
+                             bool always,
+                             struct err_detail *detail)
+{
+    if (database->durability == DURABILITY_MEMORY ||
+        (!always && database->wal_bytes <= database->wal_bytes_max)) {
+        return ERR_OK;
+    }
+    enum err err = lock(database, detail);
+    if (err == ERR_OK) {
+        err = checkpoint_locked(database, detail);
+        unlock(database);
+    }
+    return err;
+}
+
+enum err database_version(struct database *database,
+                          int64_t *out,
+                          struct err_detail *detail)
+{
+    struct query query = query_begin(database, STATEMENT_DATA_VERSION);
+    if (query_step(&query)) {
+        *out = (int64_t)query_get_int(&query, 0);
+    }
+    return query_end(&query, detail);
+}
+
+enum err database_run(struct database *database,
+                      const char *sql,
+                      struct err_detail *detail)
+{
+    const int code = sqlite3_exec(database->db, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? ERR_OK : database_error(database, code, detail);
+}
+
+/* -- Queries ------------------------------------------------------------- */
+
+struct query query_begin(struct database *database, enum statement statement)
+{
+    struct query query = {.database = database, .code = SQLITE_OK};
+    if (database->statement[statement] == NULL) {
+        query.code = sqlite3_prepare_v3(database->db,
+                                        statement_sql[statement],
+                                        -1,
+                                        SQLITE_PREPARE_PERSISTENT,
+                                        &database->statement[statement],
+                                        NULL);
+    }
+    query.stmt = database->statement[statement];
+    return query;
+}
+
+static void note(struct query *query, int code)
+{
+    if (query->code == SQLITE_OK) {
+        query->code = code;
+    }
+}
+
+void query_int(struct query *query, int parameter, uint64_t number)
+{
+    if (query->code == SQLITE_OK) {
+        note(query,
+             sqlite3_bind_int64(query->stmt, parameter, (int64_t)number));
+    }
+}
+
+void query_null(struct query *query, int parameter)
+{
+    if (query->code == SQLITE_OK) {
+        note(query, sqlite3_bind_null(query->stmt, parameter));
+    }
+}
+
+void query_text(struct query *query,
+                int parameter,
+                const char *text,
+                size_t length)
+{
+    if (query->code == SQLITE_OK) {
+        note(query,
+             sqlite3_bind_text64(query->stmt,
+                                 parameter,
+                                 text,
+                                 length,
+                                 SQLITE_STATIC,
+                                 SQLITE_UTF8));
+    }
+}
+
+void query_string(struct query *query, int parameter, struct value string)
+{
+    /* A short string is inside this handle, which is gone before the query
+     * is: SQLite takes a copy. */
+    const struct text text = value_text(&string);
+    if (query->code == SQLITE_OK) {
+        note(query,
+             sqlite3_bind_text64(query->stmt,
+                                 parameter,
+                                 text.at,
+                                 text.length,
+                                 SQLITE_TRANSIENT,
+                                 SQLITE_UTF8));
+    }
+}
+
+void query_bytes(struct query *query,
+                 int parameter,
+                 const void *bytes,
+                 size_t size)
+{
+    if (query->code == SQLITE_OK) {
+        note(query,
+             sqlite3_bind_blob64(query->stmt,
+                                 parameter,
+                                 bytes,
+                                 size,
+                                 SQLITE_STATIC));
+    }
+}
+
+bool query_step(struct query *query)
+{
+    if (query->code != SQLITE_OK) {
+        return false;
+    }
+    const int code = sqlite3_step(query->stmt);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        note(query, code);
+    }
+    return code == SQLITE_ROW;
+}
+
+uint64_t query_get_int(struct query *query, int column)
+{
+    return (uint64_t)sqlite3_column_int64(query->stmt, column);
+}
+
+bool query_is_null(struct query *query, int column)
+{
+    return sqlite3_column_type(query->stmt, column) == SQLITE_NULL;
+}
+
+struct text query_get_text(struct query *query, int column)
+{
+    const void *at = sqlite3_column_blob(query->stmt, column);
+    const int size = sqlite3_column_bytes(query->stmt, column);
+    return (struct text){at != NULL ? at : "", (size_t)size};
+}
+
+enum err query_end(struct query *query, struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    if (query->code != SQLITE_OK) {
+        err = database_error(query->database, query->code, detail);
+    }
+    if (query->stmt != NULL) {
+        (void)sqlite3_reset(query->stmt);
+        (void)sqlite3_clear_bindings(query->stmt);
+    }
+    return err;
+}

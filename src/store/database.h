@@ -1,0 +1,132 @@
+/* One SQLite file: opening it, locking it, and its prepared statements.
+ *
+ * A space is one file in WAL mode with pages of 4 KiB. Several processes may
+ * share it. SQLite before 3.51.3 can damage a file when two connections write
+ * or checkpoint at the very same instant, so every write transaction and every
+ * checkpoint here runs under an advisory lock on a file beside the database
+ * ("-lock"), and automatic checkpoints are off: the engine checkpoints by a
+ * policy of its own, when the WAL has grown past `wal_bytes_max`.
+ *
+ *   B1  Between database_begin and database_end the lock is held and an
+ *       IMMEDIATE transaction is open.
+ *   B2  After a failed database_end nothing of the transaction is in the
+ *       file.
+ *
+ * This is the only file of the store that talks to the operating system, and
+ * the only one that turns SQLite's codes into ours. */
+
+#ifndef STORE_DATABASE_H
+#define STORE_DATABASE_H
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "value/value.h"
+
+enum durability {
+    DURABILITY_FULL,   /* an acknowledged commit survives a power loss */
+    DURABILITY_NORMAL, /* it survives a crash of the process */
+    DURABILITY_MEMORY, /* nothing survives: no file */
+};
+
+/* Every statement of the store: its name and its text (statements.c). */
+enum statement {
+#define X(name, sql) STATEMENT_##name,
+#include "store/statements.h"
+#undef X
+    STATEMENT_COUNT,
+};
+
+struct database {
+    sqlite3 *db;
+    enum durability durability;
+    int lock_fd;            /* -1: memory */
+    bool writing;           /* B1 */
+    uint64_t wal_bytes_max; /* a checkpoint is due beyond this */
+    uint64_t wal_bytes;     /* the WAL now, as far as known */
+    uint64_t checkpoints;   /* counted, for people */
+    sqlite3_stmt *statement[STATEMENT_COUNT];
+};
+
+/* `path` is NULL for DURABILITY_MEMORY. The schema is not touched. */
+MUST_CHECK enum err database_open(struct database *database,
+                                  const char *path,
+                                  enum durability durability,
+                                  struct err_detail *detail);
+void database_close(struct database *database);
+
+/* B1, B2. database_end commits if `err` is OK and rolls back otherwise, and
+ * returns what is true then: OK, `err`, or why the commit failed. */
+MUST_CHECK enum err database_begin(struct database *database,
+                                   struct err_detail *detail);
+MUST_CHECK enum err database_end(struct database *database,
+                                 enum err err,
+                                 struct err_detail *detail);
+
+/* One state of the file for several statements, without the lock. Inside a
+ * write transaction it is that one. database_read_end always succeeds. */
+MUST_CHECK enum err database_read_begin(struct database *database,
+                                        struct err_detail *detail);
+void database_read_end(struct database *database);
+
+/* Moves the WAL into the file if it is longer than allowed, or always. */
+MUST_CHECK enum err database_checkpoint(struct database *database,
+                                        bool always,
+                                        struct err_detail *detail);
+
+/* A number that changes when another connection has committed. */
+MUST_CHECK enum err database_version(struct database *database,
+                                     int64_t *out,
+                                     struct err_detail *detail);
+
+/* Runs SQL that gives no rows. */
+MUST_CHECK enum err database_run(struct database *database,
+                                 const char *sql,
+                                 struct err_detail *detail);
+
+/* What SQLite's last answer means. */
+enum err database_error(struct database *database,
+                        int code,
+                        struct err_detail *detail);
+
+/* -- Statements ----------------------------------------------------------
+ *
+ * A query is a statement with its parameters bound, being stepped:
+ *
+ *   struct query query = query_begin(database, STATEMENT_X);
+ *   query_int(&query, 1, n);
+ *   while (query_step(&query)) { ... query_get_int(&query, 0) ... }
+ *   err = query_end(&query, detail);
+ *
+ * The first failure is remembered and stops the stepping; query_end reports
+ * it. A statement is used by one query at a time. */
+
+struct query {
+    struct database *database;
+    sqlite3_stmt *stmt;
+    int code; /* SQLITE_OK while all is well */
+};
+
+struct query query_begin(struct database *database, enum statement statement);
+void query_int(struct query *query, int parameter, uint64_t number);
+void query_null(struct query *query, int parameter);
+void query_string(struct query *query, int parameter, struct value string);
+/* Borrowed until query_end. */
+void query_bytes(struct query *query,
+                 int parameter,
+                 const void *bytes,
+                 size_t size);
+void query_text(struct query *query,
+                int parameter,
+                const char *text,
+                size_t length);
+
+/* True if there is a row. */
+bool query_step(struct query *query);
+uint64_t query_get_int(struct query *query, int column);
+bool query_is_null(struct query *query, int column);
+/* The text or bytes of a column, borrowed until the next step. */
+struct text query_get_text(struct query *query, int column);
+MUST_CHECK enum err query_end(struct query *query, struct err_detail *detail);
+
+#endif

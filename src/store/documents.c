@@ -1,0 +1,427 @@
+/* Rows of documents, the cache of them, and the fold. */
+
+#include "store/documents.h"
+
+#include <string.h>
+
+#include "value/compare.h"
+#include "value/json.h"
+#include "value/object.h"
+
+/* -- The cache ----------------------------------------------------------- */
+
+struct document_key {
+    const struct branch *branch;
+    struct value scope_key;
+    struct value id;
+};
+
+static bool is_document(const void *item, const void *key)
+{
+    const struct document *document = item;
+    const struct document_key *wanted = key;
+    return document->branch == wanted->branch &&
+           key_equal(document->id, wanted->id) &&
+           key_equal(document->scope_key, wanted->scope_key);
+}
+
+static uint64_t hash_key(const struct document_key *key)
+{
+    return value_hash(key->id) * 31 + value_hash(key->scope_key) * 7 +
+           key->branch->number;
+}
+
+static void document_free(struct document *document)
+{
+    value_unref(document->scope_key);
+    value_unref(document->id);
+    value_unref(document->head);
+    value_unref(document->staged);
+    mem_free(document, sizeof *document);
+}
+
+void documents_forget(struct engine *engine)
+{
+    MAP_FOREACH (&engine->documents, slot) {
+        document_free(slot->item);
+    }
+    map_clear(&engine->documents);
+}
+
+bool document_op_read(struct text text, enum commit_op_kind *out)
+{
+    for (unsigned i = COMMIT_SET; i <= COMMIT_DELETE; i++) {
+        const char *name = commit_op_name((enum commit_op_kind)i);
+        if (text.length == strlen(name) &&
+            memcmp(text.at, name, text.length) == 0) {
+            *out = (enum commit_op_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum err corrupt(const struct document *document,
+                        const char *what,
+                        struct err_detail *detail)
+{
+    const struct text id = value_text(&document->id);
+    return err_set(detail,
+                   ERR_CORRUPT,
+                   "%.*s: %s",
+                   id.length < 100 ? (int)id.length : 100,
+                   id.at,
+                   what);
+}
+
+static enum err load_row(struct engine *engine,
+                         struct document *document,
+                         struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_DOCUMENT_FIND);
+    query_int(&query, 1, document->branch->number);
+    query_string(&query, 2, document->scope_key);
+    query_string(&query, 3, document->id);
+    bool known_op = true;
+    if (query_step(&query)) {
+        document->number = query_get_int(&query, 0);
+        document->head_seq = query_get_int(&query, 1);
+        document->head_index = query_get_int(&query, 2);
+        known_op = document_op_read(query_get_text(&query, 3), &document->op);
+        document->base_seq = query_get_int(&query, 4);
+        document->tail_count = query_get_int(&query, 5);
+        document->tail_bytes = query_get_int(&query, 6);
+        document->base_bytes = query_get_int(&query, 7);
+    }
+    const enum err err = query_end(&query, detail);
+    if (err == ERR_OK && !known_op) {
+        return corrupt(document, "unknown operation in its row", detail);
+    }
+    return err;
+}
+
+enum err document_find(struct engine *engine,
+                       struct branch *branch,
+                       struct value scope_key,
+                       struct value id,
+                       struct document **out,
+                       struct err_detail *detail)
+{
+    const struct document_key key = {branch, scope_key, id};
+    const uint64_t hash = hash_key(&key);
+    *out = map_find(&engine->documents, hash, is_document, &key);
+    if (*out != NULL) {
+        return ERR_OK;
+    }
+    struct document *document = mem_alloc_zero(sizeof *document);
+    document->branch = branch;
+    document->scope_key = value_ref(scope_key);
+    document->id = value_ref(id);
+    const enum err err = load_row(engine, document, detail);
+    if (err != ERR_OK) {
+        document_free(document);
+        return err;
+    }
+    map_insert(&engine->documents, hash, document);
+    *out = document;
+    return ERR_OK;
+}
+
+/* The document that this one continues, or NULL. */
+static enum err find_parent(struct engine *engine,
+                            const struct document *document,
+                            struct document **out,
+                            struct err_detail *detail)
+{
+    *out = NULL;
+    if (document->branch->parent == NULL) {
+        return ERR_OK;
+    }
+    return document_find(engine,
+                         document->branch->parent,
+                         document->scope_key,
+                         document->id,
+                         out,
+                         detail);
+}
+
+/* -- Folding ------------------------------------------------------------- */
+
+enum err document_decode(struct engine *engine,
+                         const struct document *document,
+                         struct text text,
+                         struct value *out,
+                         struct err_detail *detail)
+{
+    engine->counters.decodes++;
+    struct json_fault fault;
+    if (json_read(text.at, text.length, NULL, out, &fault) != ERR_OK) {
+        return corrupt(document, fault.text, detail);
+    }
+    return ERR_OK;
+}
+
+/* Patches of one row of documents: those after (seq, index), up to `to`. */
+struct fold_step {
+    struct document *document;
+    uint64_t seq;
+    uint64_t index;
+    uint64_t to;
+};
+
+/* The latest value of this row itself at or before `to` that needs no other:
+ * a set, a delete or a snapshot. */
+struct fold_base {
+    bool found;
+    uint64_t seq;
+    uint64_t index;
+    struct value value; /* owned; absent after a delete */
+};
+
+static enum err find_set(struct engine *engine,
+                         const struct document *document,
+                         uint64_t to,
+                         struct fold_base *base,
+                         struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_REVISION_BASE);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, to);
+    enum err err = ERR_OK;
+    if (query_step(&query)) {
+        engine->counters.rows++;
+        enum commit_op_kind op = COMMIT_SET;
+        base->found = true;
+        base->seq = query_get_int(&query, 0);
+        base->index = query_get_int(&query, 1);
+        if (!document_op_read(query_get_text(&query, 2), &op)) {
+            err = corrupt(document, "unknown operation in a revision", detail);
+        } else if (op == COMMIT_SET) {
+            err = document_decode(engine,
+                                  document,
+                                  query_get_text(&query, 3),
+                                  &base->value,
+                                  detail);
+        }
+    }
+    const enum err ended = query_end(&query, detail);
+    return err != ERR_OK ? err : ended;
+}
+
+static enum err find_snapshot(struct engine *engine,
+                              const struct document *document,
+                              uint64_t to,
+                              struct fold_base *base,
+                              struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_SNAPSHOT_LAST);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, to);
+    enum err err = ERR_OK;
+    if (query_step(&query) &&
+        (!base->found || query_get_int(&query, 0) >= base->seq)) {
+        struct value value = VALUE_NONE;
+        err = document_decode(engine,
+                              document,
+                              query_get_text(&query, 1),
+                              &value,
+                              detail);
+        value_unref(base->value);
+        *base = (struct fold_base){
+            .found = true,
+            .seq = query_get_int(&query, 0),
+            .index = INT64_MAX, /* after everything in that commit */
+            .value = value,
+        };
+    }
+    const enum err ended = query_end(&query, detail);
+    return err != ERR_OK ? err : ended;
+}
+
+static enum err find_base(struct engine *engine,
+                          const struct document *document,
+                          uint64_t to,
+                          struct fold_base *base,
+                          struct err_detail *detail)
+{
+    *base = (struct fold_base){.found = false};
+    enum err err = find_set(engine, document, to, base, detail);
+    if (err == ERR_OK) {
+        err = find_snapshot(engine, document, to, base, detail);
+    }
+    if (err == ERR_OK && base->found && !value_is_absent(base->value) &&
+        !value_is_object(base->value)) {
+        err = corrupt(document, "documents have plain object roots", detail);
+    }
+    if (err != ERR_OK) {
+        value_unref(base->value);
+        base->value = VALUE_NONE;
+    }
+    return err;
+}
+
+static enum err apply_row(struct engine *engine,
+                          const struct document *document,
+                          struct text data,
+                          struct value *value,
+                          struct err_detail *detail)
+{
+    struct value list = VALUE_NONE;
+    struct patch patch = {0};
+    struct value patched = VALUE_NONE;
+    struct err_detail why = {0};
+    enum err err = document_decode(engine, document, data, &list, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = patch_read(list, &engine->paths, &patch, &why);
+    value_unref(list);
+    if (err == ERR_OK) {
+        err = patch_apply(&patch,
+                          *value,
+                          PATCH_ROOT_DOCUMENT,
+                          &patched,
+                          NULL,
+                          &why);
+        patch_release(&patch);
+    }
+    if (err != ERR_OK) {
+        return corrupt(document, why.text, detail);
+    }
+    value_unref(*value);
+    *value = patched;
+    return ERR_OK;
+}
+
+static enum err apply_step(struct engine *engine,
+                           const struct fold_step *step,
+                           struct value *value,
+                           struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_REVISION_PATCHES);
+    query_int(&query, 1, step->document->number);
+    query_int(&query, 2, step->seq);
+    query_int(&query, 3, step->index);
+    query_int(&query, 4, step->to);
+    enum err err = ERR_OK;
+    while (err == ERR_OK && query_step(&query)) {
+        engine->counters.rows++;
+        err = apply_row(engine,
+                        step->document,
+                        query_get_text(&query, 0),
+                        value,
+                        detail);
+    }
+    const enum err ended = query_end(&query, detail);
+    return err != ERR_OK ? err : ended;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+typedef VEC(struct fold_step) fold_steps;
+
+/* Goes from the document towards the root of its branches until a base is
+ * found, and notes whose patches come behind it. */
+static enum err plan_fold(struct engine *engine,
+                          struct document *document,
+                          uint64_t seq,
+                          fold_steps *steps,
+                          struct value *base_value,
+                          struct err_detail *detail)
+{
+    uint64_t to = least(seq, INT64_MAX);
+    while (document != NULL) {
+        struct fold_base base = {.found = false};
+        if (document->number != 0) {
+            const enum err err = find_base(engine, document, to, &base, detail);
+            if (err != ERR_OK) {
+                return err;
+            }
+            const struct fold_step step = {document, base.seq, base.index, to};
+            vec_push(steps, step);
+        }
+        if (base.found) {
+            *base_value = base.value;
+            return ERR_OK;
+        }
+        to = least(to, document->branch->fork_seq);
+        const enum err err = find_parent(engine, document, &document, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
+    return ERR_OK;
+}
+
+enum err document_at(struct engine *engine,
+                     struct document *document,
+                     uint64_t seq,
+                     struct value *out,
+                     struct err_detail *detail)
+{
+    fold_steps steps = {0};
+    struct value value = VALUE_NONE;
+    enum err err = plan_fold(engine, document, seq, &steps, &value, detail);
+    for (size_t i = steps.count; err == ERR_OK && i-- > 0;) {
+        err = apply_step(engine, &steps.at[i], &value, detail);
+    }
+    vec_release(&steps);
+    if (err != ERR_OK) {
+        value_unref(value);
+        value = VALUE_NONE;
+    }
+    *out = value;
+    return err;
+}
+
+enum err document_head(struct engine *engine,
+                       struct document *document,
+                       struct value *out,
+                       struct err_detail *detail)
+{
+    if (!document->head_known) {
+        const enum err err =
+            document_at(engine, document, ENGINE_HEAD, &document->head, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+        document->head_known = true;
+    }
+    *out = document->head;
+    return ERR_OK;
+}
+
+enum err document_ever_existed(struct engine *engine,
+                               struct document *document,
+                               bool *out,
+                               struct err_detail *detail)
+{
+    uint64_t to = INT64_MAX;
+    *out = false;
+    while (document != NULL && !*out) {
+        if (document->number != 0) {
+            struct query query =
+                query_begin(&engine->database, STATEMENT_REVISION_LAST);
+            query_int(&query, 1, document->number);
+            query_int(&query, 2, to);
+            *out = query_step(&query);
+            const enum err err = query_end(&query, detail);
+            if (err != ERR_OK) {
+                return err;
+            }
+        }
+        to = least(to, document->branch->fork_seq);
+        const enum err err = find_parent(engine, document, &document, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
+    return ERR_OK;
+}

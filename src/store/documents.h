@@ -1,0 +1,54 @@
+/* Documents as rows: finding them, and folding revisions into values.
+ *
+ * The value at a seq is the last set before it (or a snapshot, whichever is
+ * later), with the patches behind it applied in order. A branch that has no
+ * base of its own continues the parent's, as it was at the fork. */
+
+#ifndef STORE_DOCUMENTS_H
+#define STORE_DOCUMENTS_H
+
+#include "store/engine.h"
+
+/* The document of that name on that branch: one structure each, which lives
+ * until the caches are forgotten. A document that does not exist has one, too
+ * (number 0). */
+MUST_CHECK enum err document_find(struct engine *engine,
+                                  struct branch *branch,
+                                  struct value scope_key,
+                                  struct value id,
+                                  struct document **out,
+                                  struct err_detail *detail);
+
+/* What is visible at the head, borrowed from the cache; absent if there is no
+ * document. */
+MUST_CHECK enum err document_head(struct engine *engine,
+                                  struct document *document,
+                                  struct value *out,
+                                  struct err_detail *detail);
+
+/* What was visible at `seq`, new. */
+MUST_CHECK enum err document_at(struct engine *engine,
+                                struct document *document,
+                                uint64_t seq,
+                                struct value *out,
+                                struct err_detail *detail);
+
+/* Whether the document, or the one it continues, ever had a revision. */
+MUST_CHECK enum err document_ever_existed(struct engine *engine,
+                                          struct document *document,
+                                          bool *out,
+                                          struct err_detail *detail);
+
+/* A JSON text from a row. CORRUPT, naming the document, if it is none. */
+MUST_CHECK enum err document_decode(struct engine *engine,
+                                    const struct document *document,
+                                    struct text text,
+                                    struct value *out,
+                                    struct err_detail *detail);
+
+/* "set", "patch" or "delete" from a row; false for anything else. */
+bool document_op_read(struct text text, enum commit_op_kind *out);
+
+void documents_forget(struct engine *engine);
+
+#endif

@@ -1,0 +1,385 @@
+/* Records as values, and the chain over them. Applying them to the rows is
+ * apply.c. */
+
+#include "store/effects.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "value/array.h"
+#include "value/json.h"
+#include "value/object.h"
+
+static const char *const kind_names[] = {
+    [EFFECTS_COMMIT] = "commit",
+    [EFFECTS_FORK] = "fork",
+    [EFFECTS_CLOSE] = "close",
+};
+
+void effects_release(struct effects *effects)
+{
+    VEC_FOREACH (&effects->writes, write) {
+        value_unref(write->id);
+        value_unref(write->scope_key);
+        value_unref(write->data);
+        value_unref(write->trace);
+        value_unref(write->result);
+    }
+    vec_release(&effects->writes);
+    vec_release(&effects->resolved);
+    value_unref(effects->branch);
+    value_unref(effects->session);
+    value_unref(effects->context);
+    value_unref(effects->parent);
+    *effects = (struct effects){0};
+}
+
+/* -- Traces -------------------------------------------------------------- */
+
+enum {
+    TRACE_PARTS = 4
+};
+
+struct value traces_write(const struct patch_trace *traces, size_t count)
+{
+    bool any = false;
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < count; i++) {
+        const struct patch_trace *trace = &traces[i];
+        const struct value parts[TRACE_PARTS] = {
+            value_int(trace->created_length),
+            value_int(trace->collapsed),
+            value_int(trace->path_in_array ? 1 : 0),
+            value_int(trace->from_in_array ? 1 : 0),
+        };
+        any = any || trace->created_length > 0 || trace->collapsed > 0 ||
+              trace->path_in_array || trace->from_in_array;
+        list = array_push_adopt(list, array_new_adopt(parts, TRACE_PARTS));
+    }
+    if (!any) {
+        value_unref(list);
+        return VALUE_NONE;
+    }
+    return list;
+}
+
+static bool is_count(struct value value)
+{
+    return value_kind(value) == VALUE_INT && value_integer(value) >= 0;
+}
+
+static bool trace_read(struct value value, struct patch_trace *out)
+{
+    if (!value_is_array(value) || array_count(value) != TRACE_PARTS) {
+        return false;
+    }
+    for (uint32_t i = 0; i < TRACE_PARTS; i++) {
+        const struct value part = array_at(value, i);
+        if (!is_count(part) || value_integer(part) > UINT32_MAX) {
+            return false;
+        }
+    }
+    *out = (struct patch_trace){
+        .created_length = (uint32_t)value_integer(array_at(value, 0)),
+        .collapsed = (uint32_t)value_integer(array_at(value, 1)),
+        .path_in_array = value_integer(array_at(value, 2)) != 0,
+        .from_in_array = value_integer(array_at(value, 3)) != 0,
+    };
+    return true;
+}
+
+enum err traces_decode(struct text text,
+                       size_t count,
+                       trace_list *out,
+                       struct err_detail *detail)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct patch_trace none = {0};
+        vec_push(out, none);
+    }
+    if (text.length == 0) {
+        return ERR_OK;
+    }
+    struct value list = VALUE_NONE;
+    bool valid = json_read(text.at, text.length, NULL, &list, NULL) == ERR_OK;
+    valid = valid && value_is_array(list) && array_count(list) == count;
+    for (size_t i = 0; valid && i < count; i++) {
+        valid = trace_read(array_at(list, (uint32_t)i), &out->at[i]);
+    }
+    value_unref(list);
+    return valid ? ERR_OK : err_set(detail, ERR_CORRUPT, "a trace is damaged");
+}
+
+/* -- Writing ------------------------------------------------------------- */
+
+static void put_number(struct value *object, const char *name, uint64_t number)
+{
+    CHECK(number <= INT64_MAX);
+    object_put_adopt(object, name, value_int((int64_t)number));
+}
+
+static void put_some(struct value *object, const char *name, struct value item)
+{
+    if (!value_is_absent(item)) {
+        object_put_adopt(object, name, value_ref(item));
+    }
+}
+
+static struct value digest_text(const unsigned char *digest)
+{
+    char text[2 * COMMIT_DIGEST_BYTES + 1];
+    (void)sodium_bin2hex(text, sizeof text, digest, COMMIT_DIGEST_BYTES);
+    return value_text_new(text);
+}
+
+static struct value write_writes(const struct effects *effects)
+{
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < effects->writes.count; i++) {
+        const struct effects_write *write = &effects->writes.at[i];
+        struct value object = value_empty_object();
+        put_some(&object, "id", write->id);
+        put_some(&object, "scope", write->scope_key);
+        object_put_adopt(&object,
+                         "op",
+                         value_text_new(commit_op_name(write->op)));
+        put_some(&object, "data", write->data);
+        put_some(&object, "trace", write->trace);
+        list = array_push_adopt(list, object);
+    }
+    return list;
+}
+
+static struct value write_resolved(const struct effects *effects)
+{
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < effects->resolved.count; i++) {
+        const struct resolved_layer *layer = &effects->resolved.at[i];
+        const struct value pair[2] = {
+            value_int((int64_t)layer->local_seq),
+            value_int((int64_t)layer->seq),
+        };
+        list = array_push_adopt(list, array_new_adopt(pair, 2));
+    }
+    return list;
+}
+
+struct value effects_write(const struct effects *effects)
+{
+    struct value object = value_empty_object();
+    put_number(&object, "record", effects->record);
+    object_put_adopt(&object,
+                     "kind",
+                     value_text_new(kind_names[effects->kind]));
+    put_some(&object, "branch", effects->branch);
+    if (effects->kind == EFFECTS_FORK) {
+        put_some(&object, "parent", effects->parent);
+        put_number(&object, "forkSeq", effects->fork_seq);
+    }
+    if (effects->kind == EFFECTS_COMMIT) {
+        put_number(&object, "seq", effects->seq);
+        put_some(&object, "session", effects->session);
+        put_number(&object, "localSeq", effects->local_seq);
+        object_put_adopt(&object, "digest", digest_text(effects->digest));
+        put_number(&object, "at", effects->at_ms);
+        put_some(&object, "context", effects->context);
+        object_put_adopt(&object, "resolved", write_resolved(effects));
+        object_put_adopt(&object, "writes", write_writes(effects));
+    }
+    return object;
+}
+
+struct digest effects_chain(struct digest before, struct value record)
+{
+    struct digest after;
+    struct buf text = {0};
+    json_write(&text, record, JSON_CANONICAL, 0);
+    const int failed =
+        crypto_generichash(after.bytes,
+                           sizeof after.bytes,
+                           (const unsigned char *)buf_text(&text),
+                           text.length,
+                           before.bytes,
+                           sizeof before.bytes);
+    CHECK(failed == 0);
+    buf_release(&text);
+    return after;
+}
+
+/* -- Reading ------------------------------------------------------------- */
+
+static enum err bad(struct err_detail *detail, const char *field)
+{
+    return err_set(detail,
+                   ERR_PROTOCOL,
+                   "a record's %s is missing or wrong",
+                   field);
+}
+
+static bool read_number(struct value object, const char *name, uint64_t *out)
+{
+    const struct value number = object_field(object, name);
+    if (value_kind(number) != VALUE_INT || value_integer(number) < 0) {
+        return false;
+    }
+    *out = (uint64_t)value_integer(number);
+    return true;
+}
+
+static bool read_string(struct value object,
+                        const char *name,
+                        struct value *out)
+{
+    const struct value string = object_field(object, name);
+    if (!value_is_string(string)) {
+        return false;
+    }
+    *out = value_ref(string);
+    return true;
+}
+
+static bool read_op(struct value object, enum commit_op_kind *out)
+{
+    const struct value name = object_field(object, "op");
+    return value_is_string(name) && document_op_read(value_text(&name), out);
+}
+
+static bool read_write(struct value object, struct effects_write *out)
+{
+    if (!value_is_object(object) || !read_string(object, "id", &out->id) ||
+        !read_string(object, "scope", &out->scope_key) ||
+        !read_op(object, &out->op)) {
+        return false;
+    }
+    out->data = value_ref(object_field(object, "data"));
+    out->trace = value_ref(object_field(object, "trace"));
+    switch (out->op) {
+    case COMMIT_SET:
+        return value_is_object(out->data);
+    case COMMIT_PATCH:
+        return value_is_array(out->data);
+    case COMMIT_DELETE:
+        break;
+    }
+    return value_is_absent(out->data);
+}
+
+static enum err read_writes(struct value object,
+                            struct effects *out,
+                            struct err_detail *detail)
+{
+    const struct value list = object_field(object, "writes");
+    if (!value_is_array(list)) {
+        return bad(detail, "writes");
+    }
+    for (uint32_t i = 0; i < array_count(list); i++) {
+        const struct effects_write empty = {0};
+        vec_push(&out->writes, empty);
+        if (!read_write(array_at(list, i), vec_last(&out->writes))) {
+            return bad(detail, "writes");
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err read_resolved(struct value object,
+                              struct effects *out,
+                              struct err_detail *detail)
+{
+    const struct value list = object_field(object, "resolved");
+    if (!value_is_array(list)) {
+        return bad(detail, "resolved");
+    }
+    for (uint32_t i = 0; i < array_count(list); i++) {
+        const struct value pair = array_at(list, i);
+        if (!value_is_array(pair) || array_count(pair) != 2 ||
+            !is_count(array_at(pair, 0)) || !is_count(array_at(pair, 1))) {
+            return bad(detail, "resolved");
+        }
+        const struct resolved_layer layer = {
+            (uint64_t)value_integer(array_at(pair, 0)),
+            (uint64_t)value_integer(array_at(pair, 1)),
+        };
+        vec_push(&out->resolved, layer);
+    }
+    return ERR_OK;
+}
+
+static bool read_digest(struct value object, unsigned char *out)
+{
+    const struct value string = object_field(object, "digest");
+    if (!value_is_string(string)) {
+        return false;
+    }
+    const struct text text = value_text(&string);
+    size_t length = 0;
+    return sodium_hex2bin(out,
+                          COMMIT_DIGEST_BYTES,
+                          text.at,
+                          text.length,
+                          NULL,
+                          &length,
+                          NULL) == 0 &&
+           length == COMMIT_DIGEST_BYTES &&
+           text.length == (size_t)2 * COMMIT_DIGEST_BYTES;
+}
+
+static enum err read_commit(struct value value,
+                            struct effects *out,
+                            struct err_detail *detail)
+{
+    if (!read_number(value, "seq", &out->seq)) {
+        return bad(detail, "seq");
+    }
+    if (!read_string(value, "session", &out->session)) {
+        return bad(detail, "session");
+    }
+    if (!read_number(value, "localSeq", &out->local_seq)) {
+        return bad(detail, "localSeq");
+    }
+    if (!read_digest(value, out->digest)) {
+        return bad(detail, "digest");
+    }
+    if (!read_number(value, "at", &out->at_ms)) {
+        return bad(detail, "at");
+    }
+    out->context = value_ref(object_field(value, "context"));
+    const enum err err = read_resolved(value, out, detail);
+    return err == ERR_OK ? read_writes(value, out, detail) : err;
+}
+
+static bool read_kind(struct value value, enum effects_kind *out)
+{
+    for (unsigned i = 0; i < COUNT_OF(kind_names); i++) {
+        if (value_is_text(object_field(value, "kind"), kind_names[i])) {
+            *out = (enum effects_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum err effects_read(struct value value,
+                      struct effects *out,
+                      struct err_detail *detail)
+{
+    *out = (struct effects){0};
+    enum err err = ERR_OK;
+    if (!value_is_object(value) || !read_kind(value, &out->kind)) {
+        err = bad(detail, "kind");
+    } else if (!read_number(value, "record", &out->record)) {
+        err = bad(detail, "record");
+    } else if (!read_string(value, "branch", &out->branch)) {
+        err = bad(detail, "branch");
+    } else if (out->kind == EFFECTS_COMMIT) {
+        err = read_commit(value, out, detail);
+    } else if (out->kind == EFFECTS_FORK &&
+               (!read_string(value, "parent", &out->parent) ||
+                !read_number(value, "forkSeq", &out->fork_seq))) {
+        err = bad(detail, "parent or forkSeq");
+    }
+    if (err != ERR_OK) {
+        effects_release(out);
+    }
+    return err;
+}

@@ -1,0 +1,94 @@
+/* Effects: what a commit does to the rows, decided once and for all.
+ *
+ * A record is self-contained: no clock, no randomness, nothing to be validated
+ * again when it is applied. Applying the records of a store to an empty one
+ * gives equal tables. Each record is chained to the one before it by a digest,
+ * so a gap, an edit or a reordering shows.
+ *
+ *   {"record":12,"kind":"commit","seq":11,"branch":"","session":"s1",
+ *    "localSeq":7,"digest":"...","at":0,"context":{"reads":...},
+ *    "resolved":[[5,9]],
+ *    "writes":[{"id":"of:a","scope":"space","op":"patch","data":[...],
+ *               "trace":[[2,0,0,0]]}]}
+ *   {"record":13,"kind":"fork","branch":"b","parent":"","forkSeq":11}
+ *   {"record":14,"kind":"close","branch":"b"} */
+
+#ifndef STORE_EFFECTS_H
+#define STORE_EFFECTS_H
+
+#include "store/documents.h"
+
+enum effects_kind {
+    EFFECTS_COMMIT,
+    EFFECTS_FORK,
+    EFFECTS_CLOSE,
+};
+
+enum {
+    COMMIT_DIGEST_BYTES = 16
+};
+
+struct effects_write {
+    struct value id;
+    struct value scope_key;
+    enum commit_op_kind op;
+    struct value data;  /* set: the document; patch: the list; else absent */
+    struct value trace; /* of a patch, if any part of it is not zero */
+
+    /* Not part of the record: known where it was built. */
+    struct document *document;
+    struct value result; /* the document afterwards */
+    bool result_known;
+};
+
+/* All references are owned. */
+struct effects {
+    enum effects_kind kind;
+    uint64_t record;
+    struct value branch; /* name */
+
+    uint64_t seq;
+    struct value session; /* key */
+    uint64_t local_seq;
+    unsigned char digest[COMMIT_DIGEST_BYTES];
+    uint64_t at_ms;
+    struct value context; /* the rest of the commit, or absent */
+    VEC(struct resolved_layer) resolved;
+    VEC(struct effects_write) writes;
+
+    struct value parent; /* fork */
+    uint64_t fork_seq;
+};
+
+void effects_release(struct effects *effects);
+
+/* As a value, and back. Reading trusts nothing. */
+struct value effects_write(const struct effects *effects);
+MUST_CHECK enum err effects_read(struct value value,
+                                 struct effects *out,
+                                 struct err_detail *detail);
+
+/* The chain after a record. */
+struct digest effects_chain(struct digest before, struct value record);
+
+/* Writes the rows. Inside a transaction; a failure is a fault, and the
+ * transaction must be rolled back. */
+MUST_CHECK enum err effects_apply(struct engine *engine,
+                                  const struct effects *effects,
+                                  struct err_detail *detail);
+
+/* -- Traces, in rows and records ----------------------------------------- */
+
+typedef VEC(struct patch_trace) trace_list;
+
+/* An array of [created length, collapsed, path in array, from in array];
+ * absent if all is zero. */
+struct value traces_write(const struct patch_trace *traces, size_t count);
+
+/* From a row's text, "" for none: `count` of them. */
+MUST_CHECK enum err traces_decode(struct text text,
+                                  size_t count,
+                                  trace_list *out,
+                                  struct err_detail *detail);
+
+#endif

@@ -1,0 +1,663 @@
+/* The engine: opening, caches, groups of commits, reading and branches. */
+
+#include "store/engine.h"
+
+#include <string.h>
+
+#include "store/admit.h"
+#include "store/schema.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+/* -- Caches -------------------------------------------------------------- */
+
+struct session_row {
+    struct value key;
+    uint64_t number;
+};
+
+static bool is_session(const void *item, const void *key)
+{
+    const struct session_row *row = item;
+    return key_equal(row->key, *(const struct value *)key);
+}
+
+static void forget_branches(struct engine *engine)
+{
+    VEC_FOREACH (&engine->branches, branch) {
+        value_unref((*branch)->name);
+        mem_free(*branch, sizeof **branch);
+    }
+    vec_clear(&engine->branches);
+}
+
+void engine_forget(struct engine *engine)
+{
+    documents_forget(engine); /* they point at branches */
+    forget_branches(engine);
+    MAP_FOREACH (&engine->sessions, slot) {
+        struct session_row *row = slot->item;
+        value_unref(row->key);
+        mem_free(row, sizeof *row);
+    }
+    map_clear(&engine->sessions);
+    engine->version = -1;
+}
+
+enum err engine_session(struct engine *engine,
+                        struct value key,
+                        bool create,
+                        uint64_t *out,
+                        struct err_detail *detail)
+{
+    const uint64_t hash = value_hash(key);
+    struct session_row *row =
+        map_find(&engine->sessions, hash, is_session, &key);
+    *out = row != NULL ? row->number : 0;
+    if (row != NULL) {
+        return ERR_OK;
+    }
+    struct query query = query_begin(&engine->database, STATEMENT_SESSION_FIND);
+    query_string(&query, 1, key);
+    if (query_step(&query)) {
+        *out = query_get_int(&query, 0);
+    }
+    enum err err = query_end(&query, detail);
+    if (err == ERR_OK && *out == 0 && create) {
+        query = query_begin(&engine->database, STATEMENT_SESSION_INSERT);
+        query_string(&query, 1, key);
+        if (query_step(&query)) {
+            *out = query_get_int(&query, 0);
+        }
+        err = query_end(&query, detail);
+    }
+    if (err == ERR_OK && *out != 0) {
+        row = mem_alloc(sizeof *row);
+        *row = (struct session_row){value_ref(key), *out};
+        map_insert(&engine->sessions, hash, row);
+    }
+    return err;
+}
+
+/* -- Branches in memory -------------------------------------------------- */
+
+struct branch *engine_branch(struct engine *engine, struct value name)
+{
+    VEC_FOREACH (&engine->branches, branch) {
+        if (key_equal((*branch)->name, name)) {
+            return *branch;
+        }
+    }
+    return NULL;
+}
+
+struct branch *engine_branch_by_number(struct engine *engine, uint64_t number)
+{
+    CHECK(number < engine->branches.count);
+    return engine->branches.at[number];
+}
+
+static enum err load_branch_head(struct engine *engine,
+                                 struct branch *branch,
+                                 struct err_detail *detail)
+{
+    struct query query = query_begin(
+        &engine->database,
+        branch->number == 0 ? STATEMENT_MAIN_HEAD : STATEMENT_BRANCH_HEAD);
+    if (branch->number > 0) {
+        query_int(&query, 1, branch->number);
+    }
+    branch->head_seq = branch->fork_seq;
+    if (query_step(&query) && !query_is_null(&query, 0)) {
+        branch->head_seq = query_get_int(&query, 0);
+    }
+    return query_end(&query, detail);
+}
+
+static enum err load_branches(struct engine *engine, struct err_detail *detail)
+{
+    struct query query = query_begin(&engine->database, STATEMENT_BRANCH_ALL);
+    while (query_step(&query)) {
+        const struct text name = query_get_text(&query, 1);
+        const struct text status = query_get_text(&query, 4);
+        struct branch *branch = mem_alloc_zero(sizeof *branch);
+        branch->number = query_get_int(&query, 0);
+        branch->name = value_string_new(name.at, name.length);
+        branch->fork_seq = query_get_int(&query, 3);
+        branch->active = status.length == strlen("active");
+        if (!query_is_null(&query, 2)) {
+            branch->parent =
+                engine_branch_by_number(engine, query_get_int(&query, 2));
+        }
+        vec_push(&engine->branches, branch);
+    }
+    enum err err = query_end(&query, detail);
+    VEC_FOREACH (&engine->branches, branch) {
+        if (err == ERR_OK) {
+            err = load_branch_head(engine, *branch, detail);
+        }
+    }
+    return err;
+}
+
+/* Where the history ends. */
+static enum err load_last(struct engine *engine,
+                          enum statement statement,
+                          int first_column,
+                          struct err_detail *detail)
+{
+    struct query query = query_begin(&engine->database, statement);
+    if (query_step(&query)) {
+        if (first_column == 1) {
+            engine->seq = query_get_int(&query, 0);
+        }
+        const uint64_t record = query_get_int(&query, first_column);
+        const struct text chain = query_get_text(&query, first_column + 1);
+        if (record >= engine->record && chain.length == DIGEST_BYTES) {
+            engine->record = record;
+            memcpy(engine->chain.bytes, chain.at, DIGEST_BYTES);
+        }
+    }
+    return query_end(&query, detail);
+}
+
+enum err engine_refresh(struct engine *engine, struct err_detail *detail)
+{
+    int64_t version = 0;
+    enum err err = database_version(&engine->database, &version, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (version == engine->version) {
+        if (engine->documents.count > engine->options.documents_cached) {
+            documents_forget(engine);
+        }
+        return ERR_OK;
+    }
+    engine_forget(engine);
+    engine->seq = 0;
+    engine->record = 0;
+    engine->chain = (struct digest){{0}};
+    err = load_branches(engine, detail);
+    if (err == ERR_OK) {
+        err = load_last(engine, STATEMENT_BRANCH_LAST_RECORD, 0, detail);
+    }
+    if (err == ERR_OK) {
+        err = load_last(engine, STATEMENT_COMMIT_LAST, 1, detail);
+    }
+    if (err == ERR_OK) {
+        engine->version = version;
+    } else {
+        engine_forget(engine);
+    }
+    return err;
+}
+
+/* -- Life ---------------------------------------------------------------- */
+
+static uint32_t number_or(uint32_t number, uint32_t fallback)
+{
+    return number != 0 ? number : fallback;
+}
+
+enum err engine_open(struct engine *engine,
+                     const struct engine_options *options,
+                     struct err_detail *detail)
+{
+    *engine = (struct engine){.options = *options, .version = -1};
+    struct engine_options *set = &engine->options;
+    set->snapshot_patches = number_or(set->snapshot_patches, 100);
+    set->snapshot_bytes = number_or(set->snapshot_bytes, 4096);
+    set->snapshots_kept = number_or(set->snapshots_kept, 2);
+    set->documents_cached = number_or(set->documents_cached, 10000);
+    if (set->path == NULL) {
+        set->durability = DURABILITY_MEMORY;
+    }
+    path_table_init(&engine->paths);
+    enum err err =
+        database_open(&engine->database, set->path, set->durability, detail);
+    if (err == ERR_OK) {
+        err = schema_open(&engine->database, detail);
+        if (err == ERR_OK) {
+            err = engine_refresh(engine, detail);
+        }
+        if (err != ERR_OK) {
+            engine_close(engine);
+        }
+    }
+    return err;
+}
+
+void engine_close(struct engine *engine)
+{
+    engine_forget(engine);
+    vec_release(&engine->branches);
+    map_release(&engine->documents);
+    map_release(&engine->sessions);
+    database_close(&engine->database);
+    path_table_release(&engine->paths);
+}
+
+/* -- Committing ---------------------------------------------------------- */
+
+static enum err commit_one(struct engine *engine,
+                           struct engine_request *request,
+                           struct err_detail *detail)
+{
+    struct effects effects;
+    enum err err = admit_commit(engine,
+                                request->commit,
+                                request->principal,
+                                request->at_ms,
+                                &request->verdict,
+                                &effects,
+                                detail);
+    if (err == ERR_OK && request->verdict.err == ERR_OK &&
+        !request->verdict.replayed) {
+        err = effects_apply(engine, &effects, detail);
+    }
+    effects_release(&effects);
+    return err;
+}
+
+static void fail_all(struct engine_request *requests,
+                     size_t count,
+                     const struct err_detail *why)
+{
+    for (size_t i = 0; i < count; i++) {
+        verdict_release(&requests[i].verdict);
+        requests[i].verdict.err = why->err;
+        requests[i].verdict.detail = *why;
+    }
+}
+
+enum err engine_commit(struct engine *engine,
+                       struct engine_request *requests,
+                       size_t count,
+                       struct err_detail *detail)
+{
+    struct err_detail why = {0};
+    for (size_t i = 0; i < count; i++) {
+        requests[i].verdict = (struct verdict){0};
+    }
+    enum err err = database_begin(&engine->database, &why);
+    if (err == ERR_OK) {
+        err = engine_refresh(engine, &why);
+        for (size_t i = 0; err == ERR_OK && i < count; i++) {
+            err = commit_one(engine, &requests[i], &why);
+        }
+        err = database_end(&engine->database, err, &why);
+    }
+    if (err != ERR_OK) {
+        /* What the caches say may be of the transaction that is gone. */
+        engine_forget(engine);
+        fail_all(requests, count, &why);
+        if (detail != NULL) {
+            *detail = why;
+        }
+    }
+    return err;
+}
+
+/* -- Reading ------------------------------------------------------------- */
+
+static enum err check_seq(const struct branch *branch,
+                          uint64_t seq,
+                          struct err_detail *detail)
+{
+    const uint64_t first = branch->parent != NULL ? branch->fork_seq : 0;
+    if (seq != ENGINE_HEAD && (seq > branch->head_seq || seq < first)) {
+        return err_set(detail,
+                       ERR_SEQUENCE,
+                       "seq %llu is out of range: this branch has %llu to "
+                       "%llu",
+                       (unsigned long long)seq,
+                       (unsigned long long)first,
+                       (unsigned long long)branch->head_seq);
+    }
+    return ERR_OK;
+}
+
+static enum err unknown_branch(struct value name, struct err_detail *detail)
+{
+    const struct text text = value_text(&name);
+    return err_set(detail,
+                   ERR_BRANCH_UNKNOWN,
+                   "unknown branch: %.*s",
+                   text.length < 100 ? (int)text.length : 100,
+                   text.at);
+}
+
+static enum err read_document(struct engine *engine,
+                              const struct engine_address *address,
+                              uint64_t seq,
+                              struct value *out,
+                              struct err_detail *detail)
+{
+    struct branch *branch = engine_branch(engine, address->branch);
+    struct document *document = NULL;
+    if (branch == NULL) {
+        return unknown_branch(address->branch, detail);
+    }
+    enum err err = check_seq(branch, seq, detail);
+    if (err == ERR_OK) {
+        err = document_find(engine,
+                            branch,
+                            address->scope_key,
+                            address->id,
+                            &document,
+                            detail);
+    }
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (seq != ENGINE_HEAD && seq < document->head_seq) {
+        return document_at(engine, document, seq, out, detail);
+    }
+    struct value head = VALUE_NONE;
+    err = document_head(engine, document, &head, detail);
+    *out = value_ref(head);
+    return err;
+}
+
+/* Reads see one state of the file: a transaction around the statements. */
+static enum err read_begin(struct engine *engine, struct err_detail *detail)
+{
+    const enum err err = database_read_begin(&engine->database, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const enum err refreshed = engine_refresh(engine, detail);
+    if (refreshed != ERR_OK) {
+        database_read_end(&engine->database);
+    }
+    return refreshed;
+}
+
+enum err engine_read(struct engine *engine,
+                     const struct engine_address *address,
+                     uint64_t seq,
+                     struct value *out,
+                     struct err_detail *detail)
+{
+    *out = VALUE_NONE;
+    enum err err = read_begin(engine, detail);
+    if (err == ERR_OK) {
+        err = read_document(engine, address, seq, out, detail);
+        database_read_end(&engine->database);
+    }
+    return err;
+}
+
+static enum err list_ids(struct engine *engine,
+                         const struct branch *branch,
+                         struct value scope_key,
+                         struct value after,
+                         uint32_t limit,
+                         struct value *out,
+                         struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_DOCUMENT_LIST);
+    query_int(&query, 1, branch->number);
+    query_string(&query, 2, scope_key);
+    query_string(&query,
+                 3,
+                 value_is_absent(after) ? value_string_new("", 0) : after);
+    query_int(&query, 4, limit < ENGINE_PAGE_MAX ? limit : ENGINE_PAGE_MAX);
+    *out = value_empty_array();
+    while (query_step(&query)) {
+        const struct text id = query_get_text(&query, 0);
+        *out = array_push_adopt(*out, value_string_new(id.at, id.length));
+    }
+    const enum err err = query_end(&query, detail);
+    if (err != ERR_OK) {
+        value_unref(*out);
+        *out = VALUE_NONE;
+    }
+    return err;
+}
+
+enum err engine_list(struct engine *engine,
+                     struct value branch_name,
+                     struct value scope_key,
+                     struct value after,
+                     uint32_t limit,
+                     uint64_t seq,
+                     struct value *out,
+                     struct err_detail *detail)
+{
+    *out = VALUE_NONE;
+    enum err err = read_begin(engine, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const struct branch *branch = engine_branch(engine, branch_name);
+    if (branch == NULL) {
+        err = unknown_branch(branch_name, detail);
+    } else if (limit == 0) {
+        err = err_set(detail, ERR_ARGUMENT, "a page has at least one id");
+    } else if (seq != 0 && seq != engine->seq) {
+        err = err_set(detail,
+                      ERR_LISTING_MOVED,
+                      "the listing began at seq %llu, the head is now %llu",
+                      (unsigned long long)seq,
+                      (unsigned long long)engine->seq);
+    } else {
+        err = list_ids(engine, branch, scope_key, after, limit, out, detail);
+    }
+    database_read_end(&engine->database);
+    return err;
+}
+
+/* -- Branches ------------------------------------------------------------ */
+
+static enum err check_fork(struct engine *engine,
+                           struct value name,
+                           const struct branch *parent,
+                           uint64_t fork_seq,
+                           struct err_detail *detail)
+{
+    const struct text text = value_text(&name);
+    if (text.length == 0 || text.length > 1024) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a branch has a name of 1 to 1024 bytes");
+    }
+    const struct branch *taken = engine_branch(engine, name);
+    if (taken != NULL && !taken->active) {
+        return err_set(detail,
+                       ERR_BRANCH_CLOSED,
+                       "a deleted branch had this name: %s",
+                       "choose another");
+    }
+    if (taken != NULL &&
+        (taken->parent != parent || taken->fork_seq != fork_seq)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the name is taken by a branch with another origin");
+    }
+    return check_seq(parent, fork_seq, detail);
+}
+
+/* Applies one record of a branch change in a transaction of its own. */
+static enum err apply_branch_record(struct engine *engine,
+                                    struct effects *effects,
+                                    struct err_detail *detail)
+{
+    effects->record = engine->record + 1;
+    const enum err err = effects_apply(engine, effects, detail);
+    effects_release(effects);
+    return err;
+}
+
+enum err engine_fork(struct engine *engine,
+                     struct value name,
+                     struct value parent_name,
+                     uint64_t fork_seq,
+                     struct err_detail *detail)
+{
+    enum err err = database_begin(&engine->database, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = engine_refresh(engine, detail);
+    struct branch *parent =
+        err == ERR_OK ? engine_branch(engine, parent_name) : NULL;
+    if (err == ERR_OK && parent == NULL) {
+        err = unknown_branch(parent_name, detail);
+    }
+    const struct branch *same =
+        err == ERR_OK ? engine_branch(engine, name) : NULL;
+    if (err == ERR_OK && fork_seq == ENGINE_HEAD) {
+        /* The same call again means the same branch, though the parent has
+         * moved on. */
+        fork_seq = same != NULL && same->parent == parent ? same->fork_seq
+                                                          : parent->head_seq;
+    }
+    if (err == ERR_OK) {
+        err = check_fork(engine, name, parent, fork_seq, detail);
+    }
+    if (err == ERR_OK && same == NULL) {
+        struct effects effects = {
+            .kind = EFFECTS_FORK,
+            .branch = value_ref(name),
+            .parent = value_ref(parent->name),
+            .fork_seq = fork_seq,
+        };
+        err = apply_branch_record(engine, &effects, detail);
+    }
+    err = database_end(&engine->database, err, detail);
+    if (err != ERR_OK) {
+        engine_forget(engine);
+    }
+    return err;
+}
+
+enum err engine_branch_delete(struct engine *engine,
+                              struct value name,
+                              struct err_detail *detail)
+{
+    enum err err = database_begin(&engine->database, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = engine_refresh(engine, detail);
+    const struct branch *branch =
+        err == ERR_OK ? engine_branch(engine, name) : NULL;
+    if (err == ERR_OK && branch == NULL) {
+        err = unknown_branch(name, detail);
+    } else if (err == ERR_OK && branch->number == 0) {
+        err =
+            err_set(detail, ERR_ARGUMENT, "the main branch cannot be deleted");
+    } else if (err == ERR_OK && branch->active) {
+        struct effects effects = {
+            .kind = EFFECTS_CLOSE,
+            .branch = value_ref(name),
+        };
+        err = apply_branch_record(engine, &effects, detail);
+    }
+    err = database_end(&engine->database, err, detail);
+    if (err != ERR_OK) {
+        engine_forget(engine);
+    }
+    return err;
+}
+
+static struct value describe_branch(const struct branch *branch)
+{
+    struct value object = value_empty_object();
+    object_put_adopt(&object, "name", value_ref(branch->name));
+    if (branch->parent != NULL) {
+        object_put_adopt(&object, "parent", value_ref(branch->parent->name));
+        object_put_adopt(&object,
+                         "forkSeq",
+                         value_int((int64_t)branch->fork_seq));
+    }
+    object_put_adopt(&object, "headSeq", value_int((int64_t)branch->head_seq));
+    object_put_adopt(&object, "active", value_bool(branch->active));
+    return object;
+}
+
+enum err engine_branch_list(struct engine *engine,
+                            struct value *out,
+                            struct err_detail *detail)
+{
+    *out = VALUE_NONE;
+    const enum err err = read_begin(engine, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    *out = value_empty_array();
+    VEC_FOREACH (&engine->branches, branch) {
+        *out = array_push_adopt(*out, describe_branch(*branch));
+    }
+    database_read_end(&engine->database);
+    return ERR_OK;
+}
+
+/* -- Records ------------------------------------------------------------- */
+
+/* Ties a record that came from elsewhere to our rows. */
+static enum err bind_record(struct engine *engine,
+                            struct effects *effects,
+                            struct err_detail *detail)
+{
+    struct branch *branch = engine_branch(engine, effects->branch);
+    if (effects->record != engine->record + 1 ||
+        (effects->kind == EFFECTS_COMMIT && effects->seq != engine->seq + 1)) {
+        return err_set(detail,
+                       ERR_SEQUENCE,
+                       "record %llu is not the one after %llu",
+                       (unsigned long long)effects->record,
+                       (unsigned long long)engine->record);
+    }
+    if (effects->kind == EFFECTS_FORK) {
+        return engine_branch(engine, effects->parent) != NULL
+                   ? ERR_OK
+                   : unknown_branch(effects->parent, detail);
+    }
+    if (branch == NULL) {
+        return unknown_branch(effects->branch, detail);
+    }
+    enum err err = ERR_OK;
+    VEC_FOREACH (&effects->writes, write) {
+        if (err == ERR_OK) {
+            err = document_find(engine,
+                                branch,
+                                write->scope_key,
+                                write->id,
+                                &write->document,
+                                detail);
+        }
+    }
+    return err;
+}
+
+enum err engine_apply(struct engine *engine,
+                      struct value record,
+                      struct err_detail *detail)
+{
+    struct effects effects;
+    enum err err = effects_read(record, &effects, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = database_begin(&engine->database, detail);
+    if (err == ERR_OK) {
+        err = engine_refresh(engine, detail);
+        if (err == ERR_OK) {
+            err = bind_record(engine, &effects, detail);
+        }
+        if (err == ERR_OK) {
+            err = effects_apply(engine, &effects, detail);
+        }
+        err = database_end(&engine->database, err, detail);
+        if (err != ERR_OK) {
+            engine_forget(engine);
+        }
+    }
+    effects_release(&effects);
+    return err;
+}

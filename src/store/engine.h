@@ -1,0 +1,206 @@
+/* The engine: one space, one file, one order of commits.
+ *
+ * A commit is admitted or refused by what it read, not by when it came. The
+ * path of one, inside a write transaction:
+ *
+ *   replay?         the same commit again gets the same answer, first of all
+ *   shape, branch   something to do, on a branch that is active
+ *   preconditions   before the reads: a receipt that exists is final, a stale
+ *                   read is only a reason to try again
+ *   reads           nothing that was read has changed since (conflict.h)
+ *   effects         a self-contained record of row changes (effects.h);
+ *                   patches are applied here, in memory
+ *   apply           the rows, and nothing is decided any more
+ *
+ * Nothing is written before a commit is admitted, so a refused one leaves no
+ * trace and does not harm its neighbours in a group.
+ *
+ *   E1  seq numbers are 1, 2, 3, ... in the order of admission, shared by all
+ *       branches; a refused commit uses none.
+ *   E2  The value of a document at a seq is the fold of its revisions up to
+ *       it, through the parent branch up to the fork. Snapshots and the cache
+ *       change the cost, never the answer.
+ *   E3  A group is in the file whole or not at all; each commit in it has a
+ *       verdict of its own.
+ *
+ * The engine belongs to one thread. It reads no clock: `at_ms` is given. */
+
+#ifndef STORE_ENGINE_H
+#define STORE_ENGINE_H
+
+#include "base/map.h"
+#include "proto/commit.h"
+#include "proto/verdict.h"
+#include "store/database.h"
+#include "value/id.h"
+
+struct effects;
+
+/* A zero field means the default. */
+struct engine_options {
+    const char *path; /* NULL: in memory */
+    enum durability durability;
+    uint32_t snapshot_patches; /* patches behind a base before a snapshot */
+    uint32_t snapshot_bytes;   /* or their size, if larger than the base */
+    uint32_t snapshots_kept;   /* a document */
+    uint32_t documents_cached;
+
+    /* Called with each record before it is applied, for tests and logs. */
+    void (*on_effects)(void *ctx, const struct effects *effects);
+    void *ctx;
+};
+
+struct branch {
+    uint64_t number; /* 0 is the main one */
+    struct value name;
+    struct branch *parent; /* NULL for the main one */
+    uint64_t fork_seq;     /* what is seen of the parent */
+    bool active;
+    uint64_t head_seq; /* its last commit; at least fork_seq */
+};
+
+/* A document on one branch, as cached. */
+struct document {
+    struct branch *branch;
+    struct value scope_key;
+    struct value id;
+    uint64_t number; /* of its row; 0: none on this branch */
+    enum commit_op_kind op;
+    uint64_t head_seq;
+    uint64_t head_index;
+    uint64_t base_seq;   /* of its last set or delete; 0: none */
+    uint64_t tail_count; /* patches behind the last base or snapshot */
+    uint64_t tail_bytes;
+    uint64_t base_bytes;
+    bool head_known;
+    struct value head; /* what is visible on this branch, or absent */
+
+    /* The commit being built, if `stamp` is the engine's. */
+    uint64_t stamp;
+    struct value staged;
+};
+
+struct engine {
+    struct database database;
+    struct engine_options options;
+    struct path_table paths;
+    VEC(struct branch *) branches;
+    struct map documents; /* struct document by branch, scope key and id */
+    struct map sessions;  /* struct session_row by key */
+    int64_t version;      /* database_version when the caches were right */
+    uint64_t seq;         /* the last one */
+    uint64_t record;      /* likewise, of commits and branch changes */
+    struct digest chain;  /* over all records (effects.h) */
+    uint64_t stamp;       /* counts commits that were built */
+    struct engine_counters {
+        uint64_t rows;      /* revision rows looked at */
+        uint64_t decodes;   /* documents and patches parsed */
+        uint64_t snapshots; /* written */
+    } counters;
+};
+
+MUST_CHECK enum err engine_open(struct engine *engine,
+                                const struct engine_options *options,
+                                struct err_detail *detail);
+void engine_close(struct engine *engine);
+
+/* -- Committing ---------------------------------------------------------- */
+
+struct engine_request {
+    const struct commit *commit;
+    struct value principal; /* string, or absent */
+    uint64_t at_ms;         /* wall clock, for people */
+    struct verdict verdict; /* filled in; release it */
+};
+
+/* All of them in one SQL transaction, in order. OK: the verdicts hold and
+ * what landed is in the file. Anything else is a fault: nothing landed, and
+ * every verdict is that fault. */
+MUST_CHECK enum err engine_commit(struct engine *engine,
+                                  struct engine_request *requests,
+                                  size_t count,
+                                  struct err_detail *detail);
+
+/* -- Reading ------------------------------------------------------------- */
+
+#define ENGINE_HEAD UINT64_MAX
+
+struct engine_address {
+    struct value branch;    /* name */
+    struct value scope_key; /* value/address.h */
+    struct value id;
+};
+
+/* The document at `seq` or at the head, new; absent if there is none. Errors:
+ * BRANCH_UNKNOWN, SEQUENCE, CORRUPT, faults. */
+MUST_CHECK enum err engine_read(struct engine *engine,
+                                const struct engine_address *address,
+                                uint64_t seq,
+                                struct value *out,
+                                struct err_detail *detail);
+
+/* Ids of live documents in one scope of one branch's own rows, ascending,
+ * after `after` (absent: from the beginning), at most `limit` and at most
+ * ENGINE_PAGE_MAX: an array, new. `seq`, if not 0, is the seq of the page
+ * before: LISTING_MOVED if something has landed since. */
+enum {
+    ENGINE_PAGE_MAX = 1000
+};
+MUST_CHECK enum err engine_list(struct engine *engine,
+                                struct value branch,
+                                struct value scope_key,
+                                struct value after,
+                                uint32_t limit,
+                                uint64_t seq,
+                                struct value *out,
+                                struct err_detail *detail);
+
+/* -- Branches ------------------------------------------------------------ */
+
+/* A new branch that sees `parent` up to fork_seq (or ENGINE_HEAD). The same
+ * again is OK; a name that is taken otherwise, or was deleted, is refused. */
+MUST_CHECK enum err engine_fork(struct engine *engine,
+                                struct value name,
+                                struct value parent,
+                                uint64_t fork_seq,
+                                struct err_detail *detail);
+
+/* Closed for writing; reads stay legal. Not the main one. */
+MUST_CHECK enum err engine_branch_delete(struct engine *engine,
+                                         struct value name,
+                                         struct err_detail *detail);
+
+/* An array of objects {name, parent, forkSeq, headSeq, active}, new. */
+MUST_CHECK enum err engine_branch_list(struct engine *engine,
+                                       struct value *out,
+                                       struct err_detail *detail);
+
+/* -- Records ------------------------------------------------------------- */
+
+/* Applies a record of another engine, which must be the next one: for
+ * replicas. SEQUENCE if it is not. */
+MUST_CHECK enum err engine_apply(struct engine *engine,
+                                 struct value record,
+                                 struct err_detail *detail);
+
+/* -- For the files of this folder ---------------------------------------- */
+
+struct branch *engine_branch(struct engine *engine, struct value name);
+struct branch *engine_branch_by_number(struct engine *engine, uint64_t number);
+
+/* Brings the caches up to date with what other connections committed. Inside
+ * a transaction. */
+MUST_CHECK enum err engine_refresh(struct engine *engine,
+                                   struct err_detail *detail);
+
+/* Forgets everything cached, after a fault or a foreign commit. */
+void engine_forget(struct engine *engine);
+
+/* The number of a session's row; 0 if there is none and `create` is false. */
+MUST_CHECK enum err engine_session(struct engine *engine,
+                                   struct value key,
+                                   bool create,
+                                   uint64_t *out,
+                                   struct err_detail *detail);
+
+#endif

@@ -1,0 +1,149 @@
+/* The tables, version by version. */
+
+#include "store/schema.h"
+
+/* "Hdle": other programs' files are recognised by having another one. */
+#define APPLICATION_ID 1214541925
+
+/* One entry a version, from an empty file on.
+ *
+ * Numbers stand for names that repeat in every row (branch, session, document)
+ * and every table is ordered by what it is asked for; `sqlite3 FILE` shows the
+ * rest: documents and patches are canonical JSON text. */
+static const char *const migrations[SCHEMA_VERSION] = {
+    "CREATE TABLE branch("
+    "  branch INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    "  parent INTEGER REFERENCES branch, fork_seq INTEGER NOT NULL,"
+    "  status TEXT NOT NULL CHECK(status IN ('active', 'deleted')),"
+    "  record INTEGER NOT NULL, chain BLOB NOT NULL,"
+    "  closed_record INTEGER, closed_chain BLOB);"
+    "INSERT INTO branch"
+    "  VALUES(0, '', NULL, 0, 'active', 0, zeroblob(32), NULL, NULL);"
+
+    "CREATE TABLE session("
+    "  session INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);"
+
+    "CREATE TABLE \"commit\"("
+    "  seq INTEGER PRIMARY KEY, record INTEGER NOT NULL,"
+    "  branch INTEGER NOT NULL, session INTEGER NOT NULL,"
+    "  local_seq INTEGER NOT NULL, digest BLOB NOT NULL,"
+    "  at INTEGER NOT NULL, context TEXT, resolution TEXT,"
+    "  documents TEXT NOT NULL, chain BLOB NOT NULL);"
+    "CREATE UNIQUE INDEX commit_by_session ON \"commit\"(session, local_seq);"
+    "CREATE INDEX commit_by_branch ON \"commit\"(branch, seq)"
+    "  WHERE branch > 0;"
+
+    "CREATE TABLE document("
+    "  document INTEGER PRIMARY KEY, branch INTEGER NOT NULL,"
+    "  scope TEXT NOT NULL, id TEXT NOT NULL,"
+    "  head_seq INTEGER NOT NULL, head_index INTEGER NOT NULL,"
+    "  op TEXT NOT NULL, base_seq INTEGER NOT NULL,"
+    "  tail_count INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
+    "  base_bytes INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX document_by_id ON document(branch, scope, id);"
+
+    "CREATE TABLE revision("
+    "  document INTEGER NOT NULL, seq INTEGER NOT NULL,"
+    "  op_index INTEGER NOT NULL,"
+    "  op TEXT NOT NULL CHECK(op IN ('set', 'patch', 'delete')),"
+    "  data TEXT, trace TEXT,"
+    "  PRIMARY KEY(document, seq, op_index)) WITHOUT ROWID;"
+    "CREATE INDEX revision_base ON revision(document, seq, op_index)"
+    "  WHERE op <> 'patch';"
+
+    "CREATE TABLE snapshot("
+    "  document INTEGER NOT NULL, seq INTEGER NOT NULL, value TEXT NOT NULL,"
+    "  PRIMARY KEY(document, seq)) WITHOUT ROWID;",
+};
+
+static enum err read_pragma(struct database *database,
+                            const char *sql,
+                            int64_t *out,
+                            struct err_detail *detail)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(database->db, sql, -1, &stmt, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(stmt);
+    }
+    if (code == SQLITE_ROW) {
+        *out = sqlite3_column_int64(stmt, 0);
+    }
+    (void)sqlite3_finalize(stmt);
+    return code == SQLITE_ROW ? ERR_OK : database_error(database, code, detail);
+}
+
+/* Refuses files that are not ours to change. */
+static enum err check_file(struct database *database,
+                           int64_t *version,
+                           struct err_detail *detail)
+{
+    int64_t application = 0;
+    int64_t tables = 0;
+    enum err err =
+        read_pragma(database, "PRAGMA application_id", &application, detail);
+    if (err == ERR_OK) {
+        err = read_pragma(database, "PRAGMA user_version", version, detail);
+    }
+    if (err == ERR_OK) {
+        err = read_pragma(database,
+                          "SELECT count(*) FROM sqlite_schema",
+                          &tables,
+                          detail);
+    }
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (tables > 0 && application != APPLICATION_ID) {
+        return err_set(detail,
+                       ERR_CORRUPT,
+                       "the file is a database of another program");
+    }
+    if (*version > SCHEMA_VERSION || *version < 0) {
+        return err_set(detail,
+                       ERR_STORE,
+                       "the file has schema version %lld, this program knows "
+                       "%d: use a newer one",
+                       (long long)*version,
+                       SCHEMA_VERSION);
+    }
+    return ERR_OK;
+}
+
+static enum err migrate(struct database *database,
+                        int64_t from,
+                        struct err_detail *detail)
+{
+    char stamp[96];
+    (void)sqlite3_snprintf((int)sizeof stamp,
+                           stamp,
+                           "PRAGMA user_version = %d;"
+                           "PRAGMA application_id = %d",
+                           (int)from + 1,
+                           APPLICATION_ID);
+    enum err err = database_run(database, migrations[from], detail);
+    if (err == ERR_OK) {
+        err = database_run(database, stamp, detail);
+    }
+    return err;
+}
+
+enum err schema_open(struct database *database, struct err_detail *detail)
+{
+    int64_t version = 0;
+    enum err err = check_file(database, &version, detail);
+    if (err != ERR_OK || version == SCHEMA_VERSION) {
+        return err;
+    }
+    err = database_begin(database, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    /* Somebody else may have been faster. */
+    err = check_file(database, &version, detail);
+    while (err == ERR_OK && version < SCHEMA_VERSION) {
+        err = migrate(database, version, detail);
+        version++;
+    }
+    return database_end(database, err, detail);
+}
