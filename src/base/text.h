@@ -28,4 +28,11 @@ static inline size_t text_whole_length(const char *text, size_t length)
     return length;
 }
 
+/* The precision of a "%.*s" that shows at most `most` bytes of a text. */
+static inline int text_shown(const char *text, size_t length, int most)
+{
+    const size_t cut = length < (size_t)most ? length : (size_t)most;
+    return (int)text_whole_length(text, cut);
+}
+
 #endif

@@ -55,8 +55,10 @@ void *vec_grow(void *at, size_t *capacity, size_t need, size_t item_size);
         (vec)->count = (vec)->capacity = 0;                       \
     } while (0)
 
+/* The type is that of a sum, which is never const, because the vector itself
+ * may be const. */
 #define VEC_FOREACH(vec, item)                                \
-    for (__typeof__((vec)->at)(item) = (vec)->at;             \
+    for (__typeof__((vec)->at + 0)(item) = (vec)->at;         \
          (item) != NULL && (item) < (vec)->at + (vec)->count; \
          (item)++)
 

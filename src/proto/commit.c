@@ -54,6 +54,23 @@ void commit_release(struct commit *commit)
     *commit = (struct commit){0};
 }
 
+bool commit_numbers_fit(const struct commit *commit)
+{
+    /* Only the highest bit matters, and it survives an OR. */
+    uint64_t all = commit->local_seq;
+    for (size_t i = 0; i < commit->reads.count; i++) {
+        const struct commit_read *read = &commit->reads.at[i];
+        all |= read->seq;
+        for (size_t j = 0; j < read->layers.at.count; j++) {
+            all |= read->layers.at.at[j];
+        }
+    }
+    for (size_t i = 0; i < commit->preconditions.count; i++) {
+        all |= commit->preconditions.at[i].origin_local_seq;
+    }
+    return all <= INT64_MAX;
+}
+
 static enum err check_name(struct value name,
                            const char *what,
                            bool may_be_empty,

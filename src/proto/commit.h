@@ -105,6 +105,10 @@ MUST_CHECK enum err commit_read(struct value value,
 /* The same as a value (P2). */
 struct value commit_write(const struct commit *commit);
 
+/* Whether every number in it can be written: at most INT64_MAX. Always so for
+ * what commit_read made, and a condition of commit_write. */
+bool commit_numbers_fit(const struct commit *commit);
+
 /* What commit_read checks of a whole commit beyond its shape: something to do,
  * usable ids, documents that are objects. For authors inside the process. */
 MUST_CHECK enum err commit_check(const struct commit *commit,

@@ -169,9 +169,15 @@ static enum err read_layers(struct decoder *decoder,
                             struct layer_list *out)
 {
     const struct value layers = object_field(object, "localSeq");
-    if (!value_is_array(layers) || array_count(layers) == 0 ||
-        array_count(layers) > LIMIT_COMMIT_LAYERS) {
+    if (!value_is_array(layers) || array_count(layers) == 0) {
         return bad(decoder, "localSeq", "must be an array that is not empty");
+    }
+    if (array_count(layers) > LIMIT_COMMIT_LAYERS) {
+        return err_set(decoder->detail,
+                       ERR_LIMIT_COMMIT,
+                       "%slocalSeq has more than %d elements",
+                       decoder->where,
+                       LIMIT_COMMIT_LAYERS);
     }
     uint64_t last = 0;
     for (uint32_t i = 0; i < array_count(layers); i++) {
@@ -223,6 +229,15 @@ static enum err read_one_read(struct decoder *decoder,
     return err;
 }
 
+/* A read of the commit's own branch need not say so, and then does not (P2). */
+static void leave_out_branch(struct commit_read *read, struct value branch)
+{
+    if (!value_is_absent(read->branch) && key_equal(read->branch, branch)) {
+        value_unref(read->branch);
+        read->branch = VALUE_NONE;
+    }
+}
+
 static enum err read_reads_of(struct decoder *decoder,
                               struct value reads,
                               bool pending,
@@ -237,6 +252,7 @@ static enum err read_reads_of(struct decoder *decoder,
         const struct commit_read empty = {.pending = pending};
         vec_push(&out->reads, empty);
         err = read_one_read(decoder, array_at(list, i), vec_last(&out->reads));
+        leave_out_branch(vec_last(&out->reads), out->branch);
     }
     return err;
 }

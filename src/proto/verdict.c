@@ -10,6 +10,7 @@
 void verdict_release(struct verdict *verdict)
 {
     vec_release(&verdict->resolved);
+    vec_release(&verdict->elided);
     value_unref(verdict->id);
     *verdict = (struct verdict){0};
 }
@@ -35,6 +36,13 @@ static struct value write_landed(const struct verdict *verdict)
     }
     if (array_count(layers) > 0) {
         object_put_adopt(&object, "resolvedPendingReads", layers);
+    }
+    struct value elided = value_empty_array();
+    for (size_t i = 0; i < verdict->elided.count; i++) {
+        elided = array_push_adopt(elided, value_int(verdict->elided.at[i]));
+    }
+    if (array_count(elided) > 0) {
+        object_put_adopt(&object, "elidedOpIndexes", elided);
     }
     if (verdict->replayed) {
         object_put_adopt(&object, "replayed", value_bool(true));
@@ -116,6 +124,27 @@ static enum err read_resolved(struct value list,
     return err;
 }
 
+static enum err read_elided(struct value list,
+                            struct verdict *out,
+                            struct err_detail *detail)
+{
+    if (value_is_absent(list)) {
+        return ERR_OK;
+    }
+    if (!value_is_array(list)) {
+        return bad(detail, "elidedOpIndexes");
+    }
+    for (uint32_t i = 0; i < array_count(list); i++) {
+        const struct value index = array_at(list, i);
+        if (value_kind(index) != VALUE_INT || value_integer(index) < 0 ||
+            value_integer(index) > UINT32_MAX) {
+            return bad(detail, "elidedOpIndexes");
+        }
+        vec_push(&out->elided, (uint32_t)value_integer(index));
+    }
+    return ERR_OK;
+}
+
 static enum err read_landed(struct value value,
                             struct verdict *out,
                             struct err_detail *detail)
@@ -125,12 +154,16 @@ static enum err read_landed(struct value value,
         return bad(detail, "replayed");
     }
     out->replayed = !value_is_absent(replayed) && value_boolean(replayed);
-    const enum err err = read_number(value, "seq", &out->seq, detail);
-    return err == ERR_OK
-               ? read_resolved(object_field(value, "resolvedPendingReads"),
-                               out,
-                               detail)
-               : err;
+    enum err err = read_number(value, "seq", &out->seq, detail);
+    if (err == ERR_OK) {
+        err = read_resolved(object_field(value, "resolvedPendingReads"),
+                            out,
+                            detail);
+    }
+    if (err == ERR_OK) {
+        err = read_elided(object_field(value, "elidedOpIndexes"), out, detail);
+    }
+    return err;
 }
 
 static enum err read_refused(struct value error,

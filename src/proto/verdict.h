@@ -6,7 +6,7 @@
  * trace.
  *
  *   landed    {"seq":12,"resolvedPendingReads":[{"localSeq":5,"seq":11}],
- *              "replayed":true}
+ *              "elidedOpIndexes":[0],"replayed":true}
  *   refused   {"error":{"name":"CONFLICT","class":"retry","message":"stale
  *              confirmed read: of:a at seq 3 conflicted with seq
  * 9","id":"of:a", "readSeq":3,"conflictSeq":9,"retryAfterSeq":11}} */
@@ -28,6 +28,9 @@ struct verdict {
     bool replayed; /* landed before; this is the same answer again */
     uint64_t seq;  /* landed */
     VEC(struct resolved_layer) resolved; /* landed; ascending */
+    VEC(uint32_t)
+    elided; /* landed; operations that changed nothing: a
+               content-addressed document that was there */
 
     /* Refused. */
     struct err_detail detail;

@@ -5,6 +5,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "store/conflict.h"
 #include "value/array.h"
 #include "value/compare.h"
@@ -64,7 +65,7 @@ static enum outcome refuse_with(struct admission *admission,
 /* At most that many bytes of a name go into a sentence. */
 static int shown(struct text text)
 {
-    return text.length < 120 ? (int)text.length : 120;
+    return text_shown(text.at, text.length, 120);
 }
 
 /* -- Replay -------------------------------------------------------------- */
@@ -107,6 +108,34 @@ static bool read_resolution(struct text text, struct verdict *verdict)
     return valid;
 }
 
+static bool is_content_addressed(struct value id)
+{
+    const struct text text = value_text(&id);
+    return text.length > 4 && memcmp(text.at, "cid:", 4) == 0;
+}
+
+/* Which operations were elided when this commit landed: the content-addressed
+ * ones that went to no document. */
+static bool read_elided(struct text text,
+                        const struct commit *commit,
+                        struct verdict *verdict)
+{
+    struct value list = VALUE_NONE;
+    if (json_read(text.at, text.length, NULL, &list, NULL) != ERR_OK ||
+        !value_is_array(list)) {
+        value_unref(list);
+        return false;
+    }
+    for (uint32_t i = 0; i < commit->ops.count; i++) {
+        if (is_content_addressed(commit->ops.at[i].target.id) &&
+            !is_number(array_at(list, i))) {
+            vec_push(&verdict->elided, i);
+        }
+    }
+    value_unref(list);
+    return true;
+}
+
 static enum outcome check_replay(struct admission *admission)
 {
     struct verdict *verdict = admission->verdict;
@@ -133,7 +162,10 @@ static enum outcome check_replay(struct admission *admission)
             verdict->seq = query_get_int(&query, 0);
             verdict->replayed = true;
             admission->replayed = true;
-            outcome = read_resolution(query_get_text(&query, 2), verdict)
+            outcome = read_resolution(query_get_text(&query, 2), verdict) &&
+                              read_elided(query_get_text(&query, 3),
+                                          admission->commit,
+                                          verdict)
                           ? PASSED
                           : FAULT;
         }
@@ -325,6 +357,78 @@ static enum outcome check_preconditions(struct admission *admission)
     return outcome;
 }
 
+/* -- Content-addressed documents ----------------------------------------- */
+
+/* What the document is by now, within this commit. */
+static enum err current_value(struct admission *admission,
+                              struct document *document,
+                              struct value *out)
+{
+    if (document->stamp == admission->engine->stamp) {
+        *out = document->staged;
+        return ERR_OK;
+    }
+    return document_head(admission->engine, document, out, admission->detail);
+}
+
+static void stage_adopt(struct admission *admission,
+                        struct document *document,
+                        struct value value)
+{
+    value_unref(document->staged);
+    document->staged = value;
+    document->stamp = admission->engine->stamp;
+}
+
+/* A document whose id is the hash of its content is installed once. */
+static enum outcome check_content(struct admission *admission,
+                                  const struct commit_op *op)
+{
+    if (op->target.scope != SCOPE_SPACE) {
+        return refuse_document(admission,
+                               ERR_PROTOCOL,
+                               op->target.id,
+                               "content-addressed documents have space scope");
+    }
+    if (op->kind != COMMIT_SET) {
+        return refuse_document(admission,
+                               ERR_IMMUTABLE,
+                               op->target.id,
+                               "content-addressed documents never change");
+    }
+    struct document *document = NULL;
+    const enum outcome outcome =
+        find_target(admission, admission->branch, &op->target, &document);
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    struct value current = VALUE_NONE;
+    if (current_value(admission, document, &current) != ERR_OK) {
+        return FAULT;
+    }
+    if (!value_is_absent(current) && !value_equal(current, op->document)) {
+        return refuse_document(admission,
+                               ERR_IMMUTABLE,
+                               op->target.id,
+                               "the content differs from what is installed");
+    }
+    stage_adopt(admission, document, value_ref(op->document));
+    return PASSED;
+}
+
+static enum outcome check_contents(struct admission *admission)
+{
+    const struct commit *commit = admission->commit;
+    enum outcome outcome = PASSED;
+    admission->engine->stamp++;
+    for (size_t i = 0; outcome == PASSED && i < commit->ops.count; i++) {
+        if (is_content_addressed(commit->ops.at[i].target.id)) {
+            outcome = check_content(admission, &commit->ops.at[i]);
+        }
+    }
+    return outcome;
+}
+
 /* -- Reads --------------------------------------------------------------- */
 
 /* The branch that a read was made on. */
@@ -396,10 +500,12 @@ static void note_resolved(struct verdict *verdict,
     verdict->resolved.at[at] = layer;
 }
 
-/* Every layer that a pending read names must have landed. */
+/* Every layer that a pending read names must have landed; and in the order in
+ * which the author had them in view, or what was seen is not what is there. */
 static enum outcome resolve_layers(struct admission *admission,
                                    const struct commit_read *read)
 {
+    uint64_t last = read->seq;
     for (size_t i = 0; i < read->layers.at.count; i++) {
         const uint64_t local_seq = read->layers.at.at[i];
         uint64_t seq = 0;
@@ -413,6 +519,10 @@ static enum outcome resolve_layers(struct admission *admission,
                           "pending dependency not resolved: %llu",
                           (unsigned long long)local_seq);
         }
+        if (seq > read->seq && seq < last) {
+            return conflict(admission, read, last);
+        }
+        last = seq > last ? seq : last;
         note_resolved(admission->verdict, local_seq, seq);
     }
     return PASSED;
@@ -469,27 +579,6 @@ static enum outcome check_reads(struct admission *admission)
 
 /* -- Effects ------------------------------------------------------------- */
 
-/* What the document is by now, within this commit. */
-static enum err current_value(struct admission *admission,
-                              struct document *document,
-                              struct value *out)
-{
-    if (document->stamp == admission->engine->stamp) {
-        *out = document->staged;
-        return ERR_OK;
-    }
-    return document_head(admission->engine, document, out, admission->detail);
-}
-
-static void stage_adopt(struct admission *admission,
-                        struct document *document,
-                        struct value value)
-{
-    value_unref(document->staged);
-    document->staged = value;
-    document->stamp = admission->engine->stamp;
-}
-
 static enum outcome build_patch(struct admission *admission,
                                 const struct commit_op *op,
                                 struct effects_write *write,
@@ -508,7 +597,12 @@ static enum outcome build_patch(struct admission *admission,
                                      result,
                                      traces.at,
                                      &why);
-    if (err == ERR_OK) {
+    if (err == ERR_OK && value_is_absent(current)) {
+        /* A patch of nothing is a set: whoever saw that there is no document
+         * sees one now, wherever in it the patch has been. */
+        write->op = COMMIT_SET;
+        write->data = value_ref(*result);
+    } else if (err == ERR_OK) {
         write->data = patch_write(&op->patch);
         write->trace = traces_write(traces.at, op->patch.ops.count);
     }
@@ -516,16 +610,42 @@ static enum outcome build_patch(struct admission *admission,
     return err == ERR_OK ? PASSED : refuse_with(admission, &why);
 }
 
-static enum outcome build_write(struct admission *admission,
-                                const struct commit_op *op)
+/* Whether the operation would install what is installed already. */
+static enum outcome is_elided(struct admission *admission,
+                              const struct commit_op *op,
+                              struct document *document,
+                              bool *elided)
 {
+    struct value current = VALUE_NONE;
+    *elided = false;
+    if (is_content_addressed(op->target.id)) {
+        if (current_value(admission, document, &current) != ERR_OK) {
+            return FAULT;
+        }
+        *elided = !value_is_absent(current);
+    }
+    return PASSED;
+}
+
+static enum outcome build_write(struct admission *admission, uint32_t index)
+{
+    const struct commit_op *op = &admission->commit->ops.at[index];
     struct document *document = NULL;
     enum outcome outcome =
         find_target(admission, admission->branch, &op->target, &document);
+    bool elided = false;
+    if (outcome == PASSED) {
+        outcome = is_elided(admission, op, document, &elided);
+    }
     if (outcome != PASSED) {
         return outcome;
     }
+    if (elided) {
+        vec_push(&admission->verdict->elided, index);
+        return PASSED;
+    }
     struct effects_write write = {
+        .index = index,
         .id = value_ref(op->target.id),
         .scope_key = value_ref(document->scope_key),
         .op = op->kind,
@@ -580,8 +700,8 @@ static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
     }
     engine->stamp++;
     enum outcome outcome = PASSED;
-    for (size_t i = 0; outcome == PASSED && i < commit->ops.count; i++) {
-        outcome = build_write(admission, &commit->ops.at[i]);
+    for (uint32_t i = 0; outcome == PASSED && i < commit->ops.count; i++) {
+        outcome = build_write(admission, i);
     }
     admission->verdict->seq = effects->seq;
     return outcome;
@@ -594,6 +714,13 @@ static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
 static enum outcome find_session(struct admission *admission)
 {
     if (value_is_absent(admission->identity.principal)) {
+        const struct text name = value_text(&admission->commit->session);
+        if (name.length >= 8 && memcmp(name.at, "session:", 8) == 0) {
+            return refuse(admission,
+                          ERR_PROTOCOL,
+                          "session must not begin with 'session:', as those "
+                          "with a principal do");
+        }
         admission->session_key = value_ref(admission->commit->session);
     } else {
         struct err_detail why = {0};
@@ -613,6 +740,13 @@ static enum outcome find_session(struct admission *admission)
 
 static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
 {
+    if (!commit_numbers_fit(admission->commit)) {
+        return refuse(admission, ERR_PROTOCOL, "a number is out of range");
+    }
+    if (at_ms > INT64_MAX) {
+        return refuse(admission, ERR_ARGUMENT, "the time is out of range");
+    }
+    commit_digest(admission->commit, admission->effects->digest);
     typedef enum outcome check_fn(struct admission * admission);
     static check_fn *const checks[] = {
         find_session,
@@ -620,6 +754,7 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
         check_shape,
         check_branch,
         check_preconditions,
+        check_contents,
         check_reads,
     };
     for (size_t i = 0; i < COUNT_OF(checks); i++) {
@@ -649,12 +784,12 @@ enum err admit_commit(struct engine *engine,
     };
     *verdict = (struct verdict){0};
     *effects = (struct effects){0};
-    commit_digest(commit, effects->digest);
     const enum outcome outcome = run_checks(&admission, at_ms);
     value_unref(admission.session_key);
     if (outcome != PASSED) {
         verdict->seq = 0;
         vec_release(&verdict->resolved);
+        vec_release(&verdict->elided);
     }
     if (outcome == FAULT) {
         return detail->err != ERR_OK

@@ -35,7 +35,7 @@ static enum err insert_revision(struct engine *engine,
     const char *op = commit_op_name(write->op);
     query_int(&query, 1, write->document->number);
     query_int(&query, 2, effects->seq);
-    query_int(&query, 3, index);
+    query_int(&query, 3, write->index);
     query_text(&query, 4, op, strlen(op));
     put_json(&query, 5, write->data, &data);
     put_json(&query, 6, write->trace, &trace);
@@ -76,9 +76,9 @@ static enum err insert_document(struct engine *engine,
     return query_end(&query, detail);
 }
 
-static enum err update_document(struct engine *engine,
-                                const struct document *document,
-                                struct err_detail *detail)
+enum err document_update(struct engine *engine,
+                         const struct document *document,
+                         struct err_detail *detail)
 {
     struct query query =
         query_begin(&engine->database, STATEMENT_DOCUMENT_UPDATE);
@@ -90,12 +90,11 @@ static enum err update_document(struct engine *engine,
 
 static void move_head(struct document *document,
                       const struct effects_write *write,
-                      uint64_t seq,
-                      size_t index)
+                      uint64_t seq)
 {
     document->op = write->op;
     document->head_seq = seq;
-    document->head_index = index;
+    document->head_index = write->index;
     value_unref(document->head);
     document->head = value_ref(write->result);
     document->head_known = write->result_known;
@@ -177,7 +176,7 @@ static enum err apply_write(struct engine *engine,
     struct document *document = write->document;
     const bool is_new = document->number == 0;
     enum err err = ERR_OK;
-    move_head(document, write, effects->seq, index);
+    move_head(document, write, effects->seq);
     if (is_new) {
         err = insert_document(engine, document, detail);
     }
@@ -187,27 +186,47 @@ static enum err apply_write(struct engine *engine,
     }
     if (err == ERR_OK) {
         count_tail(document, write, bytes);
-        if (snapshot_is_due(engine, document)) {
-            /* The row must be there before its head can be folded. */
-            err = update_document(engine, document, detail);
-            if (err == ERR_OK) {
-                err = insert_snapshot(engine, document, detail);
-            }
+        err = document_update(engine, document, detail);
+    }
+    return err;
+}
+
+/* When all writes are done: a snapshot is the document after the whole commit,
+ * and one document may have several operations in it. */
+static enum err apply_snapshots(struct engine *engine,
+                                const struct effects *effects,
+                                struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    for (size_t i = 0; err == ERR_OK && i < effects->writes.count; i++) {
+        struct document *document = effects->writes.at[i].document;
+        if (!snapshot_is_due(engine, document)) {
+            continue;
+        }
+        err = insert_snapshot(engine, document, detail);
+        if (err == ERR_OK) {
+            err = document_update(engine, document, detail);
         }
     }
-    return err == ERR_OK ? update_document(engine, document, detail) : err;
+    return err;
 }
 
 /* Which document each operation went to, by number: so a commit's changes are
- * found without an index over all revisions. */
+ * found without an index over all revisions. null is an elided operation. */
 static void write_documents(struct buf *to, const struct effects *effects)
 {
+    uint32_t next = 0;
     buf_append_char(to, '[');
     for (size_t i = 0; i < effects->writes.count; i++) {
+        const struct effects_write *write = &effects->writes.at[i];
+        for (; next < write->index; next++) {
+            buf_append_text(to, next > 0 ? ",null" : "null");
+        }
         buf_printf(to,
                    "%s%llu",
-                   i > 0 ? "," : "",
-                   (unsigned long long)effects->writes.at[i].document->number);
+                   next > 0 ? "," : "",
+                   (unsigned long long)write->document->number);
+        next++;
     }
     buf_append_char(to, ']');
 }
@@ -272,6 +291,9 @@ static enum err apply_commit(struct engine *engine,
         engine_session(engine, effects->session, true, &session, detail);
     for (size_t i = 0; err == ERR_OK && i < effects->writes.count; i++) {
         err = apply_write(engine, effects, i, detail);
+    }
+    if (err == ERR_OK) {
+        err = apply_snapshots(engine, effects, detail);
     }
     if (err == ERR_OK) {
         err = insert_commit(engine, effects, session, chain, detail);

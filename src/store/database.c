@@ -78,13 +78,24 @@ static enum err open_lock(struct database *database,
     return err;
 }
 
+/* What concerns this connection alone: the file may be somebody else's. */
 static enum err set_pragmas(struct database *database,
                             struct err_detail *detail)
 {
-    static const char *const common = "PRAGMA page_size = 4096;"
-                                      "PRAGMA temp_store = MEMORY;"
-                                      "PRAGMA cache_size = -65536;"
-                                      "PRAGMA wal_autocheckpoint = 0;";
+    return database_run(database,
+                        "PRAGMA page_size = 4096;"
+                        "PRAGMA temp_store = MEMORY;"
+                        "PRAGMA cache_size = -65536;"
+                        "PRAGMA wal_autocheckpoint = 0;",
+                        detail);
+}
+
+static enum err lock(struct database *database, struct err_detail *detail);
+static void unlock(struct database *database);
+
+enum err database_set_journal(struct database *database,
+                              struct err_detail *detail)
+{
     static const char *const levels[] = {
         [DURABILITY_FULL] =
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
@@ -93,17 +104,17 @@ static enum err set_pragmas(struct database *database,
         [DURABILITY_MEMORY] =
             "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF",
     };
-    const enum err err = database_run(database, common, detail);
-    return err == ERR_OK
-               ? database_run(database, levels[database->durability], detail)
-               : err;
+    enum err err = lock(database, detail); /* switching to WAL is a write */
+    if (err == ERR_OK) {
+        err = database_run(database, levels[database->durability], detail);
+        unlock(database);
+    }
+    return err;
 }
-
-static enum err lock(struct database *database, struct err_detail *detail);
-static void unlock(struct database *database);
 
 enum err database_open(struct database *database,
                        const char *path,
+                       const char *vfs,
                        enum durability durability,
                        struct err_detail *detail)
 {
@@ -113,6 +124,10 @@ enum err database_open(struct database *database,
         .wal_bytes_max = WAL_BYTES_MAX,
     };
     const bool memory = durability == DURABILITY_MEMORY;
+    if (!memory && *path == '\0') {
+        /* To SQLite that is a file without a name, which goes away. */
+        return err_set(detail, ERR_ARGUMENT, "the path is empty");
+    }
     enum err err = memory ? ERR_OK : open_lock(database, path, detail);
     if (err != ERR_OK) {
         return err;
@@ -121,18 +136,14 @@ enum err database_open(struct database *database,
         memory ? ":memory:" : path,
         &database->db,
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-        NULL);
+        vfs);
     if (code != SQLITE_OK) {
         err = database_error(database, code, detail);
     }
     if (err == ERR_OK) {
         (void)sqlite3_extended_result_codes(database->db, 1);
         (void)sqlite3_busy_timeout(database->db, BUSY_WAIT_MS);
-        err = lock(database, detail); /* switching to WAL is a write */
-    }
-    if (err == ERR_OK) {
         err = set_pragmas(database, detail);
-        unlock(database);
     }
     if (err != ERR_OK) {
         database_close(database);

@@ -48,12 +48,19 @@ struct database {
     sqlite3_stmt *statement[STATEMENT_COUNT];
 };
 
-/* `path` is NULL for DURABILITY_MEMORY. The schema is not touched. */
+/* `path` is NULL for DURABILITY_MEMORY; `vfs` is a name that SQLite knows, or
+ * NULL for its own. The file is not changed. */
 MUST_CHECK enum err database_open(struct database *database,
                                   const char *path,
+                                  const char *vfs,
                                   enum durability durability,
                                   struct err_detail *detail);
 void database_close(struct database *database);
+
+/* Sets how the file is written, by `durability`. This changes the file, so its
+ * owner is looked at first. */
+MUST_CHECK enum err database_set_journal(struct database *database,
+                                         struct err_detail *detail);
 
 /* B1, B2. database_end commits if `err` is OK and rolls back otherwise, and
  * returns what is true then: OK, `err`, or why the commit failed. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -69,7 +70,7 @@ static enum err corrupt(const struct document *document,
     return err_set(detail,
                    ERR_CORRUPT,
                    "%.*s: %s",
-                   id.length < 100 ? (int)id.length : 100,
+                   text_shown(id.at, id.length, 100),
                    id.at,
                    what);
 }
@@ -126,6 +127,50 @@ enum err document_find(struct engine *engine,
     map_insert(&engine->documents, hash, document);
     *out = document;
     return ERR_OK;
+}
+
+enum err documents_list(struct engine *engine,
+                        uint64_t after,
+                        uint64_t limit,
+                        document_names *out,
+                        struct err_detail *detail)
+{
+    struct query query = query_begin(&engine->database, STATEMENT_DOCUMENT_ALL);
+    query_int(&query, 1, after);
+    query_int(&query, 2, limit);
+    while (query_step(&query)) {
+        const struct text scope = query_get_text(&query, 2);
+        const struct text id = query_get_text(&query, 3);
+        const struct document_name name = {
+            .number = query_get_int(&query, 0),
+            .branch = query_get_int(&query, 1),
+            .scope_key = value_string_new(scope.at, scope.length),
+            .id = value_string_new(id.at, id.length),
+        };
+        vec_push(out, name);
+    }
+    return query_end(&query, detail);
+}
+
+void document_names_release(document_names *names)
+{
+    VEC_FOREACH (names, name) {
+        value_unref(name->scope_key);
+        value_unref(name->id);
+    }
+    vec_release(names);
+}
+
+enum err documents_count(struct engine *engine,
+                         uint64_t *out,
+                         struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_DOCUMENT_COUNT);
+    if (query_step(&query)) {
+        *out = query_get_int(&query, 0);
+    }
+    return query_end(&query, detail);
 }
 
 /* The document that this one continues, or NULL. */
@@ -244,12 +289,13 @@ static enum err find_snapshot(struct engine *engine,
 static enum err find_base(struct engine *engine,
                           const struct document *document,
                           uint64_t to,
+                          enum fold_from from,
                           struct fold_base *base,
                           struct err_detail *detail)
 {
     *base = (struct fold_base){.found = false};
     enum err err = find_set(engine, document, to, base, detail);
-    if (err == ERR_OK) {
+    if (err == ERR_OK && from == FOLD_FAST) {
         err = find_snapshot(engine, document, to, base, detail);
     }
     if (err == ERR_OK && base->found && !value_is_absent(base->value) &&
@@ -332,6 +378,7 @@ typedef VEC(struct fold_step) fold_steps;
 static enum err plan_fold(struct engine *engine,
                           struct document *document,
                           uint64_t seq,
+                          enum fold_from from,
                           fold_steps *steps,
                           struct value *base_value,
                           struct err_detail *detail)
@@ -340,7 +387,8 @@ static enum err plan_fold(struct engine *engine,
     while (document != NULL) {
         struct fold_base base = {.found = false};
         if (document->number != 0) {
-            const enum err err = find_base(engine, document, to, &base, detail);
+            const enum err err =
+                find_base(engine, document, to, from, &base, detail);
             if (err != ERR_OK) {
                 return err;
             }
@@ -363,12 +411,14 @@ static enum err plan_fold(struct engine *engine,
 enum err document_at(struct engine *engine,
                      struct document *document,
                      uint64_t seq,
+                     enum fold_from from,
                      struct value *out,
                      struct err_detail *detail)
 {
     fold_steps steps = {0};
     struct value value = VALUE_NONE;
-    enum err err = plan_fold(engine, document, seq, &steps, &value, detail);
+    enum err err =
+        plan_fold(engine, document, seq, from, &steps, &value, detail);
     for (size_t i = steps.count; err == ERR_OK && i-- > 0;) {
         err = apply_step(engine, &steps.at[i], &value, detail);
     }
@@ -387,8 +437,12 @@ enum err document_head(struct engine *engine,
                        struct err_detail *detail)
 {
     if (!document->head_known) {
-        const enum err err =
-            document_at(engine, document, ENGINE_HEAD, &document->head, detail);
+        const enum err err = document_at(engine,
+                                         document,
+                                         ENGINE_HEAD,
+                                         FOLD_FAST,
+                                         &document->head,
+                                         detail);
         if (err != ERR_OK) {
             return err;
         }

@@ -26,10 +26,16 @@ MUST_CHECK enum err document_head(struct engine *engine,
                                   struct value *out,
                                   struct err_detail *detail);
 
+enum fold_from {
+    FOLD_FAST,      /* from the last set or snapshot, whichever is later */
+    FOLD_REVISIONS, /* from the last set: to check snapshots by */
+};
+
 /* What was visible at `seq`, new. */
 MUST_CHECK enum err document_at(struct engine *engine,
                                 struct document *document,
                                 uint64_t seq,
+                                enum fold_from from,
                                 struct value *out,
                                 struct err_detail *detail);
 
@@ -48,6 +54,31 @@ MUST_CHECK enum err document_decode(struct engine *engine,
 
 /* "set", "patch" or "delete" from a row; false for anything else. */
 bool document_op_read(struct text text, enum commit_op_kind *out);
+
+/* Writes the numbers of a document's row. Inside a write transaction. */
+MUST_CHECK enum err document_update(struct engine *engine,
+                                    const struct document *document,
+                                    struct err_detail *detail);
+
+/* Which documents there are: rows after number `after`, at most `limit`. */
+struct document_name {
+    uint64_t number;
+    uint64_t branch;
+    struct value scope_key;
+    struct value id;
+};
+
+typedef VEC(struct document_name) document_names;
+
+MUST_CHECK enum err documents_list(struct engine *engine,
+                                   uint64_t after,
+                                   uint64_t limit,
+                                   document_names *out,
+                                   struct err_detail *detail);
+void document_names_release(document_names *names);
+MUST_CHECK enum err documents_count(struct engine *engine,
+                                    uint64_t *out,
+                                    struct err_detail *detail);
 
 void documents_forget(struct engine *engine);
 

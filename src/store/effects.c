@@ -138,6 +138,7 @@ static struct value write_writes(const struct effects *effects)
     for (size_t i = 0; i < effects->writes.count; i++) {
         const struct effects_write *write = &effects->writes.at[i];
         struct value object = value_empty_object();
+        put_number(&object, "index", write->index);
         put_some(&object, "id", write->id);
         put_some(&object, "scope", write->scope_key);
         object_put_adopt(&object,
@@ -246,11 +247,14 @@ static bool read_op(struct value object, enum commit_op_kind *out)
 
 static bool read_write(struct value object, struct effects_write *out)
 {
-    if (!value_is_object(object) || !read_string(object, "id", &out->id) ||
+    uint64_t index = 0;
+    if (!value_is_object(object) || !read_number(object, "index", &index) ||
+        index > UINT32_MAX || !read_string(object, "id", &out->id) ||
         !read_string(object, "scope", &out->scope_key) ||
         !read_op(object, &out->op)) {
         return false;
     }
+    out->index = (uint32_t)index;
     out->data = value_ref(object_field(object, "data"));
     out->trace = value_ref(object_field(object, "trace"));
     switch (out->op) {
@@ -282,19 +286,16 @@ static enum err read_writes(struct value object,
     return ERR_OK;
 }
 
-static enum err read_resolved(struct value object,
-                              struct effects *out,
-                              struct err_detail *detail)
+bool resolved_read(struct value list, struct effects *out)
 {
-    const struct value list = object_field(object, "resolved");
     if (!value_is_array(list)) {
-        return bad(detail, "resolved");
+        return false;
     }
     for (uint32_t i = 0; i < array_count(list); i++) {
         const struct value pair = array_at(list, i);
         if (!value_is_array(pair) || array_count(pair) != 2 ||
             !is_count(array_at(pair, 0)) || !is_count(array_at(pair, 1))) {
-            return bad(detail, "resolved");
+            return false;
         }
         const struct resolved_layer layer = {
             (uint64_t)value_integer(array_at(pair, 0)),
@@ -302,7 +303,7 @@ static enum err read_resolved(struct value object,
         };
         vec_push(&out->resolved, layer);
     }
-    return ERR_OK;
+    return true;
 }
 
 static bool read_digest(struct value object, unsigned char *out)
@@ -344,8 +345,10 @@ static enum err read_commit(struct value value,
         return bad(detail, "at");
     }
     out->context = value_ref(object_field(value, "context"));
-    const enum err err = read_resolved(value, out, detail);
-    return err == ERR_OK ? read_writes(value, out, detail) : err;
+    if (!resolved_read(object_field(value, "resolved"), out)) {
+        return bad(detail, "resolved");
+    }
+    return read_writes(value, out, detail);
 }
 
 static bool read_kind(struct value value, enum effects_kind *out)

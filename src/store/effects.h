@@ -8,8 +8,8 @@
  *   {"record":12,"kind":"commit","seq":11,"branch":"","session":"s1",
  *    "localSeq":7,"digest":"...","at":0,"context":{"reads":...},
  *    "resolved":[[5,9]],
- *    "writes":[{"id":"of:a","scope":"space","op":"patch","data":[...],
- *               "trace":[[2,0,0,0]]}]}
+ *    "writes":[{"index":0,"id":"of:a","scope":"space","op":"patch",
+ *               "data":[...],"trace":[[2,0,0,0]]}]}
  *   {"record":13,"kind":"fork","branch":"b","parent":"","forkSeq":11}
  *   {"record":14,"kind":"close","branch":"b"} */
 
@@ -29,6 +29,7 @@ enum {
 };
 
 struct effects_write {
+    uint32_t index; /* of the operation in its commit */
     struct value id;
     struct value scope_key;
     enum commit_op_kind op;
@@ -67,6 +68,9 @@ struct value effects_write(const struct effects *effects);
 MUST_CHECK enum err effects_read(struct value value,
                                  struct effects *out,
                                  struct err_detail *detail);
+
+/* [[local seq, seq], ...] into out->resolved; false if it is not that. */
+bool resolved_read(struct value list, struct effects *out);
 
 /* The chain after a record. */
 struct digest effects_chain(struct digest before, struct value record);

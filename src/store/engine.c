@@ -4,8 +4,10 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "store/admit.h"
 #include "store/schema.h"
+#include "store/sequence.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -118,7 +120,16 @@ static enum err load_branch_head(struct engine *engine,
 static enum err load_branches(struct engine *engine, struct err_detail *detail)
 {
     struct query query = query_begin(&engine->database, STATEMENT_BRANCH_ALL);
-    while (query_step(&query)) {
+    bool valid = true;
+    while (valid && query_step(&query)) {
+        /* Numbered from 0 on, each behind its parent. */
+        const uint64_t next = engine->branches.count;
+        valid = query_get_int(&query, 0) == next &&
+                query_is_null(&query, 2) == (next == 0) &&
+                (next == 0 || query_get_int(&query, 2) < next);
+        if (!valid) {
+            break;
+        }
         const struct text name = query_get_text(&query, 1);
         const struct text status = query_get_text(&query, 4);
         struct branch *branch = mem_alloc_zero(sizeof *branch);
@@ -133,6 +144,9 @@ static enum err load_branches(struct engine *engine, struct err_detail *detail)
         vec_push(&engine->branches, branch);
     }
     enum err err = query_end(&query, detail);
+    if (err == ERR_OK && (!valid || engine->branches.count == 0)) {
+        err = err_set(detail, ERR_CORRUPT, "the rows of branches are damaged");
+    }
     VEC_FOREACH (&engine->branches, branch) {
         if (err == ERR_OK) {
             err = load_branch_head(engine, *branch, detail);
@@ -148,17 +162,29 @@ static enum err load_last(struct engine *engine,
                           struct err_detail *detail)
 {
     struct query query = query_begin(&engine->database, statement);
+    bool valid = true;
     if (query_step(&query)) {
         if (first_column == 1) {
             engine->seq = query_get_int(&query, 0);
         }
         const uint64_t record = query_get_int(&query, first_column);
         const struct text chain = query_get_text(&query, first_column + 1);
-        if (record >= engine->record && chain.length == DIGEST_BYTES) {
+        valid = chain.length == DIGEST_BYTES;
+        if (valid && record >= engine->record) {
             engine->record = record;
             memcpy(engine->chain.bytes, chain.at, DIGEST_BYTES);
         }
     }
+    const enum err err = query_end(&query, detail);
+    return err != ERR_OK || valid
+               ? err
+               : err_set(detail, ERR_CORRUPT, "the last record is damaged");
+}
+
+static enum err load_horizon(struct engine *engine, struct err_detail *detail)
+{
+    struct query query = query_begin(&engine->database, STATEMENT_HORIZON_GET);
+    engine->horizon = query_step(&query) ? query_get_int(&query, 0) : 0;
     return query_end(&query, detail);
 }
 
@@ -180,6 +206,9 @@ enum err engine_refresh(struct engine *engine, struct err_detail *detail)
     engine->record = 0;
     engine->chain = (struct digest){{0}};
     err = load_branches(engine, detail);
+    if (err == ERR_OK) {
+        err = load_horizon(engine, detail);
+    }
     if (err == ERR_OK) {
         err = load_last(engine, STATEMENT_BRANCH_LAST_RECORD, 0, detail);
     }
@@ -215,8 +244,11 @@ enum err engine_open(struct engine *engine,
         set->durability = DURABILITY_MEMORY;
     }
     path_table_init(&engine->paths);
-    enum err err =
-        database_open(&engine->database, set->path, set->durability, detail);
+    enum err err = database_open(&engine->database,
+                                 set->path,
+                                 set->vfs,
+                                 set->durability,
+                                 detail);
     if (err == ERR_OK) {
         err = schema_open(&engine->database, detail);
         if (err == ERR_OK) {
@@ -245,19 +277,26 @@ static enum err commit_one(struct engine *engine,
                            struct engine_request *request,
                            struct err_detail *detail)
 {
-    struct effects effects;
-    enum err err = admit_commit(engine,
-                                request->commit,
-                                request->principal,
-                                request->at_ms,
-                                &request->verdict,
-                                &effects,
-                                detail);
-    if (err == ERR_OK && request->verdict.err == ERR_OK &&
-        !request->verdict.replayed) {
-        err = effects_apply(engine, &effects, detail);
+    bool done = false;
+    enum err err = ERR_OK;
+    while (err == ERR_OK && !done) {
+        struct effects effects;
+        verdict_release(&request->verdict);
+        err = admit_commit(engine,
+                           request->commit,
+                           request->principal,
+                           request->at_ms,
+                           &request->verdict,
+                           &effects,
+                           detail);
+        done = err != ERR_OK || request->verdict.err != ERR_OK ||
+               request->verdict.replayed;
+        if (!done) {
+            /* Not landed: another server was first, so decide anew. */
+            err = sequence_land(engine, &effects, &done, detail);
+        }
+        effects_release(&effects);
     }
-    effects_release(&effects);
     return err;
 }
 
@@ -284,6 +323,9 @@ enum err engine_commit(struct engine *engine,
     enum err err = database_begin(&engine->database, &why);
     if (err == ERR_OK) {
         err = engine_refresh(engine, &why);
+        if (err == ERR_OK) {
+            err = sequence_catch_up(engine, &why);
+        }
         for (size_t i = 0; err == ERR_OK && i < count; i++) {
             err = commit_one(engine, &requests[i], &why);
         }
@@ -302,11 +344,15 @@ enum err engine_commit(struct engine *engine,
 
 /* -- Reading ------------------------------------------------------------- */
 
-static enum err check_seq(const struct branch *branch,
+static enum err check_seq(const struct engine *engine,
+                          const struct branch *branch,
                           uint64_t seq,
                           struct err_detail *detail)
 {
-    const uint64_t first = branch->parent != NULL ? branch->fork_seq : 0;
+    uint64_t first = branch->parent != NULL ? branch->fork_seq : 0;
+    if (first < engine->horizon) {
+        first = engine->horizon;
+    }
     if (seq != ENGINE_HEAD && (seq > branch->head_seq || seq < first)) {
         return err_set(detail,
                        ERR_SEQUENCE,
@@ -325,7 +371,7 @@ static enum err unknown_branch(struct value name, struct err_detail *detail)
     return err_set(detail,
                    ERR_BRANCH_UNKNOWN,
                    "unknown branch: %.*s",
-                   text.length < 100 ? (int)text.length : 100,
+                   text_shown(text.at, text.length, 100),
                    text.at);
 }
 
@@ -340,7 +386,7 @@ static enum err read_document(struct engine *engine,
     if (branch == NULL) {
         return unknown_branch(address->branch, detail);
     }
-    enum err err = check_seq(branch, seq, detail);
+    enum err err = check_seq(engine, branch, seq, detail);
     if (err == ERR_OK) {
         err = document_find(engine,
                             branch,
@@ -353,7 +399,7 @@ static enum err read_document(struct engine *engine,
         return err;
     }
     if (seq != ENGINE_HEAD && seq < document->head_seq) {
-        return document_at(engine, document, seq, out, detail);
+        return document_at(engine, document, seq, FOLD_FAST, out, detail);
     }
     struct value head = VALUE_NONE;
     err = document_head(engine, document, &head, detail);
@@ -362,7 +408,7 @@ static enum err read_document(struct engine *engine,
 }
 
 /* Reads see one state of the file: a transaction around the statements. */
-static enum err read_begin(struct engine *engine, struct err_detail *detail)
+enum err engine_read_begin(struct engine *engine, struct err_detail *detail)
 {
     const enum err err = database_read_begin(&engine->database, detail);
     if (err != ERR_OK) {
@@ -375,6 +421,11 @@ static enum err read_begin(struct engine *engine, struct err_detail *detail)
     return refreshed;
 }
 
+void engine_read_end(struct engine *engine)
+{
+    database_read_end(&engine->database);
+}
+
 enum err engine_read(struct engine *engine,
                      const struct engine_address *address,
                      uint64_t seq,
@@ -382,7 +433,7 @@ enum err engine_read(struct engine *engine,
                      struct err_detail *detail)
 {
     *out = VALUE_NONE;
-    enum err err = read_begin(engine, detail);
+    enum err err = engine_read_begin(engine, detail);
     if (err == ERR_OK) {
         err = read_document(engine, address, seq, out, detail);
         database_read_end(&engine->database);
@@ -429,7 +480,7 @@ enum err engine_list(struct engine *engine,
                      struct err_detail *detail)
 {
     *out = VALUE_NONE;
-    enum err err = read_begin(engine, detail);
+    enum err err = engine_read_begin(engine, detail);
     if (err != ERR_OK) {
         return err;
     }
@@ -478,91 +529,129 @@ static enum err check_fork(struct engine *engine,
                        ERR_ARGUMENT,
                        "the name is taken by a branch with another origin");
     }
-    return check_seq(parent, fork_seq, detail);
+    return check_seq(engine, parent, fork_seq, detail);
 }
 
-/* Applies one record of a branch change in a transaction of its own. */
-static enum err apply_branch_record(struct engine *engine,
-                                    struct effects *effects,
-                                    struct err_detail *detail)
+/* A branch change: `build` looks at the branches as they are and fills in the
+ * record, or leaves it without a branch if there is nothing to do. */
+struct branch_change {
+    struct value name;
+    struct value parent;
+    uint64_t fork_seq;
+    enum err (*build)(struct engine *engine,
+                      const struct branch_change *change,
+                      struct effects *effects,
+                      struct err_detail *detail);
+};
+
+static enum err land_branch_change(struct engine *engine,
+                                   const struct branch_change *change,
+                                   struct err_detail *detail)
 {
-    effects->record = engine->record + 1;
-    const enum err err = effects_apply(engine, effects, detail);
-    effects_release(effects);
+    bool done = false;
+    enum err err = ERR_OK;
+    while (err == ERR_OK && !done) {
+        struct effects effects = {.record = engine->record + 1};
+        err = change->build(engine, change, &effects, detail);
+        done = err != ERR_OK || value_is_absent(effects.branch);
+        if (!done) {
+            err = sequence_land(engine, &effects, &done, detail);
+        }
+        effects_release(&effects);
+    }
     return err;
 }
 
-enum err engine_fork(struct engine *engine,
-                     struct value name,
-                     struct value parent_name,
-                     uint64_t fork_seq,
-                     struct err_detail *detail)
+static enum err change_branch(struct engine *engine,
+                              const struct branch_change *change,
+                              struct err_detail *detail)
 {
-    enum err err = database_begin(&engine->database, detail);
+    struct err_detail why = {0};
+    enum err err = database_begin(&engine->database, &why);
+    if (err == ERR_OK) {
+        err = engine_refresh(engine, &why);
+        if (err == ERR_OK) {
+            err = sequence_catch_up(engine, &why);
+        }
+        if (err == ERR_OK) {
+            err = land_branch_change(engine, change, &why);
+        }
+        err = database_end(&engine->database, err, &why);
+    }
     if (err != ERR_OK) {
-        return err;
+        engine_forget(engine);
+        if (detail != NULL) {
+            *detail = why;
+        }
     }
-    err = engine_refresh(engine, detail);
-    struct branch *parent =
-        err == ERR_OK ? engine_branch(engine, parent_name) : NULL;
-    if (err == ERR_OK && parent == NULL) {
-        err = unknown_branch(parent_name, detail);
+    return err;
+}
+
+static enum err build_fork(struct engine *engine,
+                           const struct branch_change *change,
+                           struct effects *effects,
+                           struct err_detail *detail)
+{
+    const struct branch *parent = engine_branch(engine, change->parent);
+    if (parent == NULL) {
+        return unknown_branch(change->parent, detail);
     }
-    const struct branch *same =
-        err == ERR_OK ? engine_branch(engine, name) : NULL;
-    if (err == ERR_OK && fork_seq == ENGINE_HEAD) {
+    const struct branch *same = engine_branch(engine, change->name);
+    uint64_t fork_seq = change->fork_seq;
+    if (fork_seq == ENGINE_HEAD) {
         /* The same call again means the same branch, though the parent has
          * moved on. */
         fork_seq = same != NULL && same->parent == parent ? same->fork_seq
                                                           : parent->head_seq;
     }
-    if (err == ERR_OK) {
-        err = check_fork(engine, name, parent, fork_seq, detail);
-    }
+    const enum err err =
+        check_fork(engine, change->name, parent, fork_seq, detail);
     if (err == ERR_OK && same == NULL) {
-        struct effects effects = {
-            .kind = EFFECTS_FORK,
-            .branch = value_ref(name),
-            .parent = value_ref(parent->name),
-            .fork_seq = fork_seq,
-        };
-        err = apply_branch_record(engine, &effects, detail);
-    }
-    err = database_end(&engine->database, err, detail);
-    if (err != ERR_OK) {
-        engine_forget(engine);
+        effects->kind = EFFECTS_FORK;
+        effects->branch = value_ref(change->name);
+        effects->parent = value_ref(parent->name);
+        effects->fork_seq = fork_seq;
     }
     return err;
+}
+
+static enum err build_close(struct engine *engine,
+                            const struct branch_change *change,
+                            struct effects *effects,
+                            struct err_detail *detail)
+{
+    const struct branch *branch = engine_branch(engine, change->name);
+    if (branch == NULL) {
+        return unknown_branch(change->name, detail);
+    }
+    if (branch->number == 0) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the main branch cannot be deleted");
+    }
+    if (branch->active) {
+        effects->kind = EFFECTS_CLOSE;
+        effects->branch = value_ref(change->name);
+    }
+    return ERR_OK;
+}
+
+enum err engine_fork(struct engine *engine,
+                     struct value name,
+                     struct value parent,
+                     uint64_t fork_seq,
+                     struct err_detail *detail)
+{
+    const struct branch_change change = {name, parent, fork_seq, build_fork};
+    return change_branch(engine, &change, detail);
 }
 
 enum err engine_branch_delete(struct engine *engine,
                               struct value name,
                               struct err_detail *detail)
 {
-    enum err err = database_begin(&engine->database, detail);
-    if (err != ERR_OK) {
-        return err;
-    }
-    err = engine_refresh(engine, detail);
-    const struct branch *branch =
-        err == ERR_OK ? engine_branch(engine, name) : NULL;
-    if (err == ERR_OK && branch == NULL) {
-        err = unknown_branch(name, detail);
-    } else if (err == ERR_OK && branch->number == 0) {
-        err =
-            err_set(detail, ERR_ARGUMENT, "the main branch cannot be deleted");
-    } else if (err == ERR_OK && branch->active) {
-        struct effects effects = {
-            .kind = EFFECTS_CLOSE,
-            .branch = value_ref(name),
-        };
-        err = apply_branch_record(engine, &effects, detail);
-    }
-    err = database_end(&engine->database, err, detail);
-    if (err != ERR_OK) {
-        engine_forget(engine);
-    }
-    return err;
+    const struct branch_change change = {name, VALUE_NONE, 0, build_close};
+    return change_branch(engine, &change, detail);
 }
 
 static struct value describe_branch(const struct branch *branch)
@@ -585,7 +674,7 @@ enum err engine_branch_list(struct engine *engine,
                             struct err_detail *detail)
 {
     *out = VALUE_NONE;
-    const enum err err = read_begin(engine, detail);
+    const enum err err = engine_read_begin(engine, detail);
     if (err != ERR_OK) {
         return err;
     }
@@ -598,42 +687,6 @@ enum err engine_branch_list(struct engine *engine,
 }
 
 /* -- Records ------------------------------------------------------------- */
-
-/* Ties a record that came from elsewhere to our rows. */
-static enum err bind_record(struct engine *engine,
-                            struct effects *effects,
-                            struct err_detail *detail)
-{
-    struct branch *branch = engine_branch(engine, effects->branch);
-    if (effects->record != engine->record + 1 ||
-        (effects->kind == EFFECTS_COMMIT && effects->seq != engine->seq + 1)) {
-        return err_set(detail,
-                       ERR_SEQUENCE,
-                       "record %llu is not the one after %llu",
-                       (unsigned long long)effects->record,
-                       (unsigned long long)engine->record);
-    }
-    if (effects->kind == EFFECTS_FORK) {
-        return engine_branch(engine, effects->parent) != NULL
-                   ? ERR_OK
-                   : unknown_branch(effects->parent, detail);
-    }
-    if (branch == NULL) {
-        return unknown_branch(effects->branch, detail);
-    }
-    enum err err = ERR_OK;
-    VEC_FOREACH (&effects->writes, write) {
-        if (err == ERR_OK) {
-            err = document_find(engine,
-                                branch,
-                                write->scope_key,
-                                write->id,
-                                &write->document,
-                                detail);
-        }
-    }
-    return err;
-}
 
 enum err engine_apply(struct engine *engine,
                       struct value record,
@@ -648,7 +701,7 @@ enum err engine_apply(struct engine *engine,
     if (err == ERR_OK) {
         err = engine_refresh(engine, detail);
         if (err == ERR_OK) {
-            err = bind_record(engine, &effects, detail);
+            err = sequence_bind(engine, &effects, detail);
         }
         if (err == ERR_OK) {
             err = effects_apply(engine, &effects, detail);

@@ -10,6 +10,7 @@
  *   reads           nothing that was read has changed since (conflict.h)
  *   effects         a self-contained record of row changes (effects.h);
  *                   patches are applied here, in memory
+ *   [log]           the record gets its place, if there is a log (sequence.h)
  *   apply           the rows, and nothing is decided any more
  *
  * Nothing is written before a commit is admitted, so a refused one leaves no
@@ -35,17 +36,21 @@
 #include "value/id.h"
 
 struct effects;
+struct log;
 
 /* A zero field means the default. */
 struct engine_options {
     const char *path; /* NULL: in memory */
+    const char *vfs;  /* SQLite's way to the disk; NULL: the usual one */
     enum durability durability;
     uint32_t snapshot_patches; /* patches behind a base before a snapshot */
     uint32_t snapshot_bytes;   /* or their size, if larger than the base */
     uint32_t snapshots_kept;   /* a document */
     uint32_t documents_cached;
 
-    /* Called with each record before it is applied, for tests and logs. */
+    struct log *log; /* in front of the file (store/log.h), or NULL */
+
+    /* Called with each record before it is applied, for tests. */
     void (*on_effects)(void *ctx, const struct effects *effects);
     void *ctx;
 };
@@ -88,6 +93,7 @@ struct engine {
     struct map documents; /* struct document by branch, scope key and id */
     struct map sessions;  /* struct session_row by key */
     int64_t version;      /* database_version when the caches were right */
+    uint64_t horizon;     /* what is before it cannot be read (maintain.h) */
     uint64_t seq;         /* the last one */
     uint64_t record;      /* likewise, of commits and branch changes */
     struct digest chain;  /* over all records (effects.h) */
@@ -192,6 +198,12 @@ struct branch *engine_branch_by_number(struct engine *engine, uint64_t number);
  * a transaction. */
 MUST_CHECK enum err engine_refresh(struct engine *engine,
                                    struct err_detail *detail);
+
+/* One state of the space for several questions: a transaction around them,
+ * with the caches up to date. */
+MUST_CHECK enum err engine_read_begin(struct engine *engine,
+                                      struct err_detail *detail);
+void engine_read_end(struct engine *engine);
 
 /* Forgets everything cached, after a fault or a foreign commit. */
 void engine_forget(struct engine *engine);

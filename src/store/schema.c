@@ -11,6 +11,10 @@
  * and every table is ordered by what it is asked for; `sqlite3 FILE` shows the
  * rest: documents and patches are canonical JSON text. */
 static const char *const migrations[SCHEMA_VERSION] = {
+    "CREATE TABLE space("
+    "  name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+    "INSERT INTO space VALUES('horizon', 0);"
+
     "CREATE TABLE branch("
     "  branch INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
     "  parent INTEGER REFERENCES branch, fork_seq INTEGER NOT NULL,"
@@ -132,6 +136,9 @@ enum err schema_open(struct database *database, struct err_detail *detail)
 {
     int64_t version = 0;
     enum err err = check_file(database, &version, detail);
+    if (err == ERR_OK) {
+        err = database_set_journal(database, detail);
+    }
     if (err != ERR_OK || version == SCHEMA_VERSION) {
         return err;
     }

@@ -385,12 +385,11 @@ static void touch_arrival(struct patch_touch *out,
 {
     const bool shifts = trace->path_in_array &&
                         (op->kind == PATCH_ADD || op->kind == PATCH_MOVE);
-    const size_t length = op->path->length;
-    touch(out,
-          count,
-          PATCH_TOUCH_VALUE,
-          op->path,
-          shifts ? length - 1 : length);
+    size_t length = shifts ? op->path->length - 1 : op->path->length;
+    if (trace->created_length > 0 && trace->created_length < length) {
+        length = trace->created_length; /* all of it is new */
+    }
+    touch(out, count, PATCH_TOUCH_VALUE, op->path, length);
     if (trace->created_length > 0) {
         touch(out,
               count,
@@ -398,6 +397,18 @@ static void touch_arrival(struct patch_touch *out,
               op->path,
               trace->created_length - 1);
     }
+}
+
+static void touch_collapse(struct patch_touch *out,
+                           size_t *count,
+                           struct path *path,
+                           size_t length)
+{
+    touch(out,
+          count,
+          PATCH_TOUCH_VALUE,
+          path,
+          length < path->length ? length : path->length);
 }
 
 size_t patch_touches(const struct patch_op *op,
@@ -414,12 +425,11 @@ size_t patch_touches(const struct patch_op *op,
         touch_arrival(out, &count, op, trace);
     }
     if (trace->collapsed > 0) {
-        /* On a move either path may be the one; the shorter covers both. */
-        const size_t length = trace->collapsed - 1;
-        struct path *along = op->kind == PATCH_MOVE && length > op->path->length
-                                 ? op->from
-                                 : op->path;
-        touch(out, &count, PATCH_TOUCH_VALUE, along, length);
+        touch_collapse(out, &count, op->path, trace->collapsed - 1);
+    }
+    if (trace->collapsed > 0 && op->kind == PATCH_MOVE) {
+        /* Either path may be the one. */
+        touch_collapse(out, &count, op->from, trace->collapsed - 1);
     }
     return count;
 }

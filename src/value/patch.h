@@ -29,6 +29,7 @@
 #define VALUE_PATCH_H
 
 #include "base/vec.h"
+#include "value/difference.h"
 #include "value/path.h"
 
 enum patch_kind {
@@ -116,11 +117,12 @@ struct patch_touch {
 };
 
 enum {
-    PATCH_TOUCH_MAX = 5
+    PATCH_TOUCH_MAX = 6
 };
 
 /* A deep read at p sees a change iff a VALUE touch overlaps p; a shape read
- * iff any touch is p or a prefix of p. Returns how many. */
+ * iff a VALUE touch is p or a prefix of p, or a KEYS touch is p. Returns how
+ * many. */
 size_t patch_touches(const struct patch_op *op,
                      const struct patch_trace *trace,
                      struct patch_touch out[PATCH_TOUCH_MAX]);
@@ -133,6 +135,11 @@ const char *patch_kind_name(enum patch_kind kind);
 bool patch_kind_is_structural(enum patch_kind kind);
 
 /* -- Difference ---------------------------------------------------------- */
+
+/* The operation that repeats one difference of a walk by steps. Its references
+ * are owned. */
+struct patch_op patch_op_of_difference(const struct difference *difference,
+                                       struct path_table *paths);
 
 /* A patch that turns `before` into a value equal to `after`: keys are added
  * and removed, arrays of one length are changed by index, others by a splice

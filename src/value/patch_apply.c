@@ -392,6 +392,8 @@ static enum err apply_move(struct apply *apply)
     const struct value moved = value_ref(value_at(apply->root, from));
     enum err err = remove_at(apply, from, &apply->trace.from_in_array);
     if (err == ERR_OK) {
+        /* Now, because adding may shift what `from` says. */
+        collapse_envelopes(apply, from);
         err = add_at(apply, path, moved);
     }
     value_unref(moved);
@@ -672,9 +674,6 @@ static enum err apply_all(struct apply *apply,
             return err;
         }
         collapse_envelopes(apply, apply->op->path);
-        if (apply->op->from != NULL) {
-            collapse_envelopes(apply, apply->op->from);
-        }
         if (traces != NULL) {
             traces[i] = apply->trace;
         }

@@ -40,9 +40,9 @@ static struct patch_op splice_between(struct value before, struct value after)
     };
 }
 
-static void add_operation(void *ctx, const struct difference *difference)
+struct patch_op patch_op_of_difference(const struct difference *difference,
+                                       struct path_table *paths)
 {
-    struct differ *differ = ctx;
     struct patch_op op;
     if (value_is_absent(difference->before)) {
         op = (struct patch_op){.kind = PATCH_ADD,
@@ -56,8 +56,15 @@ static void add_operation(void *ctx, const struct difference *difference)
         op = (struct patch_op){.kind = PATCH_REPLACE,
                                .value = value_ref(difference->after)};
     }
-    op.path = path_new(differ->paths, difference->path, difference->length);
-    patch_push_adopt(differ->out, op);
+    op.path = path_new(paths, difference->path, difference->length);
+    return op;
+}
+
+static void add_operation(void *ctx, const struct difference *difference)
+{
+    struct differ *differ = ctx;
+    patch_push_adopt(differ->out,
+                     patch_op_of_difference(difference, differ->paths));
 }
 
 void patch_diff(struct value before,

@@ -1,0 +1,380 @@
+/* Compaction, in small transactions, and backup, page by page. */
+
+#include "store/maintain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/documents.h"
+#include "value/json.h"
+
+/* Documents folded in one transaction, and pages copied in one step: short
+ * enough that nobody waits long for the lock. */
+enum {
+    FOLD_STEP = 64,
+    BACKUP_STEP_PAGES = 256
+};
+
+/* -- The horizon --------------------------------------------------------- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static enum err move_horizon(struct engine *engine,
+                             uint64_t keep_from,
+                             struct err_detail *detail)
+{
+    uint64_t horizon = least(keep_from, engine->seq);
+    VEC_FOREACH (&engine->branches, branch) {
+        if ((*branch)->parent != NULL) {
+            horizon = least(horizon, (*branch)->fork_seq);
+        }
+    }
+    if (horizon <= engine->horizon) {
+        return ERR_OK;
+    }
+    struct query query = query_begin(&engine->database, STATEMENT_HORIZON_SET);
+    query_int(&query, 1, horizon);
+    (void)query_step(&query);
+    const enum err err = query_end(&query, detail);
+    if (err == ERR_OK) {
+        engine->horizon = horizon;
+    }
+    return err;
+}
+
+/* -- One document -------------------------------------------------------- */
+
+/* The last revision up to the horizon. */
+struct last_revision {
+    bool found;
+    uint64_t seq;
+    uint64_t index;
+    enum commit_op_kind op;
+};
+
+static enum err find_last(struct engine *engine,
+                          const struct document *document,
+                          struct last_revision *out,
+                          struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_REVISION_LAST);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, engine->horizon);
+    *out = (struct last_revision){.found = query_step(&query)};
+    bool known = true;
+    if (out->found) {
+        out->seq = query_get_int(&query, 0);
+        out->index = query_get_int(&query, 1);
+        known = document_op_read(query_get_text(&query, 2), &out->op);
+    }
+    const enum err err = query_end(&query, detail);
+    return err != ERR_OK || known
+               ? err
+               : err_set(detail, ERR_CORRUPT, "unknown operation in a row");
+}
+
+/* A patch becomes the whole value that it led to. */
+static enum err make_whole(struct engine *engine,
+                           struct document *document,
+                           const struct last_revision *last,
+                           struct err_detail *detail)
+{
+    struct value value = VALUE_NONE;
+    enum err err =
+        document_at(engine, document, last->seq, FOLD_FAST, &value, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct buf text = {0};
+    json_write(&text, value, JSON_CANONICAL, 0);
+    struct query query =
+        query_begin(&engine->database, STATEMENT_REVISION_WHOLE);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, last->seq);
+    query_int(&query, 3, last->index);
+    query_text(&query, 4, buf_text(&text), text.length);
+    (void)query_step(&query);
+    err = query_end(&query, detail);
+    if (last->seq > document->base_seq) {
+        document->base_seq = last->seq;
+        document->base_bytes = text.length;
+    }
+    if (last->seq == document->head_seq &&
+        last->index == document->head_index) {
+        document->op = COMMIT_SET;
+    }
+    buf_release(&text);
+    value_unref(value);
+    return err;
+}
+
+static enum err remove_rows(struct engine *engine,
+                            enum statement statement,
+                            const struct document *document,
+                            const struct last_revision *last,
+                            uint64_t *removed,
+                            struct err_detail *detail)
+{
+    struct query query = query_begin(&engine->database, statement);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, last->seq);
+    if (statement == STATEMENT_REVISION_FORGET) {
+        query_int(&query, 3, last->index);
+    }
+    (void)query_step(&query);
+    const enum err err = query_end(&query, detail);
+    *removed += (uint64_t)sqlite3_changes64(engine->database.db);
+    return err;
+}
+
+/* The tail is counted anew: what is behind the last whole value now. */
+static enum err update_row(struct engine *engine,
+                           struct document *document,
+                           struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_DOCUMENT_TAIL);
+    query_int(&query, 1, document->number);
+    if (query_step(&query)) {
+        document->tail_count = query_get_int(&query, 0);
+        document->tail_bytes = query_get_int(&query, 1);
+    }
+    const enum err err = query_end(&query, detail);
+    return err == ERR_OK ? document_update(engine, document, detail) : err;
+}
+
+static enum err fold_document(struct engine *engine,
+                              struct document *document,
+                              struct compact_counts *counts,
+                              struct err_detail *detail)
+{
+    struct last_revision last;
+    enum err err = find_last(engine, document, &last, detail);
+    counts->documents++;
+    if (err != ERR_OK || !last.found) {
+        return err;
+    }
+    const uint64_t before = counts->revisions + counts->snapshots;
+    if (last.op == COMMIT_PATCH) {
+        err = make_whole(engine, document, &last, detail);
+    }
+    if (err == ERR_OK) {
+        err = remove_rows(engine,
+                          STATEMENT_REVISION_FORGET,
+                          document,
+                          &last,
+                          &counts->revisions,
+                          detail);
+    }
+    if (err == ERR_OK) {
+        err = remove_rows(engine,
+                          STATEMENT_SNAPSHOT_FORGET,
+                          document,
+                          &last,
+                          &counts->snapshots,
+                          detail);
+    }
+    const bool changed = last.op == COMMIT_PATCH ||
+                         counts->revisions + counts->snapshots != before;
+    return err == ERR_OK && changed ? update_row(engine, document, detail)
+                                    : err;
+}
+
+/* -- All of them --------------------------------------------------------- */
+
+/* The next documents after row `after`, folded in one transaction. *after is
+ * 0 when there were none left. */
+static enum err fold_step(struct engine *engine,
+                          uint64_t *after,
+                          struct compact_counts *counts,
+                          struct err_detail *detail)
+{
+    document_names names = {0};
+    enum err err = documents_list(engine, *after, FOLD_STEP, &names, detail);
+    *after = 0;
+    VEC_FOREACH (&names, name) {
+        struct document *document = NULL;
+        if (err == ERR_OK) {
+            err = document_find(engine,
+                                engine_branch_by_number(engine, name->branch),
+                                name->scope_key,
+                                name->id,
+                                &document,
+                                detail);
+        }
+        if (err == ERR_OK) {
+            err = fold_document(engine, document, counts, detail);
+            *after = name->number;
+        }
+    }
+    document_names_release(&names);
+    return err;
+}
+
+/* One write transaction around a step. */
+static enum err in_transaction(struct engine *engine,
+                               uint64_t keep_from,
+                               uint64_t *after,
+                               struct compact_counts *counts,
+                               struct err_detail *detail)
+{
+    enum err err = database_begin(&engine->database, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = engine_refresh(engine, detail);
+    if (err == ERR_OK) {
+        err = move_horizon(engine, keep_from, detail);
+    }
+    if (err == ERR_OK) {
+        err = fold_step(engine, after, counts, detail);
+    }
+    err = database_end(&engine->database, err, detail);
+    if (err != ERR_OK) {
+        engine_forget(engine);
+    }
+    return err;
+}
+
+enum err engine_compact(struct engine *engine,
+                        uint64_t keep_from,
+                        maintain_progress_fn *progress,
+                        void *ctx,
+                        struct compact_counts *counts,
+                        struct err_detail *detail)
+{
+    struct err_detail why = {0};
+    uint64_t after = 0;
+    uint64_t total = 0;
+    *counts = (struct compact_counts){0};
+    enum err err = documents_count(engine, &total, &why);
+    do {
+        if (err == ERR_OK) {
+            err = in_transaction(engine, keep_from, &after, counts, &why);
+        }
+        counts->horizon = engine->horizon;
+        if (err == ERR_OK && after != 0 && progress != NULL &&
+            !progress(ctx, counts->documents, total)) {
+            counts->stopped = true;
+        }
+    } while (err == ERR_OK && after != 0 && !counts->stopped);
+    if (err != ERR_OK && detail != NULL) {
+        *detail = why;
+    }
+    return err;
+}
+
+/* -- Backup -------------------------------------------------------------- */
+
+struct backup {
+    struct engine *engine;
+    sqlite3 *to;
+    maintain_progress_fn *progress;
+    void *ctx;
+    struct err_detail *detail;
+};
+
+static enum err backup_error(const struct backup *backup, int code)
+{
+    struct database target = {.db = backup->to};
+    return database_error(&target, code, backup->detail);
+}
+
+static enum err copy_pages(const struct backup *backup)
+{
+    sqlite3_backup *pages = sqlite3_backup_init(backup->to,
+                                                "main",
+                                                backup->engine->database.db,
+                                                "main");
+    if (pages == NULL) {
+        return backup_error(backup, sqlite3_errcode(backup->to));
+    }
+    int code = SQLITE_OK;
+    bool going = true;
+    while (going) {
+        code = sqlite3_backup_step(pages, BACKUP_STEP_PAGES);
+        const int total = sqlite3_backup_pagecount(pages);
+        const int left = sqlite3_backup_remaining(pages);
+        going =
+            code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED;
+        if (going && backup->progress != NULL &&
+            !backup->progress(backup->ctx,
+                              (uint64_t)(total - left),
+                              (uint64_t)total)) {
+            going = false;
+        }
+    }
+    (void)sqlite3_backup_finish(pages);
+    if (code == SQLITE_DONE) {
+        return ERR_OK;
+    }
+    return code == SQLITE_OK
+               ? err_set(backup->detail, ERR_BUSY, "the copy was stopped")
+               : backup_error(backup, code);
+}
+
+/* Creates the file, and refuses to take the place of another. */
+static enum err claim_file(const char *path, struct err_detail *detail)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return err_set(detail,
+                       errno == EEXIST ? ERR_ARGUMENT : ERR_IO,
+                       "cannot create %s: %s",
+                       path,
+                       strerror(errno));
+    }
+    (void)close(fd);
+    return ERR_OK;
+}
+
+static enum err copy_to(struct backup *backup, const char *path)
+{
+    int code = sqlite3_open_v2(path,
+                               &backup->to,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                               NULL);
+    enum err err =
+        code == SQLITE_OK ? copy_pages(backup) : backup_error(backup, code);
+    code = sqlite3_close(backup->to);
+    if (err == ERR_OK && code != SQLITE_OK) {
+        err = err_set(backup->detail, ERR_IO, "the copy could not be closed");
+    }
+    return err;
+}
+
+enum err engine_backup(struct engine *engine,
+                       const char *path,
+                       maintain_progress_fn *progress,
+                       void *ctx,
+                       struct err_detail *detail)
+{
+    struct err_detail why = {0};
+    struct backup backup = {engine, NULL, progress, ctx, &why};
+    struct buf part = {0};
+    buf_printf(&part, "%s.part", path);
+    enum err err = claim_file(path, &why);
+    if (err == ERR_OK) {
+        (void)unlink(buf_text(&part)); /* of a copy that was interrupted */
+        err = copy_to(&backup, buf_text(&part));
+        if (err == ERR_OK && rename(buf_text(&part), path) != 0) {
+            err = err_set(&why, ERR_IO, "cannot rename: %s", strerror(errno));
+        }
+        if (err != ERR_OK) {
+            (void)unlink(buf_text(&part));
+            (void)unlink(path);
+        }
+    }
+    buf_release(&part);
+    if (err != ERR_OK && detail != NULL) {
+        *detail = why;
+    }
+    return err;
+}

@@ -1,0 +1,46 @@
+/* What changed on a branch, and bringing it to another one.
+ *
+ * A merge compares three states of each document: the base (where the two
+ * branches parted), ours (the target) and theirs (the source). What only they
+ * changed is taken, what both changed alike is left, and what both changed
+ * differently is a conflict, reported by document and path. Paths are those of
+ * value/difference.h: keys of objects and elements of arrays of one length are
+ * merged one by one, an array whose length changed is one thing.
+ *
+ * A merge without conflicts is an ordinary commit on the target, with reads of
+ * both branches as they were: if either moves on before it lands, it is
+ * refused as stale, like any other. */
+
+#ifndef STORE_MERGE_H
+#define STORE_MERGE_H
+
+#include "store/engine.h"
+
+struct merge_request {
+    struct value source; /* branch names */
+    struct value target;
+    struct value session; /* of the commit */
+    uint64_t local_seq;
+};
+
+/* Builds the commit. *conflicts is an array, new, of {"id","scope","path"},
+ * empty if there are none; only then has *commit anything in it. A commit
+ * without operations means that there is nothing to merge. Only documents of
+ * the space's scope are merged: what belongs to a user or a session stays on
+ * its branch. Errors: BRANCH_UNKNOWN, faults. */
+MUST_CHECK enum err engine_merge(struct engine *engine,
+                                 const struct merge_request *request,
+                                 struct commit *commit,
+                                 struct value *conflicts,
+                                 struct err_detail *detail);
+
+/* What differs between two branches: an array, new, of {"id","patch"} from the
+ * first to the second, or {"id","before":null} / {"id","after":null} for
+ * documents that one of them lacks. Space scope, ordered by id. */
+MUST_CHECK enum err engine_branch_diff(struct engine *engine,
+                                       struct value from,
+                                       struct value to,
+                                       struct value *out,
+                                       struct err_detail *detail);
+
+#endif

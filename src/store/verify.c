@@ -1,0 +1,396 @@
+/* The check of a whole space. */
+
+#include "store/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/history.h"
+#include "value/compare.h"
+
+struct verify {
+    struct engine *engine;
+    const struct verify_options *options;
+    struct verify_counts *counts;
+    struct err_detail *detail;
+    uint64_t total;
+    uint64_t done;
+
+    /* Along the history. */
+    uint64_t record;
+    uint64_t seq;
+    struct digest chain;
+};
+
+__attribute__((format(printf, 2, 3))) static void differs(struct verify *verify,
+                                                          const char *format,
+                                                          ...)
+{
+    char sentence[ERR_TEXT_SIZE];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    verify->counts->differences++;
+    if (verify->options->difference != NULL) {
+        verify->options->difference(verify->options->ctx, sentence);
+    }
+}
+
+/* False if the caller has had enough. */
+static bool go_on(struct verify *verify)
+{
+    verify->done++;
+    if (verify->options->progress != NULL && verify->done % 64 == 0 &&
+        !verify->options->progress(verify->options->ctx,
+                                   verify->done,
+                                   verify->total)) {
+        verify->counts->stopped = true;
+    }
+    return !verify->counts->stopped;
+}
+
+/* -- SQLite itself ------------------------------------------------------- */
+
+static enum err check_integrity(struct verify *verify)
+{
+    struct query query =
+        query_begin(&verify->engine->database, STATEMENT_INTEGRITY);
+    while (query_step(&query)) {
+        const struct text text = query_get_text(&query, 0);
+        if (text.length != 2 || memcmp(text.at, "ok", 2) != 0) {
+            differs(verify,
+                    "integrity: %.*s",
+                    text.length < 200 ? (int)text.length : 200,
+                    text.at);
+        }
+    }
+    return query_end(&query, verify->detail);
+}
+
+/* Revisions that the history above the horizon should account for. */
+static enum err count_revisions(struct verify *verify, uint64_t *out)
+{
+    struct query query =
+        query_begin(&verify->engine->database, STATEMENT_REVISION_COUNT);
+    query_int(&query, 1, verify->engine->horizon);
+    if (query_step(&query)) {
+        *out = query_get_int(&query, 0);
+    }
+    return query_end(&query, verify->detail);
+}
+
+/* -- The history --------------------------------------------------------- */
+
+static enum err check_record(void *ctx, const struct history_record *record)
+{
+    struct verify *verify = ctx;
+    const struct effects *effects = record->effects;
+    if (effects->record != verify->record + 1) {
+        differs(verify,
+                "record %llu follows record %llu",
+                (unsigned long long)effects->record,
+                (unsigned long long)verify->record);
+    }
+    if (effects->kind == EFFECTS_COMMIT) {
+        if (effects->seq != verify->seq + 1) {
+            differs(verify,
+                    "commit %llu follows commit %llu",
+                    (unsigned long long)effects->seq,
+                    (unsigned long long)verify->seq);
+        }
+        verify->seq = effects->seq;
+        verify->counts->commits++;
+        verify->counts->revisions += effects->writes.count;
+    }
+    const struct digest chain = effects_chain(verify->chain, record->record);
+    if (memcmp(chain.bytes, record->chain.bytes, sizeof chain.bytes) != 0) {
+        differs(verify,
+                "the chain breaks at record %llu: it or one before it was "
+                "changed",
+                (unsigned long long)effects->record);
+    }
+    verify->record = effects->record;
+    verify->chain = record->chain; /* one break, one sentence */
+    return go_on(verify) ? ERR_OK : ERR_BUSY;
+}
+
+static enum err check_history(struct verify *verify)
+{
+    struct err_detail why = {0};
+    enum err err = history_walk(verify->engine,
+                                verify->record,
+                                check_record,
+                                verify,
+                                &why);
+    if (err == ERR_CORRUPT) {
+        differs(verify, "%s", why.text);
+        return ERR_OK;
+    }
+    if (err != ERR_OK && !verify->counts->stopped) {
+        *verify->detail = why;
+        return err;
+    }
+    uint64_t revisions = 0;
+    err = count_revisions(verify, &revisions);
+    if (err == ERR_OK && !verify->counts->stopped &&
+        revisions != verify->counts->revisions) {
+        differs(verify,
+                "there are %llu revisions, but commits name %llu",
+                (unsigned long long)revisions,
+                (unsigned long long)verify->counts->revisions);
+    }
+    return err;
+}
+
+/* -- Documents ----------------------------------------------------------- */
+
+/* A name for a sentence. */
+static void name_document(const struct document *document, struct buf *to)
+{
+    const struct text id = value_text(&document->id);
+    buf_clear(to);
+    buf_append(to, id.at, id.length < 80 ? id.length : 80);
+    if (!value_is_text(document->scope_key, "space")) {
+        const struct text scope = value_text(&document->scope_key);
+        buf_append_char(to, '@');
+        buf_append(to, scope.at, scope.length < 80 ? scope.length : 80);
+    }
+    if (document->branch->number != 0) {
+        const struct text branch = value_text(&document->branch->name);
+        buf_append_text(to, " on ");
+        buf_append(to, branch.at, branch.length < 40 ? branch.length : 40);
+    }
+}
+
+/* The row says where the history of the document ends. */
+static enum err check_row(struct verify *verify,
+                          const struct document *document,
+                          const char *name)
+{
+    struct query query =
+        query_begin(&verify->engine->database, STATEMENT_REVISION_LAST);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, INT64_MAX);
+    enum commit_op_kind op = COMMIT_SET;
+    if (!query_step(&query)) {
+        differs(verify, "%s: a row without revisions", name);
+    } else if (query_get_int(&query, 0) != document->head_seq ||
+               query_get_int(&query, 1) != document->head_index ||
+               !document_op_read(query_get_text(&query, 2), &op) ||
+               op != document->op) {
+        differs(verify, "%s: its row does not match its last revision", name);
+    }
+    const enum err err = query_end(&query, verify->detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    query = query_begin(&verify->engine->database, STATEMENT_REVISION_BASE);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, INT64_MAX);
+    const uint64_t base = query_step(&query) ? query_get_int(&query, 0) : 0;
+    if (base != document->base_seq) {
+        differs(verify, "%s: its row names another base", name);
+    }
+    return query_end(&query, verify->detail);
+}
+
+/* What reading gives, against the fold of the revisions alone. */
+static enum err check_fold(struct verify *verify,
+                           struct document *document,
+                           uint64_t seq,
+                           struct value got,
+                           const char *what,
+                           const char *name)
+{
+    struct value want = VALUE_NONE;
+    struct err_detail why = {0};
+    const enum err err =
+        document_at(verify->engine, document, seq, FOLD_REVISIONS, &want, &why);
+    if (err == ERR_CORRUPT) {
+        differs(verify, "%s", why.text);
+        return ERR_OK;
+    }
+    if (err != ERR_OK) {
+        *verify->detail = why;
+        return err;
+    }
+    if (!value_equal(got, want)) {
+        differs(verify,
+                "%s: %s at seq %llu is not the fold of its revisions",
+                name,
+                what,
+                (unsigned long long)seq);
+    }
+    value_unref(want);
+    return ERR_OK;
+}
+
+struct snapshot_copy {
+    uint64_t seq;
+    struct value value;
+};
+
+typedef VEC(struct snapshot_copy) snapshot_copies;
+
+/* Copied first, because folding uses statements of its own. */
+static enum err load_snapshots(struct verify *verify,
+                               const struct document *document,
+                               snapshot_copies *out,
+                               const char *name)
+{
+    struct query query =
+        query_begin(&verify->engine->database, STATEMENT_SNAPSHOT_ALL);
+    query_int(&query, 1, document->number);
+    while (query_step(&query)) {
+        struct snapshot_copy copy = {.seq = query_get_int(&query, 0)};
+        struct err_detail why = {0};
+        if (document_decode(verify->engine,
+                            document,
+                            query_get_text(&query, 1),
+                            &copy.value,
+                            &why) != ERR_OK) {
+            differs(verify, "%s: a snapshot is damaged", name);
+            continue;
+        }
+        vec_push(out, copy);
+    }
+    return query_end(&query, verify->detail);
+}
+
+static enum err check_snapshots(struct verify *verify,
+                                struct document *document,
+                                const char *name)
+{
+    snapshot_copies copies = {0};
+    enum err err = load_snapshots(verify, document, &copies, name);
+    VEC_FOREACH (&copies, copy) {
+        if (err == ERR_OK) {
+            verify->counts->snapshots++;
+            err = check_fold(verify,
+                             document,
+                             copy->seq,
+                             copy->value,
+                             "a snapshot",
+                             name);
+        }
+        value_unref(copy->value);
+    }
+    vec_release(&copies);
+    return err;
+}
+
+static enum err check_document(struct verify *verify, struct document *document)
+{
+    struct buf name = {0};
+    struct value head = VALUE_NONE;
+    struct err_detail why = {0};
+    name_document(document, &name);
+    verify->counts->documents++;
+    enum err err = check_row(verify, document, buf_text(&name));
+    if (err == ERR_OK) {
+        err = check_snapshots(verify, document, buf_text(&name));
+    }
+    if (err == ERR_OK) {
+        err = document_at(verify->engine,
+                          document,
+                          ENGINE_HEAD,
+                          FOLD_FAST,
+                          &head,
+                          &why);
+        if (err == ERR_CORRUPT) {
+            differs(verify, "%s", why.text);
+            err = ERR_OK;
+        } else if (err == ERR_OK) {
+            err = check_fold(verify,
+                             document,
+                             document->head_seq,
+                             head,
+                             "its value",
+                             buf_text(&name));
+        }
+    }
+    value_unref(head);
+    buf_release(&name);
+    return err;
+}
+
+static enum err check_documents(struct verify *verify)
+{
+    document_names names = {0};
+    enum err err =
+        documents_list(verify->engine, 0, INT64_MAX, &names, verify->detail);
+    VEC_FOREACH (&names, name) {
+        struct document *document = NULL;
+        if (err != ERR_OK || verify->counts->stopped) {
+            break;
+        }
+        err =
+            document_find(verify->engine,
+                          engine_branch_by_number(verify->engine, name->branch),
+                          name->scope_key,
+                          name->id,
+                          &document,
+                          verify->detail);
+        if (err == ERR_OK) {
+            err = check_document(verify, document);
+        }
+        (void)go_on(verify);
+    }
+    document_names_release(&names);
+    return err;
+}
+
+/* What is before the horizon is gone: its chain is where the rest begins. */
+static enum err begin_at_horizon(struct verify *verify)
+{
+    struct query query =
+        query_begin(&verify->engine->database, STATEMENT_COMMIT_AT);
+    query_int(&query, 1, verify->engine->horizon);
+    if (query_step(&query)) {
+        const struct text chain = query_get_text(&query, 1);
+        verify->seq = verify->engine->horizon;
+        verify->record = query_get_int(&query, 0);
+        if (chain.length == DIGEST_BYTES) {
+            memcpy(verify->chain.bytes, chain.at, DIGEST_BYTES);
+        }
+    }
+    return query_end(&query, verify->detail);
+}
+
+enum err engine_verify(struct engine *engine,
+                       const struct verify_options *options,
+                       struct verify_counts *counts,
+                       struct err_detail *detail)
+{
+    struct err_detail ignored = {0};
+    struct verify verify = {
+        .engine = engine,
+        .options = options,
+        .counts = counts,
+        .detail = detail != NULL ? detail : &ignored,
+    };
+    *counts = (struct verify_counts){0};
+    enum err err = engine_read_begin(engine, verify.detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    uint64_t documents = 0;
+    err = documents_count(engine, &documents, verify.detail);
+    verify.total = engine->record + documents;
+    if (err == ERR_OK) {
+        err = check_integrity(&verify);
+    }
+    if (err == ERR_OK) {
+        err = begin_at_horizon(&verify);
+    }
+    if (err == ERR_OK) {
+        err = check_history(&verify);
+    }
+    if (err == ERR_OK && !counts->stopped) {
+        err = check_documents(&verify);
+    }
+    engine_read_end(engine);
+    return err;
+}

@@ -1,0 +1,37 @@
+/* Is the file what its history says?
+ *
+ * Folds the log and compares: SQLite's own integrity, the numbers of commits
+ * and records, the chain over all records, the row of every document against
+ * its revisions, every snapshot against the fold of the revisions before it.
+ * Changes nothing. Each difference is one sentence that names the place. */
+
+#ifndef STORE_VERIFY_H
+#define STORE_VERIFY_H
+
+#include "store/engine.h"
+
+struct verify_options {
+    /* Called for each difference. */
+    void (*difference)(void *ctx, const char *sentence);
+
+    /* Called now and then; false stops the check. May be NULL. */
+    bool (*progress)(void *ctx, uint64_t done, uint64_t total);
+    void *ctx;
+};
+
+struct verify_counts {
+    uint64_t commits;
+    uint64_t documents;
+    uint64_t revisions;
+    uint64_t snapshots;
+    uint64_t differences;
+    bool stopped; /* by progress */
+};
+
+/* OK if the check could be made, whatever it found. */
+MUST_CHECK enum err engine_verify(struct engine *engine,
+                                  const struct verify_options *options,
+                                  struct verify_counts *counts,
+                                  struct err_detail *detail);
+
+#endif
