@@ -25,31 +25,32 @@ enum {
 
 static uint64_t paused_at;
 static uint64_t paused_ns;
+static clockid_t clock_of_case = CLOCK_PROCESS_CPUTIME_ID;
 
-static uint64_t on_cpu_ns(void)
+static uint64_t now_ns(void)
 {
     struct timespec now;
-    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
+    CHECK(clock_gettime(clock_of_case, &now) == 0);
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 void bench_pause(void)
 {
-    paused_at = on_cpu_ns();
+    paused_at = now_ns();
 }
 
 void bench_resume(void)
 {
-    paused_ns += on_cpu_ns() - paused_at;
+    paused_ns += now_ns() - paused_at;
 }
 
 /* Nanoseconds for `times` times, at least 1. */
 static double time_of(bench_fn *fn, void *ctx, uint64_t times)
 {
     paused_ns = 0;
-    const uint64_t from = on_cpu_ns();
+    const uint64_t from = now_ns();
     fn(ctx, times);
-    const uint64_t ns = on_cpu_ns() - from;
+    const uint64_t ns = now_ns() - from;
     return ns > paused_ns ? (double)(ns - paused_ns) : 1;
 }
 
@@ -103,6 +104,7 @@ static void add_row(struct bench *bench, const char *name, struct bench_row row)
 
 double bench_run(struct bench *bench, const struct bench_case *work)
 {
+    clock_of_case = work->wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
     if (!bench_wants(bench, work->name)) {
         return 0;
     }

@@ -1,7 +1,8 @@
 /* A benchmark: workloads timed in turn with a peer's, a table for people, and
  * a file for tools.
  *
- * Time is what this process spent on a CPU, not what passed; the process stays
+ * Time is what this process spent on a CPU, not what passed, unless a workload
+ * says otherwise; the process stays
  * on one CPU where the system allows it. A workload is repeated until a round
  * takes long enough to be measured; then rounds of ours and of the peer's
  * alternate, so that a busy machine disturbs both. The figures are medians,
@@ -45,6 +46,7 @@ struct bench_case {
     void *ctx;      /* of both */
     struct bench_bar bar;
     uint64_t units; /* things that one time deals with; 0 means 1 */
+    bool wall;      /* time that passes, for work that waits for a disk */
 };
 
 struct bench_row {

@@ -109,6 +109,10 @@ struct value commit_write(const struct commit *commit);
  * what commit_read made, and a condition of commit_write. */
 bool commit_numbers_fit(const struct commit *commit);
 
+/* The parts that no row repeats: reads, preconditions and where a merge came
+ * from; absent if there is none of them. */
+struct value commit_write_context(const struct commit *commit);
+
 /* What commit_read checks of a whole commit beyond its shape: something to do,
  * usable ids, documents that are objects. For authors inside the process. */
 MUST_CHECK enum err commit_check(const struct commit *commit,

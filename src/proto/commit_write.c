@@ -103,6 +103,35 @@ static struct value write_precondition(const struct commit_precondition *one)
     return object;
 }
 
+static void put_preconditions(struct value *object, const struct commit *commit)
+{
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < commit->preconditions.count; i++) {
+        list =
+            array_push_adopt(list,
+                             write_precondition(&commit->preconditions.at[i]));
+    }
+    if (array_count(list) > 0) {
+        object_put_adopt(object, "preconditions", list);
+    }
+}
+
+static void put_context(struct value *object, const struct commit *commit)
+{
+    put_reads(object, commit);
+    put_preconditions(object, commit);
+    if (!value_is_absent(commit->merge)) {
+        object_put_adopt(object, "merge", value_ref(commit->merge));
+    }
+}
+
+struct value commit_write_context(const struct commit *commit)
+{
+    struct value context = value_empty_object();
+    put_context(&context, commit);
+    return object_count(context) > 0 ? context : VALUE_NONE;
+}
+
 struct value commit_write(const struct commit *commit)
 {
     struct value object = value_empty_object();
@@ -111,25 +140,13 @@ struct value commit_write(const struct commit *commit)
     if (value_text(&commit->branch).length > 0) {
         object_put_adopt(&object, "branch", value_ref(commit->branch));
     }
-    put_reads(&object, commit);
+    put_context(&object, commit);
     struct value list = value_empty_array();
     for (size_t i = 0; i < commit->ops.count; i++) {
         list = array_push_adopt(list, write_op(&commit->ops.at[i]));
     }
     if (array_count(list) > 0) {
         object_put_adopt(&object, "operations", list);
-    }
-    list = value_empty_array();
-    for (size_t i = 0; i < commit->preconditions.count; i++) {
-        list =
-            array_push_adopt(list,
-                             write_precondition(&commit->preconditions.at[i]));
-    }
-    if (array_count(list) > 0) {
-        object_put_adopt(&object, "preconditions", list);
-    }
-    if (!value_is_absent(commit->merge)) {
-        object_put_adopt(&object, "merge", value_ref(commit->merge));
     }
     return object;
 }

@@ -7,15 +7,25 @@
 
 #include "base/text.h"
 #include "store/conflict.h"
+#include "store/hasher.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
 
+/* What an operation writes, and its canonical text. */
+struct op_text {
+    struct value data;
+    struct value text;
+};
+
 /* Everything about the commit at hand. */
 struct admission {
     struct engine *engine;
     const struct commit *commit;
+    struct value context; /* owned; and its text */
+    struct value context_text;
+    VEC(struct op_text) data; /* one an operation, owned */
     struct identity identity;
     struct value session_key; /* owned */
     uint64_t session;         /* its row; 0: this is its first commit */
@@ -70,12 +80,50 @@ static int shown(struct text text)
 
 /* -- Replay -------------------------------------------------------------- */
 
-static void commit_digest(const struct commit *commit, unsigned char *out)
+/* What an operation writes, as it is given. */
+static struct value op_data(const struct commit_op *op)
 {
-    struct value value = commit_write(commit);
-    struct digest digest = value_digest(value);
-    memcpy(out, digest.bytes, COMMIT_DIGEST_BYTES);
-    value_unref(value);
+    return op->kind == COMMIT_PATCH ? patch_write(&op->patch)
+                                    : value_ref(op->document);
+}
+
+/* The same for two commits iff they say the same; whatever the order of keys
+ * in which they came. Makes the texts that the rows will need. */
+static void commit_digest(struct admission *admission)
+{
+    const struct commit *commit = admission->commit;
+    struct hasher hasher = hasher_begin("heddle commit 1", NULL);
+    admission->context = commit_write_context(commit);
+    admission->context_text = effects_text(admission->context);
+    hasher_string(&hasher, commit->session);
+    hasher_number(&hasher, commit->local_seq);
+    hasher_string(&hasher, commit->branch);
+    hasher_string(&hasher, admission->context_text);
+    vec_reserve(&admission->data, commit->ops.count);
+    for (size_t i = 0; i < commit->ops.count; i++) {
+        const struct commit_op *op = &commit->ops.at[i];
+        struct op_text text = {.data = op_data(op)};
+        text.text = effects_text(text.data);
+        vec_push(&admission->data, text);
+        hasher_number(&hasher, (uint64_t)op->kind);
+        hasher_number(&hasher, (uint64_t)op->target.scope);
+        hasher_string(&hasher, op->target.id);
+        hasher_string(&hasher, text.text);
+    }
+    const struct digest digest = hasher_end(&hasher);
+    memcpy(admission->effects->digest, digest.bytes, COMMIT_DIGEST_BYTES);
+}
+
+static void admission_release(struct admission *admission)
+{
+    VEC_FOREACH (&admission->data, one) {
+        value_unref(one->data);
+        value_unref(one->text);
+    }
+    vec_release(&admission->data);
+    value_unref(admission->session_key);
+    value_unref(admission->context);
+    value_unref(admission->context_text);
 }
 
 static bool is_number(struct value value)
@@ -601,9 +649,11 @@ static enum outcome build_patch(struct admission *admission,
         /* A patch of nothing is a set: whoever saw that there is no document
          * sees one now, wherever in it the patch has been. */
         write->op = COMMIT_SET;
+        value_unref(write->data);
+        value_unref(write->data_text);
         write->data = value_ref(*result);
+        write->data_text = effects_text(*result);
     } else if (err == ERR_OK) {
-        write->data = patch_write(&op->patch);
         write->trace = traces_write(traces.at, op->patch.ops.count);
     }
     vec_release(&traces);
@@ -649,12 +699,13 @@ static enum outcome build_write(struct admission *admission, uint32_t index)
         .id = value_ref(op->target.id),
         .scope_key = value_ref(document->scope_key),
         .op = op->kind,
+        .data = value_ref(admission->data.at[index].data),
+        .data_text = value_ref(admission->data.at[index].text),
         .document = document,
         .result_known = true,
     };
     struct value result = VALUE_NONE;
     if (op->kind == COMMIT_SET) {
-        write.data = value_ref(op->document);
         result = value_ref(op->document);
     } else if (op->kind == COMMIT_PATCH) {
         outcome = build_patch(admission, op, &write, &result);
@@ -663,23 +714,6 @@ static enum outcome build_write(struct admission *admission, uint32_t index)
     vec_push(&admission->effects->writes, write);
     stage_adopt(admission, document, result);
     return outcome;
-}
-
-/* The commit without what the rows say already: reads, preconditions and
- * where a merge came from. Absent if there is none of them. */
-static struct value commit_context(const struct commit *commit)
-{
-    struct value whole = commit_write(commit);
-    struct value context = value_empty_object();
-    static const char *const kept[] = {"reads", "preconditions", "merge"};
-    for (size_t i = 0; i < COUNT_OF(kept); i++) {
-        const struct value part = object_field(whole, kept[i]);
-        if (!value_is_absent(part)) {
-            object_put_adopt(&context, kept[i], value_ref(part));
-        }
-    }
-    value_unref(whole);
-    return object_count(context) > 0 ? context : VALUE_NONE;
 }
 
 static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
@@ -694,7 +728,8 @@ static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
     effects->session = value_ref(admission->session_key);
     effects->local_seq = commit->local_seq;
     effects->at_ms = at_ms;
-    effects->context = commit_context(commit);
+    effects->context = value_ref(admission->context);
+    effects->context_text = value_ref(admission->context_text);
     VEC_FOREACH (&admission->verdict->resolved, layer) {
         vec_push(&effects->resolved, *layer);
     }
@@ -746,7 +781,7 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
     if (at_ms > INT64_MAX) {
         return refuse(admission, ERR_ARGUMENT, "the time is out of range");
     }
-    commit_digest(admission->commit, admission->effects->digest);
+    commit_digest(admission);
     typedef enum outcome check_fn(struct admission * admission);
     static check_fn *const checks[] = {
         find_session,
@@ -785,7 +820,7 @@ enum err admit_commit(struct engine *engine,
     *verdict = (struct verdict){0};
     *effects = (struct effects){0};
     const enum outcome outcome = run_checks(&admission, at_ms);
-    value_unref(admission.session_key);
+    admission_release(&admission);
     if (outcome != PASSED) {
         verdict->seq = 0;
         vec_release(&verdict->resolved);

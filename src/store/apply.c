@@ -21,6 +21,19 @@ static void put_json(struct query *query,
     query_text(query, parameter, buf_text(text), text->length);
 }
 
+/* A string that lives until the query has ended, or NULL. */
+static void put_string(struct query *query,
+                       int parameter,
+                       const struct value *string)
+{
+    if (value_is_absent(*string)) {
+        query_null(query, parameter);
+    } else {
+        const struct text text = value_text(string);
+        query_text(query, parameter, text.at, text.length);
+    }
+}
+
 static enum err insert_revision(struct engine *engine,
                                 const struct effects *effects,
                                 size_t index,
@@ -28,7 +41,6 @@ static enum err insert_revision(struct engine *engine,
                                 struct err_detail *detail)
 {
     const struct effects_write *write = &effects->writes.at[index];
-    struct buf data = {0};
     struct buf trace = {0};
     struct query query =
         query_begin(&engine->database, STATEMENT_REVISION_INSERT);
@@ -37,12 +49,13 @@ static enum err insert_revision(struct engine *engine,
     query_int(&query, 2, effects->seq);
     query_int(&query, 3, write->index);
     query_text(&query, 4, op, strlen(op));
-    put_json(&query, 5, write->data, &data);
+    put_string(&query, 5, &write->data_text);
     put_json(&query, 6, write->trace, &trace);
     (void)query_step(&query);
     const enum err err = query_end(&query, detail);
-    *bytes = data.length;
-    buf_release(&data);
+    *bytes = value_is_absent(write->data_text)
+                 ? 0
+                 : value_text(&write->data_text).length;
     buf_release(&trace);
     return err;
 }
@@ -251,7 +264,6 @@ static enum err insert_commit(struct engine *engine,
                               const struct digest *chain,
                               struct err_detail *detail)
 {
-    struct buf context = {0};
     struct buf resolution = {0};
     struct buf documents = {0};
     struct query query =
@@ -263,7 +275,7 @@ static enum err insert_commit(struct engine *engine,
     query_int(&query, 5, effects->local_seq);
     query_bytes(&query, 6, effects->digest, sizeof effects->digest);
     query_int(&query, 7, effects->at_ms);
-    put_json(&query, 8, effects->context, &context);
+    put_string(&query, 8, &effects->context_text);
     write_resolution(&resolution, effects);
     if (resolution.length > 0) {
         query_text(&query, 9, buf_text(&resolution), resolution.length);
@@ -275,7 +287,6 @@ static enum err insert_commit(struct engine *engine,
     query_bytes(&query, 11, chain->bytes, sizeof chain->bytes);
     (void)query_step(&query);
     const enum err err = query_end(&query, detail);
-    buf_release(&context);
     buf_release(&resolution);
     buf_release(&documents);
     return err;
@@ -366,9 +377,7 @@ enum err effects_apply(struct engine *engine,
     if (engine->options.on_effects != NULL) {
         engine->options.on_effects(engine->options.ctx, effects);
     }
-    struct value record = effects_write(effects);
-    const struct digest chain = effects_chain(engine->chain, record);
-    value_unref(record);
+    const struct digest chain = effects_chain(engine->chain, effects);
     enum err err = ERR_OK;
     switch (effects->kind) {
     case EFFECTS_COMMIT:

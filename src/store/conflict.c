@@ -2,8 +2,8 @@
  *
  * Revisions are looked at from the newest to the oldest. That matters for a
  * pending read: a layer that the reader had in view is no conflict, but if it
- * moved something to where the reader looked, an older change of the source
- * is one, because it came along. */
+ * carried something to where the reader looked (from another key, or from
+ * another index of an array), an older change of it is one. */
 
 #include "store/conflict.h"
 
@@ -13,7 +13,7 @@
 struct scan {
     struct engine *engine;
     const struct conflict_query *query;
-    path_list moved; /* the sources of moves in layers seen so far */
+    path_list carried; /* from where, by layers seen so far */
     struct err_detail *detail;
 };
 
@@ -67,11 +67,10 @@ static enum err find_base_change(struct scan *scan,
 
 /* -- Patches ------------------------------------------------------------- */
 
-static bool moved_is_touched(const struct scan *scan,
-                             const struct path *touched)
+static bool is_carried(const struct scan *scan, const struct path *path)
 {
-    for (size_t i = 0; i < scan->moved.count; i++) {
-        if (path_overlaps(touched, scan->moved.at[i])) {
+    for (size_t i = 0; i < scan->carried.count; i++) {
+        if (path_overlaps(path, scan->carried.at[i])) {
             return true;
         }
     }
@@ -90,7 +89,7 @@ static bool touch_is_seen(const struct scan *scan,
     return (query->kind == READ_SHAPE
                 ? path_is_prefix(touch->path, query->path)
                 : path_overlaps(touch->path, query->path)) ||
-           moved_is_touched(scan, touch->path);
+           is_carried(scan, touch->path);
 }
 
 static bool op_is_seen(const struct scan *scan,
@@ -107,65 +106,114 @@ static bool op_is_seen(const struct scan *scan,
     return seen;
 }
 
-/* The patch in a row. */
-static enum err read_row(struct scan *scan,
+/* The patch in a row, and what applying it met. */
+struct row {
+    struct patch patch;
+    trace_list traces;
+};
+
+static void row_release(struct row *row)
+{
+    patch_release(&row->patch);
+    vec_release(&row->traces);
+}
+
+static enum err row_read(struct scan *scan,
                          const struct document *document,
                          struct query *rows,
-                         struct patch *patch)
+                         struct row *row)
 {
     struct value list = VALUE_NONE;
-    struct err_detail why = {0};
-    *patch = (struct patch){0};
+    *row = (struct row){0};
     enum err err = document_decode(scan->engine,
                                    document,
                                    query_get_text(rows, 2),
                                    &list,
                                    scan->detail);
     if (err == ERR_OK) {
-        if (patch_read(list, &scan->engine->paths, patch, &why) != ERR_OK) {
+        struct err_detail why = {0};
+        if (patch_read(list, &scan->engine->paths, &row->patch, &why) !=
+            ERR_OK) {
             err = err_set(scan->detail, ERR_CORRUPT, "a patch: %s", why.text);
         }
         value_unref(list);
     }
-    return err;
+    return err == ERR_OK ? traces_decode(query_get_text(rows, 3),
+                                         row->patch.ops.count,
+                                         &row->traces,
+                                         scan->detail)
+                         : err;
 }
 
-/* Whether the patch in a row touches what was read. */
-static enum err row_is_seen(struct scan *scan,
-                            const struct document *document,
-                            struct query *rows,
-                            bool *seen)
+/* Whether the patch touches what was read. */
+static bool row_is_seen(const struct scan *scan, const struct row *row)
 {
-    struct patch patch;
-    trace_list traces = {0};
-    enum err err = read_row(scan, document, rows, &patch);
-    if (err == ERR_OK) {
-        err = traces_decode(query_get_text(rows, 3),
-                            patch.ops.count,
-                            &traces,
-                            scan->detail);
-    }
-    for (size_t i = 0; err == ERR_OK && !*seen && i < patch.ops.count; i++) {
-        *seen = op_is_seen(scan, &patch.ops.at[i], &traces.at[i]);
-    }
-    patch_release(&patch);
-    vec_release(&traces);
-    return err;
-}
-
-/* What the layer in a row moved, and from where. */
-static enum err note_moves(struct scan *scan,
-                           const struct document *document,
-                           struct query *rows)
-{
-    struct patch patch;
-    const enum err err = read_row(scan, document, rows, &patch);
-    for (size_t i = 0; i < patch.ops.count; i++) {
-        if (patch.ops.at[i].kind == PATCH_MOVE) {
-            vec_push(&scan->moved, path_ref(patch.ops.at[i].from));
+    for (size_t i = 0; i < row->patch.ops.count; i++) {
+        if (op_is_seen(scan, &row->patch.ops.at[i], &row->traces.at[i])) {
+            return true;
         }
     }
-    patch_release(&patch);
+    return false;
+}
+
+/* Whether an operation brings values to other places than they had. */
+static bool op_carries(const struct patch_op *op,
+                       const struct patch_trace *trace)
+{
+    const bool shifts = op->kind == PATCH_ADD || op->kind == PATCH_REMOVE;
+    return op->kind == PATCH_MOVE || op->kind == PATCH_SPLICE ||
+           op->kind == PATCH_REMOVE_BY_VALUE ||
+           (shifts && trace->path_in_array);
+}
+
+/* Everything that such an operation touched, if any of it can be seen. */
+static void note_carried(struct scan *scan,
+                         const struct patch_op *op,
+                         const struct patch_trace *trace)
+{
+    struct patch_touch touches[PATCH_TOUCH_MAX];
+    const size_t count = patch_touches(op, trace, touches);
+    bool seen = false;
+    for (size_t i = 0; i < count; i++) {
+        seen = seen || (touches[i].kind == PATCH_TOUCH_VALUE &&
+                        (path_overlaps(touches[i].path, scan->query->path) ||
+                         is_carried(scan, touches[i].path)));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (seen && touches[i].kind == PATCH_TOUCH_VALUE) {
+            vec_push(&scan->carried, path_ref(touches[i].path));
+        }
+        path_unref(touches[i].path);
+    }
+}
+
+/* From the last operation to the first, like the rows. */
+static void row_note_carried(struct scan *scan, const struct row *row)
+{
+    for (size_t i = row->patch.ops.count; i-- > 0;) {
+        const struct patch_op *op = &row->patch.ops.at[i];
+        const struct patch_trace *trace = &row->traces.at[i];
+        if (op_carries(op, trace)) {
+            note_carried(scan, op, trace);
+        }
+    }
+}
+
+/* A patch in a row that the reader had in view, or had not. */
+static enum err look_at_row(struct scan *scan,
+                            const struct document *document,
+                            struct query *rows,
+                            bool excluded,
+                            bool *seen)
+{
+    struct row row;
+    const enum err err = row_read(scan, document, rows, &row);
+    if (err == ERR_OK && excluded) {
+        row_note_carried(scan, &row);
+    } else if (err == ERR_OK) {
+        *seen = row_is_seen(scan, &row);
+    }
+    row_release(&row);
     return err;
 }
 
@@ -193,8 +241,7 @@ static enum err find_patch_change(struct scan *scan,
                                           query_get_int(&rows, 5));
         bool seen = !patch && !excluded;
         if (patch) {
-            err = excluded ? note_moves(scan, document, &rows)
-                           : row_is_seen(scan, document, &rows, &seen);
+            err = look_at_row(scan, document, &rows, excluded, &seen);
         }
         if (err == ERR_OK && seen) {
             *seq = query_get_int(&rows, 0);
@@ -263,6 +310,6 @@ enum err conflict_find(struct engine *engine,
     };
     *seq = 0;
     const enum err err = find_in_branches(&scan, seq);
-    path_list_release(&scan.moved);
+    path_list_release(&scan.carried);
     return err;
 }

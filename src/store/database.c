@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -15,6 +16,7 @@ enum {
     BUSY_WAIT_MS = 10000, /* for another process to finish its transaction */
     WAL_BYTES_MAX = 8 * 1024 * 1024,
     WAL_FRAME_BYTES = 4096 + 24,
+    LOCK_FILE_BYTES = 4096,
 };
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
@@ -78,6 +80,57 @@ static enum err open_lock(struct database *database,
     return err;
 }
 
+/* Maps the counter. The page is allocated first: writing to a mapped hole of a
+ * file on a full disk would kill the process. Without it everything works,
+ * only slower. */
+static void map_changes(struct database *database)
+{
+    void *page = MAP_FAILED;
+    if (posix_fallocate(database->lock_fd, 0, LOCK_FILE_BYTES) == 0) {
+        page = mmap(NULL,
+                    LOCK_FILE_BYTES,
+                    PROT_READ | PROT_WRITE,
+                    MAP_SHARED,
+                    database->lock_fd,
+                    0);
+    }
+    database->page = page != MAP_FAILED ? page : NULL;
+}
+
+static void unmap_changes(struct database *database)
+{
+    if (database->page != NULL) {
+        (void)munmap(database->page, LOCK_FILE_BYTES);
+        database->page = NULL;
+    }
+}
+
+uint64_t database_changes(const struct database *database)
+{
+    if (database->lock_fd < 0) {
+        return 2;
+    }
+    const uint64_t changes =
+        database->page != NULL ? atomic_load(&database->page->changes) : 1;
+    return changes % 2 == 0 ? changes : 0;
+}
+
+uint64_t database_changes_of_end(const struct database *database)
+{
+    return database->lock_fd < 0 ? 2 : database->changes_of_end;
+}
+
+/* Under the lock: odd while writing, and another number afterwards. */
+static void count_change(struct database *database, bool writing)
+{
+    if (database->page != NULL) {
+        const uint64_t changes = atomic_load(&database->page->changes);
+        const uint64_t parity = writing ? 1 : 0;
+        database->changes_of_end = ((changes / 2 + 1) * 2) | parity;
+        atomic_store(&database->page->changes, database->changes_of_end);
+    }
+}
+
 /* What concerns this connection alone: the file may be somebody else's. */
 static enum err set_pragmas(struct database *database,
                             struct err_detail *detail)
@@ -132,6 +185,9 @@ enum err database_open(struct database *database,
     if (err != ERR_OK) {
         return err;
     }
+    if (!memory) {
+        map_changes(database);
+    }
     const int code = sqlite3_open_v2(
         memory ? ":memory:" : path,
         &database->db,
@@ -165,6 +221,7 @@ void database_close(struct database *database)
             unlock(database);
         }
     }
+    unmap_changes(database);
     if (database->lock_fd >= 0) {
         (void)close(database->lock_fd);
     }
@@ -231,6 +288,7 @@ enum err database_begin(struct database *database, struct err_detail *detail)
         unlock(database);
         return err;
     }
+    count_change(database, true);
     database->writing = true;
     return ERR_OK;
 }
@@ -290,6 +348,7 @@ enum err database_end(struct database *database,
         struct err_detail ignored;
         (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
     }
+    count_change(database, false);
     database->writing = false;
     if (err == ERR_OK && database->wal_bytes > database->wal_bytes_max) {
         /* The commit stands; a checkpoint that fails is tried again. */
@@ -457,8 +516,8 @@ enum err query_end(struct query *query, struct err_detail *detail)
         err = database_error(query->database, query->code, detail);
     }
     if (query->stmt != NULL) {
+        /* The bindings stay: each use of a statement binds all of them. */
         (void)sqlite3_reset(query->stmt);
-        (void)sqlite3_clear_bindings(query->stmt);
     }
     return err;
 }

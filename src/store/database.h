@@ -7,6 +7,13 @@
  * ("-lock"), and automatic checkpoints are off: the engine checkpoints by a
  * policy of its own, when the WAL has grown past `wal_bytes_max`.
  *
+ * The lock file also holds a counter that every writer makes odd before it
+ * begins and even when it has ended, under the lock. Whoever finds it even and
+ * as it was knows, by reading one word of shared memory, that nothing has been
+ * written since: a hot document is read without asking SQLite. A writer that
+ * dies leaves it odd, and then everybody asks. (Who writes to the file with
+ * another program goes unnoticed until the next commit of ours.)
+ *
  *   B1  Between database_begin and database_end the lock is held and an
  *       IMMEDIATE transaction is open.
  *   B2  After a failed database_end nothing of the transaction is in the
@@ -19,6 +26,7 @@
 #define STORE_DATABASE_H
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "base/err.h"
 #include "value/value.h"
@@ -37,10 +45,16 @@ enum statement {
     STATEMENT_COUNT,
 };
 
+struct lock_page {
+    _Atomic uint64_t changes; /* the counter */
+};
+
 struct database {
     sqlite3 *db;
     enum durability durability;
     int lock_fd;            /* -1: memory */
+    struct lock_page *page; /* of the lock file; NULL: it could not be mapped */
+    uint64_t changes_of_end;
     bool writing;           /* B1 */
     uint64_t wal_bytes_max; /* a checkpoint is due beyond this */
     uint64_t wal_bytes;     /* the WAL now, as far as known */
@@ -80,6 +94,14 @@ void database_read_end(struct database *database);
 MUST_CHECK enum err database_checkpoint(struct database *database,
                                         bool always,
                                         struct err_detail *detail);
+
+/* What the counter was when the last transaction of this connection ended:
+ * nobody else can have written in between. */
+uint64_t database_changes_of_end(const struct database *database);
+
+/* The counter, if it is even; otherwise 0, which never stands for "as it was".
+ * In memory nobody else writes, and it is always 2. */
+uint64_t database_changes(const struct database *database);
 
 /* A number that changes when another connection has committed. */
 MUST_CHECK enum err database_version(struct database *database,

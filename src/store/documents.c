@@ -102,6 +102,15 @@ static enum err load_row(struct engine *engine,
     return err;
 }
 
+struct document *document_peek(struct engine *engine,
+                               struct branch *branch,
+                               struct value scope_key,
+                               struct value id)
+{
+    const struct document_key key = {branch, scope_key, id};
+    return map_find(&engine->documents, hash_key(&key), is_document, &key);
+}
+
 enum err document_find(struct engine *engine,
                        struct branch *branch,
                        struct value scope_key,
@@ -200,8 +209,11 @@ enum err document_decode(struct engine *engine,
                          struct err_detail *detail)
 {
     engine->counters.decodes++;
+    /* Patches grow a document beyond what may come as one text from outside;
+     * what was taken in must be read again. */
+    static const struct json_limits limits = {.text_bytes = SIZE_MAX};
     struct json_fault fault;
-    if (json_read(text.at, text.length, NULL, out, &fault) != ERR_OK) {
+    if (json_read(text.at, text.length, &limits, out, &fault) != ERR_OK) {
         return corrupt(document, fault.text, detail);
     }
     return ERR_OK;

@@ -19,6 +19,12 @@ MUST_CHECK enum err document_find(struct engine *engine,
                                   struct document **out,
                                   struct err_detail *detail);
 
+/* The same if it is in the cache; otherwise NULL, and nothing is asked. */
+struct document *document_peek(struct engine *engine,
+                               struct branch *branch,
+                               struct value scope_key,
+                               struct value id);
+
 /* What is visible at the head, borrowed from the cache; absent if there is no
  * document. */
 MUST_CHECK enum err document_head(struct engine *engine,

@@ -6,6 +6,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "store/hasher.h"
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -22,6 +23,7 @@ void effects_release(struct effects *effects)
         value_unref(write->id);
         value_unref(write->scope_key);
         value_unref(write->data);
+        value_unref(write->data_text);
         value_unref(write->trace);
         value_unref(write->result);
     }
@@ -30,6 +32,7 @@ void effects_release(struct effects *effects)
     value_unref(effects->branch);
     value_unref(effects->session);
     value_unref(effects->context);
+    value_unref(effects->context_text);
     value_unref(effects->parent);
     *effects = (struct effects){0};
 }
@@ -190,21 +193,69 @@ struct value effects_write(const struct effects *effects)
     return object;
 }
 
-struct digest effects_chain(struct digest before, struct value record)
+/* -- Texts and the chain ------------------------------------------------- */
+
+struct value effects_text(struct value value)
 {
-    struct digest after;
+    if (value_is_absent(value)) {
+        return value;
+    }
     struct buf text = {0};
-    json_write(&text, record, JSON_CANONICAL, 0);
-    const int failed =
-        crypto_generichash(after.bytes,
-                           sizeof after.bytes,
-                           (const unsigned char *)buf_text(&text),
-                           text.length,
-                           before.bytes,
-                           sizeof before.bytes);
-    CHECK(failed == 0);
+    json_write(&text, value, JSON_CANONICAL, 0);
+    const struct value string = value_string_new(buf_text(&text), text.length);
     buf_release(&text);
-    return after;
+    return string;
+}
+
+void effects_complete(struct effects *effects)
+{
+    if (value_is_absent(effects->context_text)) {
+        effects->context_text = effects_text(effects->context);
+    }
+    VEC_FOREACH (&effects->writes, write) {
+        if (value_is_absent(write->data_text)) {
+            write->data_text = effects_text(write->data);
+        }
+    }
+}
+
+static void hash_write(struct hasher *hasher, const struct effects_write *write)
+{
+    const struct value trace = effects_text(write->trace);
+    hasher_number(hasher, write->index);
+    hasher_string(hasher, write->id);
+    hasher_string(hasher, write->scope_key);
+    hasher_number(hasher, (uint64_t)write->op);
+    CHECK(value_is_absent(write->data) == value_is_absent(write->data_text));
+    hasher_string(hasher, write->data_text);
+    hasher_string(hasher, trace);
+    value_unref(trace);
+}
+
+struct digest effects_chain(struct digest before, const struct effects *effects)
+{
+    struct hasher hasher = hasher_begin("heddle record 1", &before);
+    hasher_number(&hasher, effects->record);
+    hasher_number(&hasher, (uint64_t)effects->kind);
+    hasher_string(&hasher, effects->branch);
+    hasher_string(&hasher, effects->parent);
+    hasher_number(&hasher, effects->fork_seq);
+    hasher_number(&hasher, effects->seq);
+    hasher_string(&hasher, effects->session);
+    hasher_number(&hasher, effects->local_seq);
+    hasher_bytes(&hasher, effects->digest, sizeof effects->digest);
+    hasher_number(&hasher, effects->at_ms);
+    hasher_string(&hasher, effects->context_text);
+    hasher_number(&hasher, effects->resolved.count);
+    for (size_t i = 0; i < effects->resolved.count; i++) {
+        hasher_number(&hasher, effects->resolved.at[i].local_seq);
+        hasher_number(&hasher, effects->resolved.at[i].seq);
+    }
+    hasher_number(&hasher, effects->writes.count);
+    for (size_t i = 0; i < effects->writes.count; i++) {
+        hash_write(&hasher, &effects->writes.at[i]);
+    }
+    return hasher_end(&hasher);
 }
 
 /* -- Reading ------------------------------------------------------------- */

@@ -36,6 +36,11 @@ struct effects_write {
     struct value data;  /* set: the document; patch: the list; else absent */
     struct value trace; /* of a patch, if any part of it is not zero */
 
+    /* The canonical text of `data`, as the row has it: made once, because the
+     * digest, the chain and the row all need it. Absent where `data` is, and
+     * until effects_complete. */
+    struct value data_text;
+
     /* Not part of the record: known where it was built. */
     struct document *document;
     struct value result; /* the document afterwards */
@@ -53,7 +58,8 @@ struct effects {
     uint64_t local_seq;
     unsigned char digest[COMMIT_DIGEST_BYTES];
     uint64_t at_ms;
-    struct value context; /* the rest of the commit, or absent */
+    struct value context;      /* the rest of the commit, or absent */
+    struct value context_text; /* canonical, likewise */
     VEC(struct resolved_layer) resolved;
     VEC(struct effects_write) writes;
 
@@ -72,8 +78,15 @@ MUST_CHECK enum err effects_read(struct value value,
 /* [[local seq, seq], ...] into out->resolved; false if it is not that. */
 bool resolved_read(struct value list, struct effects *out);
 
-/* The chain after a record. */
-struct digest effects_chain(struct digest before, struct value record);
+/* Makes the texts that are missing. */
+void effects_complete(struct effects *effects);
+
+/* The canonical text of a value, as a string; absent for absent. */
+struct value effects_text(struct value value);
+
+/* The chain after a record, which is complete. */
+struct digest effects_chain(struct digest before,
+                            const struct effects *effects);
 
 /* Writes the rows. Inside a transaction; a failure is a fault, and the
  * transaction must be rolled back. */

@@ -93,6 +93,7 @@ struct engine {
     struct map documents; /* struct document by branch, scope key and id */
     struct map sessions;  /* struct session_row by key */
     int64_t version;      /* database_version when the caches were right */
+    uint64_t changes;     /* and database_changes, or 0 */
     uint64_t horizon;     /* what is before it cannot be read (maintain.h) */
     uint64_t seq;         /* the last one */
     uint64_t record;      /* likewise, of commits and branch changes */

@@ -52,7 +52,7 @@ static enum err load_branch_records(struct engine *engine,
                     .branch = value_ref(branch->name),
                     .parent =
                         closes ? VALUE_NONE : value_ref(branch->parent->name),
-                    .fork_seq = branch->fork_seq,
+                    .fork_seq = closes ? 0 : branch->fork_seq,
                 },
             .chain = digest_of(query_get_text(&query, 2)),
         };
@@ -195,9 +195,10 @@ struct walk {
 };
 
 static enum err visit_record(struct walk *walk,
-                             const struct effects *effects,
+                             struct effects *effects,
                              const struct digest *chain)
 {
+    effects_complete(effects);
     struct history_record record = {
         .effects = effects,
         .record = effects_write(effects),
@@ -213,8 +214,7 @@ static enum err visit_branches(struct walk *walk, uint64_t before)
 {
     enum err err = ERR_OK;
     while (err == ERR_OK && walk->next_branch < walk->branches.count) {
-        const struct branch_record *record =
-            &walk->branches.at[walk->next_branch];
+        struct branch_record *record = &walk->branches.at[walk->next_branch];
         if (record->effects.record >= before) {
             break;
         }

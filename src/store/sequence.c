@@ -50,6 +50,7 @@ enum err sequence_bind(struct engine *engine,
                        (unsigned long long)effects->record,
                        (unsigned long long)engine->record);
     }
+    effects_complete(effects);
     struct branch *branch = engine_branch(engine, effects->branch);
     if (effects->kind == EFFECTS_FORK) {
         if (branch != NULL) {
@@ -154,7 +155,7 @@ static enum err append_record(struct engine *engine,
     struct log *log = engine->options.log;
     struct log_record record = {.number = effects->record};
     record.record = effects_write(effects);
-    const struct digest chain = effects_chain(engine->chain, record.record);
+    const struct digest chain = effects_chain(engine->chain, effects);
     memcpy(record.chain, chain.bytes, sizeof record.chain);
     *outcome = log->append(log, &record, detail);
     enum err err = ERR_OK;

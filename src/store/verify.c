@@ -104,7 +104,7 @@ static enum err check_record(void *ctx, const struct history_record *record)
         verify->counts->commits++;
         verify->counts->revisions += effects->writes.count;
     }
-    const struct digest chain = effects_chain(verify->chain, record->record);
+    const struct digest chain = effects_chain(verify->chain, effects);
     if (memcmp(chain.bytes, record->chain.bytes, sizeof chain.bytes) != 0) {
         differs(verify,
                 "the chain breaks at record %llu: it or one before it was "

@@ -411,8 +411,26 @@ bool value_equal(struct value a, struct value b)
     return verdict == LOOK_INSIDE ? equal_inside(a, b) : verdict == EQUAL;
 }
 
+/* Two strings in their handles: the bytes as two big-endian numbers, then the
+ * length, because zero bytes are bytes, too. */
+static int compare_short(struct value a, struct value b)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t mask = i == 0 ? UINT64_MAX : UINT64_MAX >> 8;
+        const uint64_t x = __builtin_bswap64(a.word[i] & mask);
+        const uint64_t y = __builtin_bswap64(b.word[i] & mask);
+        if (x != y) {
+            return x < y ? -1 : 1;
+        }
+    }
+    return (a.tag > b.tag) - (a.tag < b.tag);
+}
+
 int value_compare_strings(struct value a, struct value b)
 {
+    if (value_tag(a) == TAG_SHORT && value_tag(b) == TAG_SHORT) {
+        return compare_short(a, b);
+    }
     const struct text x = value_text(&a);
     const struct text y = value_text(&b);
     const size_t common = x.length < y.length ? x.length : y.length;

@@ -150,6 +150,26 @@ static int by_key(const void *a, const void *b)
     return value_compare_strings(x->key, y->key);
 }
 
+/* Few entries, as most objects have, are sorted by insertion: no call and no
+ * memory. */
+static void sort_by_key(struct sorted_entry *entries, size_t count)
+{
+    if (count > 16) {
+        qsort(entries, count, sizeof *entries, by_key);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        const struct sorted_entry entry = entries[i];
+        size_t at = i;
+        while (at > 0 &&
+               value_compare_strings(entries[at - 1].key, entry.key) > 0) {
+            entries[at] = entries[at - 1];
+            at--;
+        }
+        entries[at] = entry;
+    }
+}
+
 /* Puts the entries of an object on the stack of sorted entries. */
 static void sort_entries(struct writer *writer, struct value object)
 {
@@ -159,10 +179,7 @@ static void sort_entries(struct writer *writer, struct value object)
     while (object_next(&iter, &entry.key, &entry.item)) {
         stack_push(&writer->sorted, entry);
     }
-    qsort(writer->sorted.at + start,
-          writer->sorted.count - start,
-          sizeof entry,
-          by_key);
+    sort_by_key(writer->sorted.at + start, writer->sorted.count - start);
 }
 
 static void begin(struct writer *writer, struct value value)

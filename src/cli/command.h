@@ -1,0 +1,41 @@
+/* Commands as data: a tree of tables.
+ *
+ * A command is one row. Its words lead to it (`heddle value get`), and the row
+ * says everything that is common to commands: what it takes, which options it
+ * knows, and its help. So no command parses arguments or prints its usage, and
+ * a new one is a new row and a function. */
+
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct options;
+
+/* Does the work and returns an exit code (cli/report.h). The operands have
+ * been counted. */
+typedef int command_fn(const struct options *options);
+
+struct command {
+    const char *name;     /* NULL ends a table */
+    const char *operands; /* "FILE POINTER", for the usage line; "" if none */
+    size_t operand_count;
+    bool takes_more;    /* operand_count is the least, not the exact number */
+    unsigned options;   /* OPTION_* that it knows besides the common ones */
+    const char *brief;  /* half a sentence for a list of commands */
+    const char *manual; /* the help between the usage and the options */
+    const char *example;
+    command_fn *run;
+    const struct command *children; /* of a group, which has no run */
+};
+
+/* The whole tree, and its branch `value` (cli/value.c). */
+extern const struct command root_command;
+extern const struct command value_commands[];
+
+/* The child of a group with that name, or NULL. */
+const struct command *command_find(const struct command *group,
+                                   const char *name);
+
+#endif

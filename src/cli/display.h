@@ -1,0 +1,16 @@
+/* Text of others on a terminal.
+ *
+ * File names, keys and messages may hold anything. What is shown is one line
+ * of valid UTF-8 without control characters: a newline is shown as \x0a, a
+ * byte that is not UTF-8 as \xff, an invisible mark that turns the direction
+ * of the text as \u202e. */
+
+#ifndef CLI_DISPLAY_H
+#define CLI_DISPLAY_H
+
+#include "base/buf.h"
+
+/* Appends what is shown for `text`. */
+void display_append(struct buf *to, const char *text);
+
+#endif

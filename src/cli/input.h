@@ -1,0 +1,24 @@
+/* Documents from files, standard input and the command line. */
+
+#ifndef CLI_INPUT_H
+#define CLI_INPUT_H
+
+#include "cli/options.h"
+#include "heddle/heddle.h"
+
+/* What the operand is called in a message: the file's name, "standard input"
+ * or "--text". */
+const char *input_name(const struct operand *operand);
+
+/* The value of the document that the operand number `index` names, new. An
+ * exit code; what went wrong has been reported. */
+int input_read(const struct options *options, size_t index, hd_value **value);
+
+/* The same of an operand that is JSON text itself, called `name`; "-" is
+ * standard input here, too. */
+int input_parse(const struct options *options,
+                size_t index,
+                const char *name,
+                hd_value **value);
+
+#endif
