@@ -55,6 +55,8 @@ LIB_SRC   := $(filter-out src/cli/%,$(wildcard src/*/*.c))
 CLI_SRC   := $(wildcard src/cli/*.c)
 TEST_LIB  := $(wildcard test/lib/*.c)
 TEST_SRC  := $(wildcard test/unit/*/test_*.c test/spec/*.c)
+SIM_SRC   := $(wildcard test/sim/*.c)
+PROG_SRC  := $(wildcard test/programs/*.c)
 BENCH_LIB := $(wildcard bench/lib/*.c)
 BENCH_SRC := $(wildcard bench/*.c)
 FUZZ_SRC  := $(wildcard fuzz/fuzz_*.c)
@@ -63,11 +65,13 @@ FILES     := $(wildcard include/*/*.h src/*/*.[ch] test/*/*.[ch] \
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 TESTS   := $(patsubst test/%.c,$(BUILD)/bin/%,$(TEST_SRC))
+SIMS    := $(patsubst test/%.c,$(BUILD)/bin/%,$(SIM_SRC))
+PROGRAMS := $(patsubst test/%.c,$(BUILD)/bin/%,$(PROG_SRC))
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bin/%,$(BENCH_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(BUILD)/bin/%,$(FUZZ_SRC))
 REPLAYS := $(patsubst fuzz/fuzz_%.c,$(BUILD)/bin/replay_%,$(FUZZ_SRC))
 
-.PHONY: all tests replays test release cli benches fuzzers check format \
+.PHONY: all tests sims programs replays test release cli benches fuzzers check format \
         install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -80,6 +84,8 @@ help:
 	@echo "  make format                      rewrite the layout"
 
 tests: $(TESTS)
+sims: $(SIMS)
+programs: $(PROGRAMS)
 replays: $(REPLAYS)
 test: tests replays
 	@tools/run-tests $(TESTS)
@@ -92,11 +98,16 @@ $(BUILD)/%.o: %.c Makefile
 LINK = mkdir -p $(@D) && echo "LINK $@" && \
        $(CC) $(CFLAGS_$(MODE)) $(LDFLAGS) -o $@ $(filter %.o,$^)
 
-$(BUILD)/bin/unit/% $(BUILD)/bin/spec/%: LDLIBS := $(TEST_LIBS)
+$(BUILD)/bin/unit/% $(BUILD)/bin/spec/% $(BUILD)/bin/sim/%: LDLIBS := $(TEST_LIBS)
 $(BUILD)/bin/unit/%: $(BUILD)/test/unit/%.o $(call objects,$(LIB_SRC) $(TEST_LIB))
 	@$(LINK) $(LDLIBS)
 $(BUILD)/bin/spec/%: $(BUILD)/test/spec/%.o $(call objects,$(LIB_SRC) $(TEST_LIB))
 	@$(LINK) $(LDLIBS)
+$(BUILD)/bin/sim/%: $(BUILD)/test/sim/%.o $(call objects,$(LIB_SRC) $(TEST_LIB))
+	@$(LINK) $(LDLIBS)
+# What the scripts of test/e2e start: the library and a main of its own.
+$(BUILD)/bin/programs/%: $(BUILD)/test/programs/%.o $(call objects,$(LIB_SRC))
+	@$(LINK) $(LIBS)
 $(BUILD)/bin/bench_%: $(BUILD)/bench/bench_%.o $(call objects,$(LIB_SRC) $(BENCH_LIB))
 	@$(LINK) $(TEST_LIBS)
 $(BUILD)/bin/fuzz_%: $(BUILD)/fuzz/fuzz_%.o $(call objects,$(LIB_SRC))
@@ -126,7 +137,7 @@ $(BUILD)/libheddle.a: $(call objects,$(LIB_SRC))
 	@rm -f $@ && ar rcs $@ $(BUILD)/heddle.o
 $(BUILD)/libheddle.so.$(VERSION): $(call objects,$(LIB_SRC))
 	@echo "LINK $@"
-	@$(CC) -shared -Wl,-soname,libheddle.so.$(firstword $(subst ., ,$(VERSION))) \
+	@$(CC) -shared -Wl,-soname,$(SONAME) \
 	    -Wl,--no-undefined -o $@ $^ $(LIBS)
 	@ln -sf libheddle.so.$(VERSION) $(BUILD)/libheddle.so
 
@@ -138,27 +149,29 @@ check:
 format:
 	@clang-format -i $(FILES)
 
-MANPAGES := $(wildcard man/*.1 man/*.3)
+MANPAGES := $(wildcard man/*.1)
+SONAME   := libheddle.so.$(firstword $(subst ., ,$(VERSION)))
 install: release
-	@R=build/$(FAMILY)-release; D=$(DESTDIR); \
-	install -d $$D$(PREFIX)/bin $$D$(PREFIX)/include/heddle \
-	    $$D$(LIBDIR)/pkgconfig $$D$(PREFIX)/share/man/man1; \
-	install -m 755 $$R/heddle $$D$(PREFIX)/bin/heddle; \
-	install -m 644 include/heddle/*.h $$D$(PREFIX)/include/heddle/; \
-	install -m 644 $$R/libheddle.a $$D$(LIBDIR)/; \
-	install -m 755 $$R/libheddle.so.$(VERSION) $$D$(LIBDIR)/; \
-	ln -sf libheddle.so.$(VERSION) $$D$(LIBDIR)/libheddle.so.$(firstword $(subst ., ,$(VERSION))); \
-	ln -sf libheddle.so.$(VERSION) $$D$(LIBDIR)/libheddle.so; \
-	install -m 644 $(filter %.1,$(MANPAGES)) $$D$(PREFIX)/share/man/man1/; \
+	@set -e; R=build/$(FAMILY)-release; P="$(DESTDIR)$(PREFIX)"; L="$(DESTDIR)$(LIBDIR)"; \
+	install -d "$$P/bin" "$$P/include/heddle" "$$P/share/man/man1" "$$L/pkgconfig"; \
+	install -m 755 $$R/heddle "$$P/bin/heddle"; \
+	install -m 644 include/heddle/*.h "$$P/include/heddle/"; \
+	install -m 644 $(MANPAGES) "$$P/share/man/man1/"; \
+	install -m 644 $$R/libheddle.a "$$L/"; \
+	install -m 755 $$R/libheddle.so.$(VERSION) "$$L/"; \
+	ln -sf libheddle.so.$(VERSION) "$$L/$(SONAME)"; \
+	ln -sf libheddle.so.$(VERSION) "$$L/libheddle.so"; \
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
-	    -e 's|@VERSION@|$(VERSION)|' tools/heddle.pc.in \
-	    > $$D$(LIBDIR)/pkgconfig/heddle.pc
-	@echo "installed heddle $(VERSION) in $(DESTDIR)$(PREFIX)"
+	    -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' tools/heddle.pc.in \
+	    > "$$L/pkgconfig/heddle.pc"; \
+	echo "installed heddle $(VERSION) in $$P"
 
 uninstall:
-	@D=$(DESTDIR); rm -rf $$D$(PREFIX)/include/heddle; \
-	rm -f $$D$(PREFIX)/bin/heddle $$D$(LIBDIR)/libheddle.* \
-	    $$D$(LIBDIR)/pkgconfig/heddle.pc $$D$(PREFIX)/share/man/man1/heddle*.1
+	@P="$(DESTDIR)$(PREFIX)"; L="$(DESTDIR)$(LIBDIR)"; \
+	rm -rf "$$P/include/heddle"; \
+	for page in $(notdir $(MANPAGES)); do rm -f "$$P/share/man/man1/$$page"; done; \
+	rm -f "$$P/bin/heddle" "$$L/pkgconfig/heddle.pc" "$$L/libheddle.a" \
+	    "$$L/libheddle.so" "$$L/$(SONAME)" "$$L/libheddle.so.$(VERSION)"
 
 clean:
 	@rm -rf build

@@ -534,16 +534,15 @@ static size_t limit_or(size_t given, size_t fallback)
     return given != 0 ? given : fallback;
 }
 
+/* The end is set when the length is known to be sane. */
 static void reader_init(struct reader *reader,
                         const char *text,
-                        size_t length,
                         const struct json_limits *limits,
                         struct json_fault *fault)
 {
     static const struct json_limits none;
     limits = limits != NULL ? limits : &none;
-    reader->at = reader->begin = text;
-    reader->end = text + length;
+    reader->at = reader->begin = reader->end = text;
     reader->limits = (struct json_limits){
         .text_bytes = limit_or(limits->text_bytes, LIMIT_TEXT_BYTES),
         .string_bytes = limit_or(limits->string_bytes, LIMIT_STRING_BYTES),
@@ -579,8 +578,11 @@ enum err json_read(const char *text,
                    struct json_fault *fault)
 {
     struct reader reader;
-    reader_init(&reader, text, length, limits, fault);
+    reader_init(&reader, text, limits, fault);
     *out = VALUE_NONE;
+    if (length <= reader.limits.text_bytes) {
+        reader.end = text + length;
+    }
     if (length > reader.limits.text_bytes) {
         (void)refuse(&reader,
                      ERR_LIMIT_SIZE,

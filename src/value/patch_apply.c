@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/map.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -528,40 +529,128 @@ static bool contains(struct value array, struct value wanted)
     return false;
 }
 
-static bool contains_all(struct value array, struct value wanted)
+/* -- add-unique ---------------------------------------------------------- */
+
+/* Few comparisons are made one by one; beyond that a set of what is there
+ * keeps the cost in line with the two lists. */
+enum {
+    UNIQUE_COMPARISONS_MAX = 4096
+};
+
+struct value_set {
+    struct map values; /* of pointers into `items` */
+    struct value *items;
+    size_t count;
+    size_t capacity;
+};
+
+static bool is_value(const void *item, const void *key)
 {
-    if (!value_is_array(array)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < array_count(wanted); i++) {
-        if (!contains(array, array_at(wanted, i))) {
-            return false;
+    return value_equal(*(const struct value *)item, *(const struct value *)key);
+}
+
+static bool value_set_has(const struct value_set *set, struct value value)
+{
+    return map_find(&set->values, value_hash(value), is_value, &value) != NULL;
+}
+
+static void value_set_add(struct value_set *set, struct value value)
+{
+    CHECK(set->count < set->capacity);
+    set->items[set->count] = value;
+    map_insert(&set->values, value_hash(value), &set->items[set->count]);
+    set->count++;
+}
+
+/* Room for `capacity` values, which are borrowed. */
+static void value_set_init(struct value_set *set,
+                           struct value array,
+                           size_t capacity)
+{
+    *set = (struct value_set){.capacity = capacity};
+    set->items = mem_alloc(mem_array_size(capacity, sizeof(struct value)));
+    struct array_iter iter = array_iter(array);
+    struct value item;
+    while (array_next(&iter, &item)) {
+        if (!value_set_has(set, item)) {
+            value_set_add(set, item);
         }
     }
-    return true;
+}
+
+static void value_set_release(struct value_set *set)
+{
+    map_release(&set->values);
+    mem_free(set->items, set->capacity * sizeof(struct value));
+}
+
+/* Those of `wanted` that are not in `array`, each once, as a new array. */
+static struct value missing_by_set(struct value array, struct value wanted)
+{
+    struct value_set set;
+    struct value missing_values = value_empty_array();
+    value_set_init(&set,
+                   array,
+                   (size_t)array_count(array) + array_count(wanted));
+    struct array_iter iter = array_iter(wanted);
+    struct value item;
+    while (array_next(&iter, &item)) {
+        if (!value_set_has(&set, item)) {
+            value_set_add(&set, item);
+            missing_values = array_push_adopt(missing_values, value_ref(item));
+        }
+    }
+    value_set_release(&set);
+    return missing_values;
+}
+
+static struct value missing_one_by_one(struct value array, struct value wanted)
+{
+    struct value missing_values = value_empty_array();
+    struct array_iter iter = array_iter(wanted);
+    struct value item;
+    while (array_next(&iter, &item)) {
+        if (!contains(array, item) && !contains(missing_values, item)) {
+            missing_values = array_push_adopt(missing_values, value_ref(item));
+        }
+    }
+    return missing_values;
+}
+
+static struct value missing_from(struct value array, struct value wanted)
+{
+    const uint64_t comparisons =
+        ((uint64_t)array_count(array) + array_count(wanted)) *
+        array_count(wanted);
+    return comparisons > UNIQUE_COMPARISONS_MAX
+               ? missing_by_set(array, wanted)
+               : missing_one_by_one(array, wanted);
 }
 
 static enum err apply_add_unique(struct apply *apply)
 {
-    const struct value values = apply->op->value;
+    const struct path *path = apply->op->path;
+    const struct value there = value_at(apply->root, path);
+    struct value added =
+        value_is_array(there)
+            ? missing_from(there, apply->op->value)
+            : missing_from(value_empty_array(), apply->op->value);
     /* Nothing to add must leave the very same document. */
-    if (contains_all(value_at(apply->root, apply->op->path), values)) {
+    if (value_is_array(there) && array_count(added) == 0) {
         return ERR_OK;
     }
     struct value *slot = NULL;
-    enum err err = check_depth(apply, apply->op->path, values);
+    enum err err = check_depth(apply, path, apply->op->value);
     if (err == ERR_OK) {
         err = walk_to_array(apply, &slot);
     }
     if (err == ERR_OK) {
-        err = check_elements(apply, *slot, array_count(values));
+        err = check_elements(apply, *slot, array_count(added));
     }
-    for (uint32_t i = 0; err == ERR_OK && i < array_count(values); i++) {
-        const struct value item = array_at(values, i);
-        if (!contains(*slot, item)) {
-            *slot = array_push_adopt(*slot, value_ref(item));
-        }
+    if (err == ERR_OK) {
+        splice_values(slot, array_count(*slot), 0, added);
     }
+    value_unref(added);
     return err;
 }
 

@@ -659,12 +659,17 @@ const char *kit_sql(struct store_kit *kit, const char *sql)
     return buf_text(text);
 }
 
-void kit_run(struct store_kit *kit, const char *sql)
+void kit_run_unseen(struct store_kit *kit, const char *sql)
 {
     sqlite3 *db = kit->engine.database.db;
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
         (void)test_fail(__FILE__, __LINE__, "%s: %s", sql, sqlite3_errmsg(db));
     }
+}
+
+void kit_run(struct store_kit *kit, const char *sql)
+{
+    kit_run_unseen(kit, sql);
     engine_forget(&kit->engine);
 }
 

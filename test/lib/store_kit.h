@@ -124,9 +124,12 @@ const char *kit_list(struct store_kit *kit,
 /* The rows of a query: columns between bars, each row ends with ';'. */
 const char *kit_sql(struct store_kit *kit, const char *sql);
 
-/* Runs SQL on the engine's own connection; its caches do not notice unless
- * they are forgotten here, as they are. */
+/* Runs SQL on the engine's own connection, and makes it forget its caches,
+ * which would not notice. */
 void kit_run(struct store_kit *kit, const char *sql);
+
+/* The same with the caches left alone: for what changes no rows. */
+void kit_run_unseen(struct store_kit *kit, const char *sql);
 
 /* All rows of all tables, to be released. */
 struct buf kit_dump(struct store_kit *kit);

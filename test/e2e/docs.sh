@@ -1,0 +1,117 @@
+#!/bin/sh
+# The documentation is true: man pages without faults that describe every
+# command, and examples that print what they say, in the pages, in --help and
+# in README.md.
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+
+# The examples call the command by its name, and may write files.
+mkdir "$scratch/bin" "$scratch/work"
+ln -s "$HEDDLE" "$scratch/bin/heddle"
+PATH=$scratch/bin:$PATH
+export PATH
+
+# ---- examples ----
+
+# compare COMMAND EXPECTED: runs one example, below the folder of work.
+compare() {
+    got=$(cd "$scratch/work" && sh -c "$1" 2>"$scratch/stderr")
+    if [ -s "$scratch/stderr" ]; then
+        got="$got$(cat "$scratch/stderr")"
+    fi
+    if [ "$got" != "$2" ]; then
+        printf '$ %s\nprints:\n%s\nnot:\n%s\n' "$1" "$got" "$2"
+        wrong=$((wrong + 1))
+    fi
+    compared=$((compared + 1))
+}
+
+# transcript FILE: "$ command", after a backslash more of it, then its output,
+# up to the next one. False if one was different, or there was none.
+transcript() {
+    wrong=0 compared=0 command='' expected='' goes_on=no
+    while IFS= read -r line; do
+        if [ "$goes_on" = yes ]; then
+            command="$command
+$line"
+        elif [ "${line#\$ }" != "$line" ]; then
+            [ -z "$command" ] || compare "$command" "$expected"
+            command=${line#\$ } expected=''
+        else
+            expected="$expected${expected:+
+}$line"
+            continue
+        fi
+        case "$line" in *\\) goes_on=yes ;; *) goes_on=no ;; esac
+    done <"$1"
+    [ -z "$command" ] || compare "$command" "$expected"
+    echo "$compared examples, $wrong wrong"
+    [ "$compared" -gt 0 ] && [ "$wrong" -eq 0 ]
+}
+
+# examples_of PAGE: the displays of its EXAMPLES, as a reader sees them: text
+# is indented by 5, displays by 11. The lines between displays are prose.
+examples_of() {
+    mandoc -T ascii -O width=200 "$1" | sed 's/.'"$(printf '\b')"'//g' |
+        sed -n '/^EXAMPLES/,/^[A-Z]/{/^ \{11\}/s/^ \{11\}//p;}'
+}
+
+# ---- man pages ----
+
+if command -v mandoc >/dev/null; then
+    for page in man/*.1; do
+        check "$page has no faults" mandoc -T lint -W warning "$page"
+        examples_of "$page" >"$scratch/examples"
+        check "the examples of $page are true" transcript "$scratch/examples"
+    done
+else
+    skip "the man pages" "there is no mandoc"
+fi
+
+# commands WORD...: those that help lists.
+commands() {
+    "$HEDDLE" help "$@" | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+# described COMMAND PAGE: in its synopsis or its list of commands.
+described() {
+    grep -Eq "^\.(Nm heddle value|It Cm|Cm) $1( |$)" "$2"
+}
+
+for command in $(commands); do
+    check "heddle(1) describes $command" described "$command" man/heddle.1
+done
+for command in $(commands value); do
+    check "heddle-value(1) describes $command" described "$command" man/heddle-value.1
+    check "and has it in its synopsis" grep -q "^\.Nm heddle value $command\$" man/heddle-value.1
+    for option in $("$HEDDLE" value "$command" --help | sed -n '/^Options:/,/^$/s/^  --\([a-z-]*\).*/\1/p'); do
+        check "a page describes --$option of $command" grep -q "^\.It Fl -$option" man/heddle.1 man/heddle-value.1
+    done
+    "$HEDDLE" value "$command" --help | sed -n '/^Example:/,$s/^  //p' >"$scratch/examples"
+    check "the example in the help for $command is true" transcript "$scratch/examples"
+done
+
+# Each exit code that the tests know is in both pages.
+for page in man/heddle.1 man/heddle-value.1; do
+    codes=$(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh EXAMPLES/s/^\.It \([0-9]\)$/\1/p' "$page" | tr '\n' ' ')
+    same "$page lists the exit codes" "$codes" "0 1 2 3 "
+done
+
+# ---- README.md ----
+
+if [ -e README.md ] && grep -q '^```sh' README.md; then
+    sed -n '/^```sh/,/^```$/p' README.md | grep -v '^```' >"$scratch/readme"
+    if grep -q '^\$ heddle ' "$scratch/readme"; then
+        # Only what calls the command: the rest builds and installs.
+        awk '/^\$ / { keep = $2 ~ /^(heddle|echo|printf|cat)$/ } keep' "$scratch/readme" >"$scratch/examples"
+        check "the examples of README.md are true" transcript "$scratch/examples"
+    fi
+    for word in $(sed -n 's/^\(\$ \)\{0,1\}\.\/dev \([a-z]*\).*/\2/p' "$scratch/readme"); do
+        check "README.md names a command of ./dev: $word" grep -Eq "^  $word( |\$)" dev
+    done
+else
+    skip "the examples of README.md" "it has none"
+fi
+
+finish
