@@ -84,6 +84,33 @@ what="line 2, column 7: expected a value, found 't'"
 step "heddle value parse --json broken.json" 2 "{\"status\":\"SYNTAX\",\"class\":\"terminal\",$where,\"message\":\"$what\"}"
 step "heddle value get loom.json /size/9" 1 "heddle: loom.json: there is nothing at /size/9: /size has only 2 elements"
 
+say "A space is a file with the whole history. A commit says what it read."
+cat >first.json <<'JSON'
+{"session": "me", "localSeq": 1,
+ "operations": [{"op": "set", "id": "of:loom", "value": {"value": {"red": 2}}}]}
+JSON
+cat >second.json <<'JSON'
+{"session": "me", "localSeq": 2,
+ "reads": {"confirmed": [{"id": "of:loom", "path": ["value", "red"], "seq": 1}]},
+ "operations": [{"op": "patch", "id": "of:loom",
+                 "patches": [{"op": "increment", "path": "/value/red", "by": 5}]}]}
+JSON
+sed 's/"me"/"you"/' second.json >other.json
+step "heddle store commit space.db first.json" 0 '{"seq":1}'
+step "heddle store commit space.db second.json" 0 '{"seq":2}'
+
+say "Somebody else had read the same, and is too late: nothing is lost silently."
+step "heddle store commit space.db other.json | heddle value get - /error/message" 0 \
+    '"stale confirmed read: of:loom at seq 1 conflicted with seq 2"'
+
+say "The same commit again, as after a lost connection, gets the same answer."
+step "heddle store commit space.db second.json" 0 '{"seq":2,"replayed":true}'
+step "heddle store log space.db" 0 "     1  me #1  set of:loom
+     2  me #2  patch of:loom"
+step "heddle store show space.db of:loom --at 1" 0 '{"value":{"red":2}}'
+step "heddle store show space.db of:loom" 0 '{"value":{"red":7}}'
+step "heddle store check space.db" 0 "2 commits, 1 documents, 0 snapshots: 0 differences"
+
 echo
 if [ "$wrong" -ne 0 ]; then
     echo "demo: $wrong of $steps steps went wrong"

@@ -30,9 +30,11 @@ struct command {
     const struct command *children; /* of a group, which has no run */
 };
 
-/* The whole tree, and its branch `value` (cli/value.c). */
+/* The whole tree, and its branches `value` (cli/value.c) and `store`
+ * (cli/store.c). */
 extern const struct command root_command;
 extern const struct command value_commands[];
+extern const struct command store_commands[];
 
 /* The child of a group with that name, or NULL. */
 const struct command *command_find(const struct command *group,

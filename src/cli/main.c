@@ -1,7 +1,7 @@
 /* The command `heddle`: finds the command, shows help, ends with its code.
  *
- * It uses the public header like any other program, and of our own only
- * base/. */
+ * It uses the public header like any other program; only `heddle store`, which
+ * looks into a file, goes deeper. */
 
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +87,16 @@ static const struct command root_commands[] = {
             "FILE, '-' for standard input, or the text after --text.\n"
             "'heddle value COMMAND --help' shows more, with an example.\n",
         .children = value_commands,
+    },
+    {
+        .name = "store",
+        .operands = "COMMAND ...",
+        .brief = "look into a space's file, check it, copy it, compact it",
+        .manual =
+            "Works on the file of a space, also while others use it. Only\n"
+            "'commit' creates a file that does not exist.\n"
+            "'heddle store COMMAND --help' shows more, with an example.\n",
+        .children = store_commands,
     },
     {
         .name = "version",

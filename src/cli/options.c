@@ -23,6 +23,14 @@ static const struct option_row {
      "sort keys: equal values, one text"},
     {"--raw", NULL, OPTION_RAW, "print a string without quotes and escapes"},
     {"--exit-code", NULL, OPTION_EXIT_CODE, "exit with 1 if they differ"},
+    {"--at", "SEQ", OPTION_AT, "as it was at this sequence number"},
+    {"--branch", "NAME", OPTION_BRANCH, "on another branch than the main one"},
+    {"--scope", "KEY", OPTION_SCOPE, "space, user:NAME or session:NAME:ID"},
+    {"--limit", "N", OPTION_LIMIT, "at most so many"},
+    {"--keep-from",
+     "SEQ",
+     OPTION_KEEP_FROM,
+     "fold what is before this sequence number"},
     {"--json", NULL, OPTION_JSON, "results and errors as JSON"},
     {"--help", NULL, OPTION_HELP, "show this"},
     {"--version", NULL, OPTION_VERSION, "print the version"},
@@ -35,13 +43,13 @@ void options_print(unsigned known)
         if ((known & (unsigned)row->option) == 0) {
             continue;
         }
-        char label[24];
+        char label[32];
         (void)snprintf(label,
                        sizeof label,
                        "%s %s",
                        row->name,
                        row->value != NULL ? row->value : "");
-        (void)printf("  %-13s %s\n", label, row->manual);
+        (void)printf("  %-15s %s\n", label, row->manual);
     }
 }
 
@@ -92,6 +100,50 @@ static void add_operand(struct options *options,
     options->operands[options->operand_count++] = operand;
 }
 
+/* Where the value of an option is kept; NULL: it stands for an operand. */
+static const char **value_of(struct options *options, enum option option)
+{
+    struct option_values *values = &options->values;
+    switch (option) {
+    case OPTION_AT:
+        return &values->at;
+    case OPTION_BRANCH:
+        return &values->branch;
+    case OPTION_SCOPE:
+        return &values->scope;
+    case OPTION_LIMIT:
+        return &values->limit;
+    case OPTION_KEEP_FROM:
+        return &values->keep_from;
+    case OPTION_HELP:
+    case OPTION_JSON:
+    case OPTION_VERSION:
+    case OPTION_TEXT:
+    case OPTION_PRETTY:
+    case OPTION_CANONICAL:
+    case OPTION_RAW:
+    case OPTION_EXIT_CODE:
+    case OPTIONS_COMMON:
+        break;
+    }
+    return NULL;
+}
+
+static void keep_value(struct options *options,
+                       const struct option_row *row,
+                       const char *value,
+                       struct fault *fault)
+{
+    const char **place = value_of(options, row->option);
+    if (place == NULL) {
+        add_operand(options, (struct operand){value, true}, fault);
+    } else if (*place != NULL) {
+        refuse(fault, "the option is given twice:", row->name);
+    } else {
+        *place = value;
+    }
+}
+
 /* An option; `next` is the word after it, or NULL. True if it took `next`. */
 static bool read_option(struct options *options,
                         const char *word,
@@ -120,7 +172,7 @@ static bool read_option(struct options *options,
     if (value == NULL) {
         refuse(fault, "a value is missing after", word);
     } else {
-        add_operand(options, (struct operand){value, true}, fault);
+        keep_value(options, row, value, fault);
     }
     return takes_next;
 }

@@ -24,6 +24,11 @@ enum option {
     OPTION_CANONICAL = 1 << 5,
     OPTION_RAW = 1 << 6,
     OPTION_EXIT_CODE = 1 << 7,
+    OPTION_AT = 1 << 8, /* these take a value, kept in `values` */
+    OPTION_BRANCH = 1 << 9,
+    OPTION_SCOPE = 1 << 10,
+    OPTION_LIMIT = 1 << 11,
+    OPTION_KEEP_FROM = 1 << 12,
 
     OPTIONS_COMMON = OPTION_HELP | OPTION_JSON,
 };
@@ -40,6 +45,13 @@ enum {
 
 struct options {
     unsigned given; /* OPTION_* */
+    struct option_values {
+        const char *at;
+        const char *branch;
+        const char *scope;
+        const char *limit;
+        const char *keep_from;
+    } values; /* NULL where the option is not given */
     struct operand operands[OPERANDS_MAX];
     size_t operand_count;
     const struct command *command;

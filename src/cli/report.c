@@ -18,7 +18,8 @@ static int code_of(hd_status status)
     if (status == HD_NOT_FOUND) {
         return CODE_NO;
     }
-    return status == HD_IO ? CODE_IO : CODE_BAD;
+    /* From HD_IO on, it is not the input that is wrong. */
+    return status >= HD_IO && status != HD_CORRUPT ? CODE_IO : CODE_BAD;
 }
 
 static const char *class_name(hd_class class_of)

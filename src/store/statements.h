@@ -131,5 +131,10 @@ X(SNAPSHOT_PRUNE,
   " (SELECT seq FROM snapshot WHERE document = ?1"
   "  ORDER BY seq DESC LIMIT ?2)")
 
+/* Counts, for people. */
+X(SNAPSHOT_COUNT, "SELECT count(*) FROM snapshot")
+X(SESSION_COUNT, "SELECT count(*) FROM session")
+X(PAGE_COUNT, "PRAGMA page_count")
+
 /* SQLite's own check. */
 X(INTEGRITY, "PRAGMA integrity_check(20)")

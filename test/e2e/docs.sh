@@ -74,26 +74,53 @@ commands() {
     "$HEDDLE" help "$@" | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
 }
 
-# described COMMAND PAGE: in its synopsis or its list of commands.
+# described COMMAND PAGE: in its list of commands, or in the synopsis.
 described() {
-    grep -Eq "^\.(Nm heddle value|It Cm|Cm) $1( |$)" "$2"
+    grep -Eq "^\.(It Cm|Cm) $1( |$)" "$2"
+}
+
+# The help of most commands of the store begins with a file that is there.
+make_space() {
+    (
+        cd "$scratch/work" || exit 1
+        rm -f space.db* monday.db*
+        for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
+            heddle store commit space.db --text '{"session":"me","localSeq":'$number',
+                "operations":[{"op":"set","id":"of:settings","value":{"value":'$number'}}]}' >/dev/null || exit 1
+        done
+    )
 }
 
 for command in $(commands); do
     check "heddle(1) describes $command" described "$command" man/heddle.1
 done
-for command in $(commands value); do
-    check "heddle-value(1) describes $command" described "$command" man/heddle-value.1
-    check "and has it in its synopsis" grep -q "^\.Nm heddle value $command\$" man/heddle-value.1
-    for option in $("$HEDDLE" value "$command" --help | sed -n '/^Options:/,/^$/s/^  --\([a-z-]*\).*/\1/p'); do
-        check "a page describes --$option of $command" grep -q "^\.It Fl -$option" man/heddle.1 man/heddle-value.1
+for group in value store; do
+    page=man/heddle-$group.1
+    for command in $(commands "$group"); do
+        check "$page describes $command" described "$command" "$page"
+        check "and has it in its synopsis" grep -q "^\.Nm heddle $group $command\$" "$page"
+        for option in $("$HEDDLE" "$group" "$command" --help | sed -n '/^Options:/,/^$/s/^  --\([a-z-]*\).*/\1/p'); do
+            check "a page describes --$option of $command" grep -q "^\.It Fl -$option" man/heddle.1 "$page"
+        done
     done
+done
+for command in $(commands value); do
     "$HEDDLE" value "$command" --help | sed -n '/^Example:/,$s/^  //p' >"$scratch/examples"
     check "the example in the help for $command is true" transcript "$scratch/examples"
 done
+for command in $(commands store); do
+    example=$("$HEDDLE" store "$command" --help | sed -n '/^Example:/,$s/^  \$ //p')
+    if [ "$command" = commit ]; then
+        "$HEDDLE" store commit --help | sed -n '/^Example:/,$s/^  //p' >"$scratch/examples"
+        check "the example in the help for commit is true" transcript "$scratch/examples"
+    else
+        check "a space can be made for the example of $command" make_space
+        check "the example in the help for $command works" sh -c "cd '$scratch/work' && $example"
+    fi
+done
 
 # Each exit code that the tests know is in both pages.
-for page in man/heddle.1 man/heddle-value.1; do
+for page in man/*.1; do
     codes=$(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh EXAMPLES/s/^\.It \([0-9]\)$/\1/p' "$page" | tr '\n' ' ')
     same "$page lists the exit codes" "$codes" "0 1 2 3 "
 done

@@ -237,6 +237,17 @@ TEST(each_limit_has_its_own_code_and_allows_itself)
     }
 }
 
+TEST(a_length_beyond_all_bounds_is_refused_before_it_is_used)
+{
+    struct value value;
+    struct json_fault fault = {0};
+    EXPECT_EQ(json_read("[]", SIZE_MAX, NULL, &value, &fault), ERR_LIMIT_SIZE);
+    EXPECT_EQ(fault.offset, 0);
+    EXPECT_EQ(json_read("[]", LIMIT_TEXT_BYTES + 1U, NULL, &value, &fault),
+              ERR_LIMIT_SIZE);
+    EXPECT(value_is_absent(value));
+}
+
 static enum err read_brackets(size_t depth, bool closed, bool objects)
 {
     struct buf text = {0};

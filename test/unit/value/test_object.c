@@ -368,6 +368,38 @@ TEST(replacing_the_same_keys_for_ever_does_not_grow)
     value_unref(object);
 }
 
+TEST(value_check_finds_a_broken_object)
+{
+    struct value object = from_quoted("{'a':1,'b':2,'c':3}");
+    struct entry *entries = flat_node(object.heap)->at;
+    EXPECT_CHECK(object);
+    object.heap->count++;
+    EXPECT(!value_check(object));
+    object.heap->count--;
+
+    const struct entry second = entries[1];
+    entries[1].item = VALUE_NONE;
+    EXPECT(!value_check(object));
+    entries[1] = second;
+    entries[1].key = value_int(1);
+    EXPECT(!value_check(object));
+    entries[1].key = entries[0].key; /* twice */
+    EXPECT(!value_check(object));
+    entries[1] = second;
+    EXPECT_CHECK(object);
+    value_unref(object);
+
+    /* A large one whose index knows less than its entries. */
+    object = object_of_numbers("k", 100);
+    struct index_node *index = index_node(large_node(object.heap)->index);
+    const uint32_t branches = index->branches;
+    index->branches = branches & (branches - 1);
+    EXPECT(!value_check(object));
+    index->branches = branches;
+    EXPECT_CHECK(object);
+    value_unref(object);
+}
+
 /* -- Against a plain list ------------------------------------------------ */
 
 struct version {

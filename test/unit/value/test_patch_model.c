@@ -125,6 +125,45 @@ PROPERTY(any_operations_do_what_the_model_does, 800)
     path_table_release(&paths);
 }
 
+static struct value some_values(const struct gen *gen, uint64_t count)
+{
+    struct value values = value_empty_array();
+    for (uint64_t i = 0; i < count; i++) {
+        struct value item = random_one_in(gen->random, 4)
+                                ? gen_value(gen)
+                                : numbered("one of a few hundred ",
+                                           random_below(gen->random, 300));
+        values = array_push_adopt(values, item);
+    }
+    return values;
+}
+
+/* Many values in a long array: the same answer as one by one, and the very
+ * same document where nothing is new. */
+PROPERTY(add_unique_of_many_values_does_what_the_model_does, 25)
+{
+    const struct gen gen = {random, 2, 4, GEN_SPECIALS};
+    struct path_table paths;
+    path_table_init(&paths);
+    struct value value = some_values(&gen, random_below(random, 400));
+    struct model *model = model_of(value);
+    struct patch_op op = {
+        .kind = PATCH_ADD_UNIQUE,
+        .path = from_pointer(&paths, ""),
+        .value = some_values(&gen, random_below(random, 120)),
+    };
+    if (step(&op, &value, &model)) {
+        struct value again;
+        EXPECT_EQ(apply_one(&op, value, &again, NULL), ERR_OK);
+        EXPECT(value_is_same(again, value));
+        value_unref(again);
+    }
+    op_unref(&op);
+    value_unref(value);
+    model_free(model);
+    path_table_release(&paths);
+}
+
 PROPERTY(a_list_is_its_operations_one_by_one, 300)
 {
     const struct gen gen = any_gen(random);

@@ -1,0 +1,752 @@
+/* heddle store: the file of a space, from outside.
+ *
+ * Each command opens the file, asks the engine one thing and prints the
+ * answer: a table for people, JSON with --json. Only `commit` creates a file
+ * that is not there. Long work shows its progress on standard error if that
+ * is a terminal. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/command.h"
+#include "cli/display.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "store/engine.h"
+#include "store/history.h"
+#include "store/maintain.h"
+#include "store/verify.h"
+#include "value/array.h"
+#include "value/json.h"
+#include "value/object.h"
+
+/* -- Common -------------------------------------------------------------- */
+
+static const char *file_of(const struct options *options)
+{
+    return options->operands[0].word;
+}
+
+/* The public code has the same number. */
+static int report_detail(const struct options *options,
+                         const struct err_detail *detail)
+{
+    hd_error error = {
+        .status = (hd_status)detail->err,
+        .class_of = hd_status_class((hd_status)detail->err),
+    };
+    (void)snprintf(error.text, sizeof error.text, "%s", detail->text);
+    return report_error(options, file_of(options), &error);
+}
+
+static int open_space(const struct options *options, struct engine *engine)
+{
+    if (access(file_of(options), F_OK) != 0) {
+        return report_system(options, file_of(options), errno);
+    }
+    const struct engine_options settings = {.path = file_of(options)};
+    struct err_detail detail = {0};
+    return engine_open(engine, &settings, &detail) == ERR_OK
+               ? CODE_OK
+               : report_detail(options, &detail);
+}
+
+/* A whole number; `fallback` if it is not given. */
+static int read_number(const struct options *options,
+                       const char *name,
+                       const char *text,
+                       uint64_t fallback,
+                       uint64_t *out)
+{
+    *out = fallback;
+    if (text == NULL) {
+        return CODE_OK;
+    }
+    uint64_t number = 0;
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at < '0' || *at > '9' || number > INT64_MAX / 10 - 1) {
+            return report_usage(options,
+                                "%s takes a whole number, not '%s'",
+                                name,
+                                text);
+        }
+        number = number * 10 + (uint64_t)(*at - '0');
+    }
+    if (text[0] == '\0') {
+        return report_usage(options, "%s takes a whole number", name);
+    }
+    *out = number;
+    return CODE_OK;
+}
+
+static void print_json_adopt(const struct options *options, struct value value)
+{
+    struct buf text = {0};
+    json_write(&text,
+               value,
+               option_is_given(options, OPTION_CANONICAL) ? JSON_CANONICAL
+                                                          : JSON_AS_GIVEN,
+               option_is_given(options, OPTION_PRETTY) ? 2 : 0);
+    output_bytes(buf_text(&text), text.length);
+    buf_release(&text);
+    value_unref(value);
+}
+
+static void put_number(struct value *object, const char *name, uint64_t number)
+{
+    object_put_adopt(object, name, value_int((int64_t)number));
+}
+
+/* A line that is overwritten, for people who wait. */
+struct progress {
+    bool shown;
+    const char *what;
+};
+
+static bool show_progress(void *ctx, uint64_t done, uint64_t total)
+{
+    const struct progress *progress = ctx;
+    if (progress->shown) {
+        (void)fprintf(stderr,
+                      "\r%s: %" PRIu64 " of %" PRIu64,
+                      progress->what,
+                      done,
+                      total);
+    }
+    return true;
+}
+
+static void end_progress(const struct progress *progress)
+{
+    if (progress->shown) {
+        (void)fprintf(stderr, "\r\033[K");
+    }
+}
+
+static struct progress begin_progress(const char *what)
+{
+    return (struct progress){isatty(STDERR_FILENO) != 0, what};
+}
+
+/* -- commit -------------------------------------------------------------- */
+
+/* The commit in the second operand, decoded. */
+static int read_commit(const struct options *options,
+                       struct engine *engine,
+                       struct commit *commit)
+{
+    hd_value *document = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    struct value value = VALUE_NONE;
+    struct err_detail detail = {0};
+    int code = input_read(options, 1, &document);
+    if (code != CODE_OK) {
+        return code;
+    }
+    enum err err =
+        (enum err)hd_value_write(document, HD_AS_GIVEN, 0, &text, &length);
+    if (err == ERR_OK) {
+        err = json_read(text, length, NULL, &value, NULL);
+    }
+    if (err == ERR_OK) {
+        err = commit_read(value, &engine->paths, commit, &detail);
+    }
+    value_unref(value);
+    hd_text_free(text);
+    hd_value_unref(document);
+    return err == ERR_OK ? CODE_OK : report_detail(options, &detail);
+}
+
+static int land(const struct options *options, struct engine *engine)
+{
+    struct commit commit = {0};
+    int code = read_commit(options, engine, &commit);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct timespec now = {0};
+    (void)timespec_get(&now, TIME_UTC);
+    struct engine_request request = {
+        .commit = &commit,
+        .at_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000,
+    };
+    struct err_detail detail = {0};
+    if (engine_commit(engine, &request, 1, &detail) != ERR_OK) {
+        code = report_detail(options, &detail);
+    } else {
+        print_json_adopt(options, verdict_write(&request.verdict));
+        code = request.verdict.err == ERR_OK ? CODE_OK : CODE_NO;
+    }
+    verdict_release(&request.verdict);
+    commit_release(&commit);
+    return code;
+}
+
+static int run_commit(const struct options *options)
+{
+    struct engine engine;
+    const struct engine_options settings = {.path = file_of(options)};
+    struct err_detail detail = {0};
+    if (engine_open(&engine, &settings, &detail) != ERR_OK) {
+        return report_detail(options, &detail);
+    }
+    const int code = land(options, &engine);
+    engine_close(&engine);
+    return code;
+}
+
+/* -- info ---------------------------------------------------------------- */
+
+struct info_row {
+    const char *name; /* of the JSON field */
+    const char *label;
+    enum statement statement;
+};
+
+static const struct info_row info_rows[] = {
+    {"documents", "documents", STATEMENT_DOCUMENT_COUNT},
+    {"revisions", "revisions", STATEMENT_REVISION_COUNT},
+    {"snapshots", "snapshots", STATEMENT_SNAPSHOT_COUNT},
+    {"sessions", "sessions", STATEMENT_SESSION_COUNT},
+    {"pages", "pages of 4 KiB", STATEMENT_PAGE_COUNT},
+};
+
+static enum err count_info(struct engine *engine,
+                           enum statement statement,
+                           uint64_t *out,
+                           struct err_detail *detail)
+{
+    struct query query = query_begin(&engine->database, statement);
+    if (statement == STATEMENT_REVISION_COUNT) {
+        query_int(&query, 1, 0);
+    }
+    if (query_step(&query)) {
+        *out = query_get_int(&query, 0);
+    }
+    return query_end(&query, detail);
+}
+
+static enum err collect_info(struct engine *engine,
+                             struct value *out,
+                             struct err_detail *detail)
+{
+    enum err err = engine_read_begin(engine, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    put_number(out, "seq", engine->seq);
+    put_number(out, "records", engine->record);
+    put_number(out, "horizon", engine->horizon);
+    put_number(out, "branches", engine->branches.count);
+    for (size_t i = 0; err == ERR_OK && i < COUNT_OF(info_rows); i++) {
+        uint64_t count = 0;
+        err = count_info(engine, info_rows[i].statement, &count, detail);
+        put_number(out, info_rows[i].name, count);
+    }
+    char chain[DIGEST_TEXT_LENGTH + 1];
+    digest_write(engine->chain, chain);
+    object_put_adopt(out, "chain", value_text_new(chain));
+    engine_read_end(engine);
+    return err;
+}
+
+/* "name  value" lines, aligned. */
+static void print_fields(struct value object)
+{
+    struct object_iter iter = object_iter(object);
+    struct value name;
+    struct value item;
+    while (object_next(&iter, &name, &item)) {
+        struct buf text = {0};
+        if (value_is_string(item)) {
+            const struct text string = value_text(&item);
+            buf_append(&text, string.at, string.length);
+        } else {
+            json_write(&text, item, JSON_AS_GIVEN, 0);
+        }
+        const struct text label = value_text(&name);
+        (void)printf("%-12.*s %s\n",
+                     (int)label.length,
+                     label.at,
+                     buf_text(&text));
+        buf_release(&text);
+    }
+}
+
+static int run_info(const struct options *options)
+{
+    struct engine engine;
+    struct err_detail detail = {0};
+    struct value info = value_empty_object();
+    int code = open_space(options, &engine);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (collect_info(&engine, &info, &detail) != ERR_OK) {
+        code = report_detail(options, &detail);
+    } else if (option_is_given(options, OPTION_JSON)) {
+        print_json_adopt(options, value_ref(info));
+    } else {
+        print_fields(info);
+    }
+    value_unref(info);
+    engine_close(&engine);
+    return code;
+}
+
+/* -- log ----------------------------------------------------------------- */
+
+struct log_printer {
+    const struct options *options;
+    uint64_t left;
+};
+
+/* "3  commit  s1 #7  set of:a, patch of:b" */
+static void print_record(const struct effects *effects)
+{
+    struct buf line = {0};
+    struct buf shown = {0};
+    if (effects->kind == EFFECTS_COMMIT) {
+        const struct text session = value_text(&effects->session);
+        buf_printf(&line,
+                   "%6" PRIu64 "  %.*s #%" PRIu64 " ",
+                   effects->seq,
+                   (int)session.length,
+                   session.at,
+                   effects->local_seq);
+        for (size_t i = 0; i < effects->writes.count; i++) {
+            const struct effects_write *write = &effects->writes.at[i];
+            const struct text id = value_text(&write->id);
+            buf_printf(&line,
+                       "%s %s %.*s",
+                       i > 0 ? "," : "",
+                       commit_op_name(write->op),
+                       (int)id.length,
+                       id.at);
+        }
+    } else {
+        buf_printf(&line,
+                   "     -  %s",
+                   effects->kind == EFFECTS_FORK ? "fork" : "close");
+    }
+    const struct text branch = value_text(&effects->branch);
+    if (branch.length > 0) {
+        buf_printf(&line, "  on %.*s", (int)branch.length, branch.at);
+    }
+    display_append(&shown, buf_text(&line));
+    output_bytes(buf_text(&shown), shown.length);
+    buf_release(&line);
+    buf_release(&shown);
+}
+
+static enum err log_record(void *ctx, const struct history_record *record)
+{
+    struct log_printer *printer = ctx;
+    if (printer->left == 0) {
+        return ERR_LISTING_MOVED; /* enough: not an error of anybody's */
+    }
+    printer->left--;
+    if (option_is_given(printer->options, OPTION_JSON)) {
+        print_json_adopt(printer->options, value_ref(record->record));
+    } else {
+        print_record(record->effects);
+    }
+    return ERR_OK;
+}
+
+static int print_log(const struct options *options,
+                     struct engine *engine,
+                     uint64_t limit)
+{
+    struct log_printer printer = {options, limit};
+    struct err_detail detail = {0};
+    enum err err = engine_read_begin(engine, &detail);
+    if (err == ERR_OK) {
+        err = history_walk(engine, 0, log_record, &printer, &detail);
+        engine_read_end(engine);
+    }
+    return err == ERR_OK || err == ERR_LISTING_MOVED
+               ? CODE_OK
+               : report_detail(options, &detail);
+}
+
+static int run_log(const struct options *options)
+{
+    struct engine engine;
+    uint64_t limit = 0;
+    int code = read_number(options,
+                           "--limit",
+                           options->values.limit,
+                           UINT64_MAX,
+                           &limit);
+    if (code == CODE_OK) {
+        code = open_space(options, &engine);
+    }
+    if (code == CODE_OK) {
+        code = print_log(options, &engine, limit);
+        engine_close(&engine);
+    }
+    return code;
+}
+
+/* -- show ---------------------------------------------------------------- */
+
+static int print_ids(const struct options *options,
+                     struct engine *engine,
+                     const struct engine_address *address)
+{
+    struct value ids = VALUE_NONE;
+    struct value after = VALUE_NONE;
+    struct err_detail detail = {0};
+    enum err err = ERR_OK;
+    do {
+        value_unref(ids);
+        err = engine_list(engine,
+                          address->branch,
+                          address->scope_key,
+                          after,
+                          ENGINE_PAGE_MAX,
+                          0,
+                          &ids,
+                          &detail);
+        value_unref(after);
+        after = VALUE_NONE;
+        for (uint32_t i = 0; err == ERR_OK && i < array_count(ids); i++) {
+            const struct value id = array_at(ids, i);
+            if (option_is_given(options, OPTION_JSON)) {
+                print_json_adopt(options, value_ref(id));
+            } else {
+                const struct text text = value_text(&id);
+                output_bytes(text.at, text.length);
+            }
+            value_unref(after);
+            after = value_ref(id);
+        }
+    } while (err == ERR_OK && array_count(ids) == ENGINE_PAGE_MAX);
+    value_unref(after);
+    value_unref(ids);
+    return err == ERR_OK ? CODE_OK : report_detail(options, &detail);
+}
+
+static int print_document(const struct options *options,
+                          struct engine *engine,
+                          const struct engine_address *address,
+                          uint64_t at)
+{
+    struct value document = VALUE_NONE;
+    struct err_detail detail = {0};
+    if (engine_read(engine, address, at, &document, &detail) != ERR_OK) {
+        return report_detail(options, &detail);
+    }
+    if (value_is_absent(document)) {
+        (void)err_set(&detail, ERR_NOT_FOUND, "there is no such document");
+        return report_detail(options, &detail);
+    }
+    print_json_adopt(options, document);
+    return CODE_OK;
+}
+
+static int show_in(const struct options *options, struct engine *engine)
+{
+    const char *branch = options->values.branch;
+    const char *scope = options->values.scope;
+    uint64_t at = ENGINE_HEAD;
+    int code =
+        read_number(options, "--at", options->values.at, ENGINE_HEAD, &at);
+    if (code != CODE_OK) {
+        return code;
+    }
+    const struct engine_address address = {
+        .branch = value_text_new(branch != NULL ? branch : ""),
+        .scope_key = value_text_new(scope != NULL ? scope : "space"),
+        .id = options->operand_count > 1
+                  ? value_text_new(options->operands[1].word)
+                  : VALUE_NONE,
+    };
+    code = value_is_absent(address.id)
+               ? print_ids(options, engine, &address)
+               : print_document(options, engine, &address, at);
+    value_unref(address.branch);
+    value_unref(address.scope_key);
+    value_unref(address.id);
+    return code;
+}
+
+static int run_show(const struct options *options)
+{
+    struct engine engine;
+    if (options->operand_count > 2) {
+        return report_usage(options, "'store show' takes FILE and one ID");
+    }
+    int code = open_space(options, &engine);
+    if (code == CODE_OK) {
+        code = show_in(options, &engine);
+        engine_close(&engine);
+    }
+    return code;
+}
+
+/* -- check --------------------------------------------------------------- */
+
+struct check_printer {
+    const struct options *options;
+    struct progress progress;
+    struct value differences;
+};
+
+static void note_difference(void *ctx, const char *sentence)
+{
+    struct check_printer *printer = ctx;
+    if (option_is_given(printer->options, OPTION_JSON)) {
+        printer->differences =
+            array_push_adopt(printer->differences, value_text_new(sentence));
+        return;
+    }
+    struct buf shown = {0};
+    end_progress(&printer->progress);
+    display_append(&shown, sentence);
+    output_bytes(buf_text(&shown), shown.length);
+    buf_release(&shown);
+}
+
+static bool note_progress(void *ctx, uint64_t done, uint64_t total)
+{
+    struct check_printer *printer = ctx;
+    return show_progress(&printer->progress, done, total);
+}
+
+static void print_counts(const struct check_printer *printer,
+                         const struct verify_counts *counts)
+{
+    if (option_is_given(printer->options, OPTION_JSON)) {
+        struct value object = value_empty_object();
+        put_number(&object, "commits", counts->commits);
+        put_number(&object, "documents", counts->documents);
+        put_number(&object, "snapshots", counts->snapshots);
+        object_put_adopt(&object,
+                         "differences",
+                         value_ref(printer->differences));
+        print_json_adopt(printer->options, object);
+        return;
+    }
+    (void)printf("%" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
+                 " snapshots: %" PRIu64 " difference%s\n",
+                 counts->commits,
+                 counts->documents,
+                 counts->snapshots,
+                 counts->differences,
+                 counts->differences == 1 ? "" : "s");
+}
+
+static int run_check(const struct options *options)
+{
+    struct engine engine;
+    int code = open_space(options, &engine);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct check_printer printer = {options,
+                                    begin_progress("checking"),
+                                    value_empty_array()};
+    const struct verify_options settings = {note_difference,
+                                            note_progress,
+                                            &printer};
+    struct verify_counts counts;
+    struct err_detail detail = {0};
+    const enum err err = engine_verify(&engine, &settings, &counts, &detail);
+    end_progress(&printer.progress);
+    if (err != ERR_OK) {
+        code = report_detail(options, &detail);
+    } else {
+        print_counts(&printer, &counts);
+        code = counts.differences == 0 ? CODE_OK : CODE_NO;
+    }
+    value_unref(printer.differences);
+    engine_close(&engine);
+    return code;
+}
+
+/* -- backup, compact ----------------------------------------------------- */
+
+static int run_backup(const struct options *options)
+{
+    struct engine engine;
+    int code = open_space(options, &engine);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct progress progress = begin_progress("copying pages");
+    struct err_detail detail = {0};
+    const enum err err = engine_backup(&engine,
+                                       options->operands[1].word,
+                                       show_progress,
+                                       &progress,
+                                       &detail);
+    end_progress(&progress);
+    if (err != ERR_OK) {
+        code = report_detail(options, &detail);
+    } else if (option_is_given(options, OPTION_JSON)) {
+        struct value object = value_empty_object();
+        put_number(&object, "seq", engine.seq);
+        print_json_adopt(options, object);
+    }
+    engine_close(&engine);
+    return code;
+}
+
+static void print_compaction(const struct options *options,
+                             const struct compact_counts *counts)
+{
+    struct value object = value_empty_object();
+    put_number(&object, "horizon", counts->horizon);
+    put_number(&object, "documents", counts->documents);
+    put_number(&object, "revisionsRemoved", counts->revisions);
+    put_number(&object, "snapshotsRemoved", counts->snapshots);
+    if (option_is_given(options, OPTION_JSON)) {
+        print_json_adopt(options, object);
+        return;
+    }
+    (void)printf("history begins at seq %" PRIu64 "; %" PRIu64
+                 " documents, %" PRIu64 " revisions and %" PRIu64
+                 " snapshots removed\n",
+                 counts->horizon,
+                 counts->documents,
+                 counts->revisions,
+                 counts->snapshots);
+    value_unref(object);
+}
+
+static int run_compact(const struct options *options)
+{
+    struct engine engine;
+    uint64_t keep_from = ENGINE_HEAD;
+    int code = read_number(options,
+                           "--keep-from",
+                           options->values.keep_from,
+                           ENGINE_HEAD,
+                           &keep_from);
+    if (code == CODE_OK) {
+        code = open_space(options, &engine);
+    }
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct progress progress = begin_progress("folding documents");
+    struct compact_counts counts;
+    struct err_detail detail = {0};
+    const enum err err = engine_compact(&engine,
+                                        keep_from,
+                                        show_progress,
+                                        &progress,
+                                        &counts,
+                                        &detail);
+    end_progress(&progress);
+    if (err != ERR_OK) {
+        code = report_detail(options, &detail);
+    } else {
+        print_compaction(options, &counts);
+    }
+    engine_close(&engine);
+    return code;
+}
+
+/* -- The table ----------------------------------------------------------- */
+
+const struct command store_commands[] = {
+    {
+        .name = "commit",
+        .operands = "FILE COMMIT",
+        .operand_count = 2,
+        .options = OPTION_TEXT | OPTION_PRETTY | OPTION_CANONICAL,
+        .brief = "land one commit, and print the verdict",
+        .manual =
+            "Gives a commit, a JSON document, to the space, which is created\n"
+            "if FILE does not exist. Prints the verdict and exits with 1 if\n"
+            "the commit was refused. The same commit again gets the same\n"
+            "answer and changes nothing.\n",
+        .example = "  $ heddle store commit new.db --text \\\n"
+                   "      '{\"session\":\"me\",\"localSeq\":1,\"operations\":["
+                   "{\"op\":\"delete\",\"id\":\"a\"}]}'\n"
+                   "  {\"seq\":1}\n",
+        .run = run_commit,
+    },
+    {
+        .name = "info",
+        .operands = "FILE",
+        .operand_count = 1,
+        .options = OPTION_PRETTY | OPTION_CANONICAL,
+        .brief = "how much is in it, and where its history stands",
+        .manual = "Prints counts, the last sequence number, the horizon of\n"
+                  "compaction and the digest over the whole history.\n",
+        .example = "  $ heddle store info space.db\n",
+        .run = run_info,
+    },
+    {
+        .name = "log",
+        .operands = "FILE",
+        .operand_count = 1,
+        .options = OPTION_LIMIT | OPTION_PRETTY | OPTION_CANONICAL,
+        .brief = "what was committed, by whom",
+        .manual = "Prints the commits and branch changes since the horizon,\n"
+                  "one a line; with --json the whole records.\n",
+        .example = "  $ heddle store log space.db --limit 10\n",
+        .run = run_log,
+    },
+    {
+        .name = "show",
+        .operands = "FILE [ID]",
+        .operand_count = 1,
+        .takes_more = true,
+        .options = OPTION_AT | OPTION_BRANCH | OPTION_SCOPE | OPTION_PRETTY |
+                   OPTION_CANONICAL,
+        .brief = "a document now or at any time; without ID, all ids",
+        .manual = "Prints a document, as it is or as it was at a sequence\n"
+                  "number. Exits with 1 if there is none.\n",
+        .example = "  $ heddle store show space.db of:settings --at 12\n",
+        .run = run_show,
+    },
+    {
+        .name = "check",
+        .operands = "FILE",
+        .operand_count = 1,
+        .options = OPTION_PRETTY | OPTION_CANONICAL,
+        .brief = "fold the history and compare it with everything else",
+        .manual =
+            "Checks SQLite's own structures, the chain over all records, the\n"
+            "row of each document and every snapshot. Prints each difference\n"
+            "and exits with 1 if there is one. Changes nothing.\n",
+        .example = "  $ heddle store check space.db\n",
+        .run = run_check,
+    },
+    {
+        .name = "backup",
+        .operands = "FILE COPY",
+        .operand_count = 2,
+        .brief = "a consistent copy, while the file is in use",
+        .manual = "Copies the space to a new file, which appears only when it\n"
+                  "is whole. COPY must not exist.\n",
+        .example = "  $ heddle store backup space.db monday.db\n",
+        .run = run_backup,
+    },
+    {
+        .name = "compact",
+        .operands = "FILE",
+        .operand_count = 1,
+        .options = OPTION_KEEP_FROM,
+        .brief = "fold old history",
+        .manual =
+            "Folds the past of every document into one value, up to the head\n"
+            "or to --keep-from. What is above stays as it is; before it\n"
+            "nothing can be read any more. Others may go on working.\n",
+        .example = "  $ heddle store compact space.db --keep-from 10\n",
+        .run = run_compact,
+    },
+    {.name = NULL},
+};

@@ -1,0 +1,113 @@
+#!/bin/sh
+# heddle store, as a person uses it: what it prints, its exit codes, and that
+# nothing it refuses changes the file.
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+cd "$scratch" || exit 1
+
+# run CODE EXPECTED NAME ARGUMENT...: standard output and the exit code.
+run() {
+    code=$1 expected=$2 name=$3
+    shift 3
+    got=$("$HEDDLE" store "$@" 2>stderr)
+    was=$?
+    if [ "$was" -eq "$code" ] && [ "$got" = "$expected" ]; then
+        ok "$name"
+    else
+        not_ok "$name" "exit code $was" "$got" "$(cat stderr)"
+    fi
+}
+
+# says NAME PATTERN: of the run before, one line on standard error.
+says() {
+    if [ "$(wc -l <stderr)" -eq 1 ] && grep -q "$2" stderr; then
+        ok "$1"
+    else
+        not_ok "$1" "$(cat stderr)"
+    fi
+}
+
+set_a='{"session":"s","localSeq":1,"operations":[{"op":"set","id":"of:a","value":{"value":{"n":1,"l":[]}}}]}'
+add_a='{"session":"s","localSeq":2,"operations":[{"op":"patch","id":"of:a","patches":[{"op":"append","path":"/value/l","values":[1]}]}]}'
+late='{"session":"t","localSeq":1,"reads":{"confirmed":[{"id":"of:a","path":["value"],"seq":1}]},"operations":[{"op":"delete","id":"of:a"}]}'
+
+# ---- commit ----
+
+run 0 '{"seq":1}' "a commit creates the space and lands" commit a.db --text "$set_a"
+run 0 '{"seq":2}' "the next one lands behind it" commit a.db --text "$add_a"
+run 0 '{"seq":2,"replayed":true}' "the same again gets the same answer" commit a.db --text "$add_a"
+got=$("$HEDDLE" store commit a.db --text "$late")
+same "a stale commit is refused with 1" "$?" 1
+check "and the verdict names the class" sh -c "printf '%s' '$got' | grep -q '\"class\":\"retry\"'"
+run 2 "" "a commit without a number is refused with 2" commit a.db --text '{"session":"s"}'
+says "and the field is named" "localSeq"
+run 2 "" "a commit that is not JSON is refused with 2" commit a.db --text '{"session":'
+printf '%s' "$set_a" | "$HEDDLE" store commit b.db - >out
+same "a commit comes from standard input, too" "$(cat out)" '{"seq":1}'
+
+# ---- looking ----
+
+run 0 "of:a" "show without an id lists them" show a.db
+run 0 '{"value":{"l":[1],"n":1}}' "show prints a document" show a.db of:a --canonical
+run 0 '{"value":{"l":[],"n":1}}' "show prints it as it was" show a.db of:a --at 1 --canonical
+run 1 "" "a document that is not there is 1" show a.db of:nope
+says "with a sentence" "no such document"
+run 2 "" "a sequence number beyond the head is 2" show a.db of:a --at 9
+run 2 "" "what is no number is 2" show a.db of:a --at x
+run 2 "" "an unknown branch is 2" show a.db of:a --branch b
+run 0 "     1  s #1  set of:a" "log can be limited" log a.db --limit 1
+check "log prints whole records as JSON" sh -c '"$HEDDLE" store log a.db --json | "$HEDDLE" value parse - >/dev/null ||
+    "$HEDDLE" store log a.db --json --limit 1 | "$HEDDLE" value get - /writes/0/id | grep -q of:a'
+check "info counts" sh -c '"$HEDDLE" store info a.db --json | "$HEDDLE" value get - /seq | grep -qx 2'
+check "info is a table, too" sh -c '"$HEDDLE" store info a.db | grep -q "^documents  *1$"'
+
+# ---- check, backup, compact ----
+
+run 0 "2 commits, 1 documents, 0 snapshots: 0 differences" "a sound space passes" check a.db
+run 0 "" "backup makes a copy" backup a.db copy.db
+run 0 "2 commits, 1 documents, 0 snapshots: 0 differences" "which is sound" check copy.db
+run 2 "" "backup never overwrites" backup a.db copy.db
+says "and says so" "exists"
+run 3 "" "a copy that cannot be written is 3" backup a.db no/such/folder/copy.db
+run 0 "history begins at seq 2; 1 documents, 1 revisions and 0 snapshots removed" "compact folds" compact a.db
+run 2 "" "and what was before cannot be read" show a.db of:a --at 1
+run 0 '{"value":{"l":[1],"n":1}}' "while the present is as it was" show a.db of:a --canonical
+run 0 "0 commits, 1 documents, 0 snapshots: 0 differences" "and the space is sound" check a.db
+
+# A byte of a document changes behind the engine's back.
+if command -v python3 >/dev/null; then
+    python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect("copy.db")
+db.execute("UPDATE revision SET data = replace(data, '1', '2') WHERE seq = 1")
+db.commit()
+PY
+    "$HEDDLE" store check copy.db >out
+    same "a changed byte is found" "$?" 1
+    check "and the place is named" grep -q "the chain breaks at record 1" out
+    check "also as JSON" sh -c '"$HEDDLE" store check --json copy.db | "$HEDDLE" value get - /differences/0 | grep -q chain'
+else
+    skip "a changed byte is found" "there is no python3"
+fi
+
+# ---- files that are no spaces ----
+
+run 3 "" "a file that is not there is 3" info nope.db
+check "and is not created" test ! -e nope.db
+head -c 8192 /dev/urandom >noise.db
+run 2 "" "noise is refused with 2" check noise.db
+cp b.db short.db
+truncate -s 5000 short.db
+"$HEDDLE" store check short.db >out 2>stderr
+check "a truncated file is refused or named" test "$?" -ne 0
+run 2 "" "operands are counted" backup a.db
+run 2 "" "options are known" info a.db --at 3
+run 2 "" "an option is given once" show a.db --at 1 --at 2
+
+# ---- outside ----
+
+"$HEDDLE" store show b.db of:a >/dev/full 2>stderr
+same "a full device is 3" "$?" 3
+
+finish
