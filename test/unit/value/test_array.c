@@ -560,10 +560,10 @@ TEST(t3_removing_most_elements_one_by_one_leaves_no_thin_nodes)
 
 /* Cuts and joins at random places, small and large, must not pile up levels:
  * a full tree of this size has three. */
-PROPERTY(t3_no_run_of_splices_makes_a_tree_high_or_thin, 3)
+PROPERTY(t3_no_run_of_splices_makes_a_tree_high_or_thin, 2)
 {
     struct value array = array_of_numbers(6000);
-    for (int step = 0; step < 400; step++) {
+    for (int step = 0; step < 250; step++) {
         const uint32_t count = array_count(array);
         const uint32_t at = (uint32_t)random_below(random, count);
         const uint64_t most = random_one_in(random, 3) ? count / 4 : 3;
