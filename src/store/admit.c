@@ -368,6 +368,7 @@ static enum outcome check_hash(struct admission *admission,
     if (outcome != PASSED) {
         return outcome;
     }
+    CHECK(document != NULL);
     struct value head = VALUE_NONE;
     if (document_head(admission->engine, document, &head, admission->detail) !=
         ERR_OK) {
@@ -412,6 +413,7 @@ static enum err current_value(struct admission *admission,
                               struct document *document,
                               struct value *out)
 {
+    CHECK(document != NULL);
     if (document->stamp == admission->engine->stamp) {
         *out = document->staged;
         return ERR_OK;
@@ -450,6 +452,7 @@ static enum outcome check_content(struct admission *admission,
     if (outcome != PASSED) {
         return outcome;
     }
+    CHECK(document != NULL);
     struct value current = VALUE_NONE;
     if (current_value(admission, document, &current) != ERR_OK) {
         return FAULT;
@@ -690,6 +693,7 @@ static enum outcome build_write(struct admission *admission, uint32_t index)
     if (outcome != PASSED) {
         return outcome;
     }
+    CHECK(document != NULL);
     if (elided) {
         vec_push(&admission->verdict->elided, index);
         return PASSED;
