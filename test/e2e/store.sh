@@ -29,8 +29,10 @@ says() {
 }
 
 set_a='{"session":"s","localSeq":1,"operations":[{"op":"set","id":"of:a","value":{"value":{"n":1,"l":[]}}}]}'
-add_a='{"session":"s","localSeq":2,"operations":[{"op":"patch","id":"of:a","patches":[{"op":"append","path":"/value/l","values":[1]}]}]}'
-late='{"session":"t","localSeq":1,"reads":{"confirmed":[{"id":"of:a","path":["value"],"seq":1}]},"operations":[{"op":"delete","id":"of:a"}]}'
+append='[{"op":"append","path":"/value/l","values":[1]}]'
+add_a='{"session":"s","localSeq":2,"operations":[{"op":"patch","id":"of:a","patches":'$append'}]}'
+reads='{"confirmed":[{"id":"of:a","path":["value"],"seq":1}]}'
+late='{"session":"t","localSeq":1,"reads":'$reads',"operations":[{"op":"delete","id":"of:a"}]}'
 
 # ---- commit ----
 
