@@ -438,9 +438,9 @@ static bool read_commit(struct store_kit *kit,
 
 void kit_group(struct store_kit *kit, const char *const *lines, size_t count)
 {
-    /* Too large for a frame. */
-    static struct commit commits[KIT_GROUP_MAX];
-    static struct engine_request requests[KIT_GROUP_MAX];
+    /* Not static: a log in a test may commit to another engine meanwhile. */
+    struct commit commits[KIT_GROUP_MAX];
+    struct engine_request requests[KIT_GROUP_MAX];
     size_t at[KIT_GROUP_MAX];
     size_t sent = 0;
     CHECK(count <= KIT_GROUP_MAX);
