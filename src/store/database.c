@@ -231,31 +231,64 @@ void database_close(struct database *database)
 
 /* -- The lock ------------------------------------------------------------ */
 
-static enum err lock(struct database *database, struct err_detail *detail)
+static bool take_turn(int fd)
 {
-    if (database->lock_fd < 0) {
-        return ERR_OK;
-    }
-    int waited_ms = 0;
-    int step_ms = 1;
-    while (flock(database->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+    struct flock turn = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    return fcntl(fd, F_OFD_SETLK, &turn) == 0;
+}
+
+static void leave_turn(int fd)
+{
+    struct flock turn = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_len = 1};
+    (void)fcntl(fd, F_OFD_SETLK, &turn);
+}
+
+static bool take_lock(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Tries once a millisecond, BUSY_WAIT_MS times in all. */
+static enum err wait_until(bool (*take)(int fd),
+                           int fd,
+                           int *waited_ms,
+                           struct err_detail *detail)
+{
+    while (!take(fd)) {
         if (errno == EINTR) {
             continue;
         }
-        if (errno != EWOULDBLOCK) {
+        if (errno != EWOULDBLOCK && errno != EACCES) {
             return err_set(detail, ERR_IO, "cannot lock: %s", strerror(errno));
         }
-        if (waited_ms >= BUSY_WAIT_MS) {
+        if (*waited_ms >= BUSY_WAIT_MS) {
             return err_set(detail,
                            ERR_BUSY,
                            "another process held the file for %d ms",
-                           waited_ms);
+                           *waited_ms);
         }
-        (void)sqlite3_sleep(step_ms);
-        waited_ms += step_ms;
-        step_ms = step_ms < 16 ? 2 * step_ms : step_ms;
+        (void)sqlite3_sleep(1);
+        (*waited_ms)++;
     }
     return ERR_OK;
+}
+
+/* Who waits has the turn, and who comes back for more has to wait for it:
+ * otherwise a busy writer takes the lock again before anybody has noticed that
+ * it was free, and the others starve. */
+static enum err lock(struct database *database, struct err_detail *detail)
+{
+    const int fd = database->lock_fd;
+    if (fd < 0) {
+        return ERR_OK;
+    }
+    int waited_ms = 0;
+    enum err err = wait_until(take_turn, fd, &waited_ms, detail);
+    if (err == ERR_OK) {
+        err = wait_until(take_lock, fd, &waited_ms, detail);
+        leave_turn(fd);
+    }
+    return err;
 }
 
 static void unlock(struct database *database)

@@ -17,7 +17,12 @@
  *   B1  Between database_begin and database_end the lock is held and an
  *       IMMEDIATE transaction is open.
  *   B2  After a failed database_end nothing of the transaction is in the
- *       file.
+ *       file. If the process ends before it commits or closes again, a
+ *       transaction of which only the sync failed may be found by the next
+ *       one: a commit is then answered as a replay.
+ *   B3  Losing power does not damage the file. The exception, at normal: a
+ *       sync failed before, because the system takes what it could not write
+ *       for written, and SQLite does not write it a second time.
  *
  * This is the only file of the store that talks to the operating system, and
  * the only one that turns SQLite's codes into ours. */
