@@ -95,6 +95,16 @@ struct branch *engine_branch(struct engine *engine, struct value name)
     return NULL;
 }
 
+enum err engine_unknown_branch(struct value name, struct err_detail *detail)
+{
+    const struct text text = value_text(&name);
+    return err_set(detail,
+                   ERR_BRANCH_UNKNOWN,
+                   "unknown branch: %.*s",
+                   text_shown(text.at, text.length, 100),
+                   text.at);
+}
+
 struct branch *engine_branch_by_number(struct engine *engine, uint64_t number)
 {
     CHECK(number < engine->branches.count);
@@ -368,16 +378,6 @@ static enum err check_seq(const struct engine *engine,
     return ERR_OK;
 }
 
-static enum err unknown_branch(struct value name, struct err_detail *detail)
-{
-    const struct text text = value_text(&name);
-    return err_set(detail,
-                   ERR_BRANCH_UNKNOWN,
-                   "unknown branch: %.*s",
-                   text_shown(text.at, text.length, 100),
-                   text.at);
-}
-
 static enum err read_document(struct engine *engine,
                               const struct engine_address *address,
                               uint64_t seq,
@@ -387,7 +387,7 @@ static enum err read_document(struct engine *engine,
     struct branch *branch = engine_branch(engine, address->branch);
     struct document *document = NULL;
     if (branch == NULL) {
-        return unknown_branch(address->branch, detail);
+        return engine_unknown_branch(address->branch, detail);
     }
     enum err err = check_seq(engine, branch, seq, detail);
     if (err == ERR_OK) {
@@ -517,7 +517,7 @@ enum err engine_list(struct engine *engine,
     }
     const struct branch *branch = engine_branch(engine, branch_name);
     if (branch == NULL) {
-        err = unknown_branch(branch_name, detail);
+        err = engine_unknown_branch(branch_name, detail);
     } else if (limit == 0) {
         err = err_set(detail, ERR_ARGUMENT, "a page has at least one id");
     } else if (seq != 0 && seq != engine->seq) {
@@ -625,7 +625,7 @@ static enum err build_fork(struct engine *engine,
 {
     const struct branch *parent = engine_branch(engine, change->parent);
     if (parent == NULL) {
-        return unknown_branch(change->parent, detail);
+        return engine_unknown_branch(change->parent, detail);
     }
     const struct branch *same = engine_branch(engine, change->name);
     uint64_t fork_seq = change->fork_seq;
@@ -653,7 +653,7 @@ static enum err build_close(struct engine *engine,
 {
     const struct branch *branch = engine_branch(engine, change->name);
     if (branch == NULL) {
-        return unknown_branch(change->name, detail);
+        return engine_unknown_branch(change->name, detail);
     }
     if (branch->number == 0) {
         return err_set(detail,

@@ -193,6 +193,8 @@ MUST_CHECK enum err engine_apply(struct engine *engine,
 /* -- For the files of this folder ---------------------------------------- */
 
 struct branch *engine_branch(struct engine *engine, struct value name);
+/* BRANCH_UNKNOWN, with the name. */
+enum err engine_unknown_branch(struct value name, struct err_detail *detail);
 struct branch *engine_branch_by_number(struct engine *engine, uint64_t number);
 
 /* Brings the caches up to date with what other connections committed. Inside

@@ -292,14 +292,8 @@ static enum err find_branch(struct engine *engine,
                             struct branch **out,
                             struct err_detail *detail)
 {
-    const struct text text = value_text(&name);
     *out = engine_branch(engine, name);
-    return *out != NULL ? ERR_OK
-                        : err_set(detail,
-                                  ERR_BRANCH_UNKNOWN,
-                                  "unknown branch: %.*s",
-                                  text.length < 100 ? (int)text.length : 100,
-                                  text.at);
+    return *out != NULL ? ERR_OK : engine_unknown_branch(name, detail);
 }
 
 static enum err merge_in_transaction(struct merge *merge)

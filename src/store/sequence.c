@@ -4,20 +4,9 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "store/log.h"
 
 /* -- Records of others --------------------------------------------------- */
-
-static enum err missing_branch(struct value name, struct err_detail *detail)
-{
-    const struct text text = value_text(&name);
-    return err_set(detail,
-                   ERR_BRANCH_UNKNOWN,
-                   "unknown branch: %.*s",
-                   text_shown(text.at, text.length, 100),
-                   text.at);
-}
 
 static enum err bind_writes(struct engine *engine,
                             struct effects *effects,
@@ -58,10 +47,10 @@ enum err sequence_bind(struct engine *engine,
         }
         return engine_branch(engine, effects->parent) != NULL
                    ? ERR_OK
-                   : missing_branch(effects->parent, detail);
+                   : engine_unknown_branch(effects->parent, detail);
     }
     return branch != NULL ? bind_writes(engine, effects, branch, detail)
-                          : missing_branch(effects->branch, detail);
+                          : engine_unknown_branch(effects->branch, detail);
 }
 
 struct catch_up {

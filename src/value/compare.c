@@ -437,3 +437,21 @@ int value_compare_strings(struct value a, struct value b)
     const int order = common > 0 ? memcmp(x.at, y.at, common) : 0;
     return order != 0 ? order : (x.length > y.length) - (x.length < y.length);
 }
+
+struct array_ends array_common_ends(struct value a, struct value b)
+{
+    const uint32_t count_a = array_count(a);
+    const uint32_t count_b = array_count(b);
+    const uint32_t least = count_a < count_b ? count_a : count_b;
+    struct array_ends ends = {0, 0};
+    while (ends.start < least &&
+           value_equal(array_at(a, ends.start), array_at(b, ends.start))) {
+        ends.start++;
+    }
+    while (ends.end < least - ends.start &&
+           value_equal(array_at(a, count_a - 1 - ends.end),
+                       array_at(b, count_b - 1 - ends.end))) {
+        ends.end++;
+    }
+    return ends;
+}

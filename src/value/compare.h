@@ -26,6 +26,14 @@ uint64_t value_hash(struct value value);
  * nodes; saturates at CACHED_DEPTH. */
 unsigned value_depth(struct value value);
 
+/* How many elements of two arrays are equal at the beginning, and how many of
+ * the rest at the end. */
+struct array_ends {
+    uint32_t start;
+    uint32_t end;
+};
+struct array_ends array_common_ends(struct value a, struct value b);
+
 /* Strings in the order of their bytes, which is the order of their code
  * points: negative, zero or positive. */
 int value_compare_strings(struct value a, struct value b);

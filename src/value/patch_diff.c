@@ -14,28 +14,15 @@ struct differ {
  * beginning and their common end. */
 static struct patch_op splice_between(struct value before, struct value after)
 {
-    const uint32_t count_a = array_count(before);
-    const uint32_t count_b = array_count(after);
-    const uint32_t least = count_a < count_b ? count_a : count_b;
-    uint32_t start = 0;
-    while (start < least &&
-           value_equal(array_at(before, start), array_at(after, start))) {
-        start++;
-    }
-    uint32_t suffix = 0;
-    while (suffix < least - start &&
-           value_equal(array_at(before, count_a - 1 - suffix),
-                       array_at(after, count_b - 1 - suffix))) {
-        suffix++;
-    }
+    const struct array_ends ends = array_common_ends(before, after);
     struct value added = value_empty_array();
-    for (uint32_t i = start; i < count_b - suffix; i++) {
+    for (uint32_t i = ends.start; i < array_count(after) - ends.end; i++) {
         added = array_push_adopt(added, value_ref(array_at(after, i)));
     }
     return (struct patch_op){
         .kind = PATCH_SPLICE,
-        .index = start,
-        .remove = count_a - suffix - start,
+        .index = ends.start,
+        .remove = array_count(before) - ends.end - ends.start,
         .value = added,
     };
 }

@@ -42,22 +42,16 @@ static void pair_arrays(struct reuse_frame *frame)
 {
     const uint32_t count_a = array_count(frame->before);
     const uint32_t count_b = array_count(frame->after);
-    const uint32_t least = count_a < count_b ? count_a : count_b;
     if (count_a == count_b) {
         frame->pairs = count_a;
         return;
     }
-    while (frame->start < least &&
-           value_equal(array_at(frame->before, frame->start),
-                       array_at(frame->after, frame->start))) {
-        frame->start++;
-    }
-    while (frame->suffix < least - frame->start &&
-           value_equal(array_at(frame->before, count_a - 1 - frame->suffix),
-                       array_at(frame->after, count_b - 1 - frame->suffix))) {
-        frame->suffix++;
-    }
-    frame->pairs = least - frame->start - frame->suffix;
+    const struct array_ends ends =
+        array_common_ends(frame->before, frame->after);
+    const uint32_t least = count_a < count_b ? count_a : count_b;
+    frame->start = ends.start;
+    frame->suffix = ends.end;
+    frame->pairs = least - ends.start - ends.end;
     frame->next = frame->start;
 }
 
