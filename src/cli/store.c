@@ -205,17 +205,16 @@ static int run_commit(const struct options *options)
 /* -- info ---------------------------------------------------------------- */
 
 struct info_row {
-    const char *name; /* of the JSON field */
-    const char *label;
+    const char *name;
     enum statement statement;
 };
 
 static const struct info_row info_rows[] = {
-    {"documents", "documents", STATEMENT_DOCUMENT_COUNT},
-    {"revisions", "revisions", STATEMENT_REVISION_COUNT},
-    {"snapshots", "snapshots", STATEMENT_SNAPSHOT_COUNT},
-    {"sessions", "sessions", STATEMENT_SESSION_COUNT},
-    {"pages", "pages of 4 KiB", STATEMENT_PAGE_COUNT},
+    {"documents", STATEMENT_DOCUMENT_COUNT},
+    {"revisions", STATEMENT_REVISION_COUNT},
+    {"snapshots", STATEMENT_SNAPSHOT_COUNT},
+    {"sessions", STATEMENT_SESSION_COUNT},
+    {"pages", STATEMENT_PAGE_COUNT},
 };
 
 static enum err count_info(struct engine *engine,
