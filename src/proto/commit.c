@@ -93,6 +93,33 @@ static enum err check_name(struct value name,
     return ERR_OK;
 }
 
+/* What is read from JSON was counted there; what a process built was not. */
+static enum err check_counts(const struct commit *commit,
+                             struct err_detail *detail)
+{
+    const struct {
+        size_t count;
+        size_t most;
+        const char *what;
+    } parts[] = {
+        {commit->ops.count, LIMIT_COMMIT_OPERATIONS, "operations"},
+        {commit->reads.count, 2 * LIMIT_COMMIT_READS, "reads"},
+        {commit->preconditions.count,
+         LIMIT_COMMIT_PRECONDITIONS,
+         "preconditions"},
+    };
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (parts[i].count > parts[i].most) {
+            return err_set(detail,
+                           ERR_LIMIT_COMMIT,
+                           "a commit has more than %zu %s",
+                           parts[i].most,
+                           parts[i].what);
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err check_ops(const struct commit *commit,
                           struct err_detail *detail)
 {
@@ -120,6 +147,13 @@ static enum err check_ops(const struct commit *commit,
                            "have plain object roots",
                            i);
         }
+        if (op->patch.ops.count > LIMIT_PATCH_OPERATIONS) {
+            return err_set(detail,
+                           ERR_LIMIT_PATCH,
+                           "operations[%zu].patches has more than %d entries",
+                           i,
+                           LIMIT_PATCH_OPERATIONS);
+        }
         if (op->kind == COMMIT_SET && value_depth(op->document) > LIMIT_DEPTH) {
             return err_set(detail,
                            ERR_LIMIT_DEPTH,
@@ -135,6 +169,9 @@ enum err commit_check(const struct commit *commit, struct err_detail *detail)
     enum err err = check_name(commit->session, "session", false, detail);
     if (err == ERR_OK) {
         err = check_name(commit->branch, "branch", true, detail);
+    }
+    if (err == ERR_OK) {
+        err = check_counts(commit, detail);
     }
     return err == ERR_OK ? check_ops(commit, detail) : err;
 }

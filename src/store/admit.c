@@ -2,9 +2,11 @@
 
 #include "store/admit.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "store/conflict.h"
 #include "store/hasher.h"
@@ -421,12 +423,22 @@ static enum err current_value(struct admission *admission,
     return document_head(admission->engine, document, out, admission->detail);
 }
 
+/* A bound on its text; after current_value. */
+static uint64_t current_bytes(const struct admission *admission,
+                              const struct document *document)
+{
+    return document->stamp == admission->engine->stamp ? document->staged_bytes
+                                                       : document->head_bytes;
+}
+
 static void stage_adopt(struct admission *admission,
                         struct document *document,
-                        struct value value)
+                        struct value value,
+                        uint64_t bytes)
 {
     value_unref(document->staged);
     document->staged = value;
+    document->staged_bytes = bytes;
     document->stamp = admission->engine->stamp;
 }
 
@@ -463,7 +475,7 @@ static enum outcome check_content(struct admission *admission,
                                op->target.id,
                                "the content differs from what is installed");
     }
-    stage_adopt(admission, document, value_ref(op->document));
+    stage_adopt(admission, document, value_ref(op->document), 0);
     return PASSED;
 }
 
@@ -628,6 +640,66 @@ static enum outcome check_reads(struct admission *admission)
     return outcome;
 }
 
+/* -- Sizes --------------------------------------------------------------- */
+
+static size_t text_bytes(struct value text)
+{
+    return value_is_absent(text) ? 0 : value_text(&text).length;
+}
+
+static enum outcome refuse_size(struct admission *admission, struct value id)
+{
+    const struct text text = value_text(&id);
+    admission->verdict->id = value_ref(id);
+    return refuse(admission,
+                  ERR_LIMIT_SIZE,
+                  "the document would have more than %" PRIu32 " bytes: %.*s",
+                  admission->engine->options.document_bytes,
+                  shown(text),
+                  text.at);
+}
+
+/* What an operation brings must fit into a row that can be read again. */
+static enum outcome check_sizes(struct admission *admission)
+{
+    const struct commit *commit = admission->commit;
+    const size_t most = admission->engine->options.document_bytes;
+    for (size_t i = 0; i < commit->ops.count; i++) {
+        if (text_bytes(admission->data.at[i].text) > most) {
+            return refuse_size(admission, commit->ops.at[i].target.id);
+        }
+    }
+    if (text_bytes(admission->context_text) > LIMIT_TEXT_BYTES) {
+        return refuse(admission,
+                      ERR_LIMIT_SIZE,
+                      "what the commit read has more than %d bytes",
+                      LIMIT_TEXT_BYTES);
+    }
+    return PASSED;
+}
+
+/* The bound on a patched document, if it is within the limit. If not, the
+ * document is measured, and that number is the bound from then on. */
+static enum outcome bound_patched(struct admission *admission,
+                                  const struct effects_write *write,
+                                  struct value result,
+                                  uint64_t *bytes)
+{
+    const uint64_t most = admission->engine->options.document_bytes;
+    *bytes = current_bytes(admission, write->document) +
+             DOCUMENT_GROWTH * (uint64_t)text_bytes(write->data_text);
+    if (*bytes <= most) {
+        return PASSED;
+    }
+    struct buf text = {0};
+    const bool fits =
+        json_write_within(&text, result, JSON_CANONICAL, 0, (size_t)most);
+    *bytes = text.length;
+    buf_release(&text);
+    admission->engine->counters.measured++;
+    return fits ? PASSED : refuse_size(admission, write->id);
+}
+
 /* -- Effects ------------------------------------------------------------- */
 
 static enum outcome build_patch(struct admission *admission,
@@ -648,6 +720,11 @@ static enum outcome build_patch(struct admission *admission,
                                      result,
                                      traces.at,
                                      &why);
+    enum outcome outcome = PASSED;
+    if (err == ERR_OK) {
+        outcome =
+            bound_patched(admission, write, *result, &write->result_bytes);
+    }
     if (err == ERR_OK && value_is_absent(current)) {
         /* A patch of nothing is a set: whoever saw that there is no document
          * sees one now, wherever in it the patch has been. */
@@ -660,7 +737,7 @@ static enum outcome build_patch(struct admission *admission,
         write->trace = traces_write(traces.at, op->patch.ops.count);
     }
     vec_release(&traces);
-    return err == ERR_OK ? PASSED : refuse_with(admission, &why);
+    return err == ERR_OK ? outcome : refuse_with(admission, &why);
 }
 
 /* Whether the operation would install what is installed already. */
@@ -711,12 +788,13 @@ static enum outcome build_write(struct admission *admission, uint32_t index)
     struct value result = VALUE_NONE;
     if (op->kind == COMMIT_SET) {
         result = value_ref(op->document);
+        write.result_bytes = text_bytes(write.data_text);
     } else if (op->kind == COMMIT_PATCH) {
         outcome = build_patch(admission, op, &write, &result);
     }
     write.result = value_ref(result);
     vec_push(&admission->effects->writes, write);
-    stage_adopt(admission, document, result);
+    stage_adopt(admission, document, result, write.result_bytes);
     return outcome;
 }
 
@@ -791,6 +869,7 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
         find_session,
         check_replay,
         check_shape,
+        check_sizes,
         check_branch,
         check_preconditions,
         check_contents,

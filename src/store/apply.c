@@ -110,6 +110,7 @@ static void move_head(struct document *document,
     document->head_index = write->index;
     value_unref(document->head);
     document->head = value_ref(write->result);
+    document->head_bytes = write->result_bytes;
     document->head_known = write->result_known;
 }
 

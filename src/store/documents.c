@@ -209,8 +209,7 @@ enum err document_decode(struct engine *engine,
                          struct err_detail *detail)
 {
     engine->counters.decodes++;
-    /* Patches grow a document beyond what may come as one text from outside;
-     * what was taken in must be read again. */
+    /* What was taken in must be read again, whatever the limit is now. */
     static const struct json_limits limits = {.text_bytes = SIZE_MAX};
     struct json_fault fault;
     if (json_read(text.at, text.length, &limits, out, &fault) != ERR_OK) {
@@ -218,6 +217,12 @@ enum err document_decode(struct engine *engine,
     }
     return ERR_OK;
 }
+
+/* A value on the way, and a bound on its text. */
+struct fold {
+    struct value value;
+    uint64_t bytes;
+};
 
 /* Patches of one row of documents: those after (seq, index), up to `to`. */
 struct fold_step {
@@ -234,6 +239,7 @@ struct fold_base {
     uint64_t seq;
     uint64_t index;
     struct value value; /* owned; absent after a delete */
+    uint64_t bytes;     /* of its text */
 };
 
 static enum err find_set(struct engine *engine,
@@ -256,11 +262,9 @@ static enum err find_set(struct engine *engine,
         if (!document_op_read(query_get_text(&query, 2), &op)) {
             err = corrupt(document, "unknown operation in a revision", detail);
         } else if (op == COMMIT_SET) {
-            err = document_decode(engine,
-                                  document,
-                                  query_get_text(&query, 3),
-                                  &base->value,
-                                  detail);
+            const struct text text = query_get_text(&query, 3);
+            base->bytes = text.length;
+            err = document_decode(engine, document, text, &base->value, detail);
         }
     }
     const enum err ended = query_end(&query, detail);
@@ -281,17 +285,15 @@ static enum err find_snapshot(struct engine *engine,
     if (query_step(&query) &&
         (!base->found || query_get_int(&query, 0) >= base->seq)) {
         struct value value = VALUE_NONE;
-        err = document_decode(engine,
-                              document,
-                              query_get_text(&query, 1),
-                              &value,
-                              detail);
+        const struct text text = query_get_text(&query, 1);
+        err = document_decode(engine, document, text, &value, detail);
         value_unref(base->value);
         *base = (struct fold_base){
             .found = true,
             .seq = query_get_int(&query, 0),
             .index = INT64_MAX, /* after everything in that commit */
             .value = value,
+            .bytes = text.length,
         };
     }
     const enum err ended = query_end(&query, detail);
@@ -356,7 +358,7 @@ static enum err apply_row(struct engine *engine,
 
 static enum err apply_step(struct engine *engine,
                            const struct fold_step *step,
-                           struct value *value,
+                           struct fold *fold,
                            struct err_detail *detail)
 {
     struct query query =
@@ -368,11 +370,9 @@ static enum err apply_step(struct engine *engine,
     enum err err = ERR_OK;
     while (err == ERR_OK && query_step(&query)) {
         engine->counters.rows++;
-        err = apply_row(engine,
-                        step->document,
-                        query_get_text(&query, 0),
-                        value,
-                        detail);
+        const struct text data = query_get_text(&query, 0);
+        fold->bytes += DOCUMENT_GROWTH * (uint64_t)data.length;
+        err = apply_row(engine, step->document, data, &fold->value, detail);
     }
     const enum err ended = query_end(&query, detail);
     return err != ERR_OK ? err : ended;
@@ -392,7 +392,7 @@ static enum err plan_fold(struct engine *engine,
                           uint64_t seq,
                           enum fold_from from,
                           fold_steps *steps,
-                          struct value *base_value,
+                          struct fold *fold,
                           struct err_detail *detail)
 {
     uint64_t to = least(seq, INT64_MAX);
@@ -408,7 +408,7 @@ static enum err plan_fold(struct engine *engine,
             vec_push(steps, step);
         }
         if (base.found) {
-            *base_value = base.value;
+            *fold = (struct fold){base.value, base.bytes};
             return ERR_OK;
         }
         to = least(to, document->branch->fork_seq);
@@ -420,6 +420,29 @@ static enum err plan_fold(struct engine *engine,
     return ERR_OK;
 }
 
+static enum err fold_revisions(struct engine *engine,
+                               struct document *document,
+                               uint64_t seq,
+                               enum fold_from from,
+                               struct fold *out,
+                               struct err_detail *detail)
+{
+    fold_steps steps = {0};
+    struct fold fold = {.value = VALUE_NONE};
+    enum err err =
+        plan_fold(engine, document, seq, from, &steps, &fold, detail);
+    for (size_t i = steps.count; err == ERR_OK && i-- > 0;) {
+        err = apply_step(engine, &steps.at[i], &fold, detail);
+    }
+    vec_release(&steps);
+    if (err != ERR_OK) {
+        value_unref(fold.value);
+        fold.value = VALUE_NONE;
+    }
+    *out = fold;
+    return err;
+}
+
 enum err document_at(struct engine *engine,
                      struct document *document,
                      uint64_t seq,
@@ -427,19 +450,10 @@ enum err document_at(struct engine *engine,
                      struct value *out,
                      struct err_detail *detail)
 {
-    fold_steps steps = {0};
-    struct value value = VALUE_NONE;
-    enum err err =
-        plan_fold(engine, document, seq, from, &steps, &value, detail);
-    for (size_t i = steps.count; err == ERR_OK && i-- > 0;) {
-        err = apply_step(engine, &steps.at[i], &value, detail);
-    }
-    vec_release(&steps);
-    if (err != ERR_OK) {
-        value_unref(value);
-        value = VALUE_NONE;
-    }
-    *out = value;
+    struct fold fold;
+    const enum err err =
+        fold_revisions(engine, document, seq, from, &fold, detail);
+    *out = fold.value;
     return err;
 }
 
@@ -449,15 +463,18 @@ enum err document_head(struct engine *engine,
                        struct err_detail *detail)
 {
     if (!document->head_known) {
-        const enum err err = document_at(engine,
-                                         document,
-                                         ENGINE_HEAD,
-                                         FOLD_FAST,
-                                         &document->head,
-                                         detail);
+        struct fold fold;
+        const enum err err = fold_revisions(engine,
+                                            document,
+                                            ENGINE_HEAD,
+                                            FOLD_FAST,
+                                            &fold,
+                                            detail);
         if (err != ERR_OK) {
             return err;
         }
+        document->head = fold.value;
+        document->head_bytes = fold.bytes;
         document->head_known = true;
     }
     *out = document->head;

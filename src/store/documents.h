@@ -2,7 +2,12 @@
  *
  * The value at a seq is the last set before it (or a snapshot, whichever is
  * later), with the patches behind it applied in order. A branch that has no
- * base of its own continues the parent's, as it was at the fork. */
+ * base of its own continues the parent's, as it was at the fork.
+ *
+ * How long the canonical text of a value is, nobody knows without writing it.
+ * A bound is known for nothing: the text of its base, and for each patch a
+ * multiple of the patch's own text. It holds for every value that is folded
+ * or committed; only when it is beyond the limit is the text measured. */
 
 #ifndef STORE_DOCUMENTS_H
 #define STORE_DOCUMENTS_H
@@ -31,6 +36,13 @@ MUST_CHECK enum err document_head(struct engine *engine,
                                   struct document *document,
                                   struct value *out,
                                   struct err_detail *detail);
+
+/* A patch of n bytes makes a document longer by at most n times this. What it
+ * carries it has in full; a key that is made on the way costs one byte of a
+ * pointer at least ("/"), and six in the document (`"":{},`). */
+enum {
+    DOCUMENT_GROWTH = 8
+};
 
 enum fold_from {
     FOLD_FAST,      /* from the last set or snapshot, whichever is later */

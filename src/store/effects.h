@@ -43,7 +43,8 @@ struct effects_write {
 
     /* Not part of the record: known where it was built. */
     struct document *document;
-    struct value result; /* the document afterwards */
+    struct value result;   /* the document afterwards */
+    uint64_t result_bytes; /* as head_bytes of a document */
     bool result_known;
 };
 

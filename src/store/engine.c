@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "store/admit.h"
 #include "store/schema.h"
@@ -251,6 +252,7 @@ enum err engine_open(struct engine *engine,
     set->snapshot_bytes = number_or(set->snapshot_bytes, 4096);
     set->snapshots_kept = number_or(set->snapshots_kept, 2);
     set->documents_cached = number_or(set->documents_cached, 10000);
+    set->document_bytes = number_or(set->document_bytes, LIMIT_TEXT_BYTES);
     if (set->path == NULL) {
         set->durability = DURABILITY_MEMORY;
     }

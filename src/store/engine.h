@@ -47,6 +47,7 @@ struct engine_options {
     uint32_t snapshot_bytes;   /* or their size, if larger than the base */
     uint32_t snapshots_kept;   /* a document */
     uint32_t documents_cached;
+    uint32_t document_bytes; /* the longest canonical text of a document */
 
     struct log *log; /* in front of the file (store/log.h), or NULL */
 
@@ -78,11 +79,13 @@ struct document {
     uint64_t tail_bytes;
     uint64_t base_bytes;
     bool head_known;
-    struct value head; /* what is visible on this branch, or absent */
+    struct value head;   /* what is visible on this branch, or absent */
+    uint64_t head_bytes; /* its canonical text has no more (documents.h) */
 
     /* The commit being built, if `stamp` is the engine's. */
     uint64_t stamp;
     struct value staged;
+    uint64_t staged_bytes; /* as head_bytes */
 };
 
 struct engine {
@@ -103,6 +106,7 @@ struct engine {
         uint64_t rows;      /* revision rows looked at */
         uint64_t decodes;   /* documents and patches parsed */
         uint64_t snapshots; /* written */
+        uint64_t measured;  /* documents written only to know their size */
     } counters;
 };
 
