@@ -375,9 +375,6 @@ enum err effects_apply(struct engine *engine,
                        struct err_detail *detail)
 {
     CHECK(effects->record == engine->record + 1);
-    if (engine->options.on_effects != NULL) {
-        engine->options.on_effects(engine->options.ctx, effects);
-    }
     const struct digest chain = effects_chain(engine->chain, effects);
     enum err err = ERR_OK;
     switch (effects->kind) {
@@ -394,6 +391,9 @@ enum err effects_apply(struct engine *engine,
     if (err == ERR_OK) {
         engine->record = effects->record;
         engine->chain = chain;
+        if (engine->options.on_effects != NULL) {
+            vec_push(&engine->landed, effects_copy(effects));
+        }
     }
     return err;
 }

@@ -6,8 +6,11 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "store/hasher.h"
+#include "value/address.h"
 #include "value/array.h"
+#include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
 
@@ -35,6 +38,34 @@ void effects_release(struct effects *effects)
     value_unref(effects->context_text);
     value_unref(effects->parent);
     *effects = (struct effects){0};
+}
+
+struct effects *effects_copy(const struct effects *effects)
+{
+    struct effects *copy = mem_alloc(sizeof *copy);
+    *copy = *effects;
+    memset(&copy->writes, 0, sizeof copy->writes);
+    memset(&copy->resolved, 0, sizeof copy->resolved);
+    (void)value_ref(copy->branch);
+    (void)value_ref(copy->session);
+    (void)value_ref(copy->context);
+    (void)value_ref(copy->context_text);
+    (void)value_ref(copy->parent);
+    for (size_t i = 0; i < effects->resolved.count; i++) {
+        vec_push(&copy->resolved, effects->resolved.at[i]);
+    }
+    for (size_t i = 0; i < effects->writes.count; i++) {
+        struct effects_write write = effects->writes.at[i];
+        write.document = NULL;
+        (void)value_ref(write.id);
+        (void)value_ref(write.scope_key);
+        (void)value_ref(write.data);
+        (void)value_ref(write.data_text);
+        (void)value_ref(write.trace);
+        (void)value_ref(write.result);
+        vec_push(&copy->writes, write);
+    }
+    return copy;
 }
 
 /* -- Traces -------------------------------------------------------------- */
@@ -268,6 +299,19 @@ static enum err bad(struct err_detail *detail, const char *field)
                    field);
 }
 
+enum err effects_bad_write(size_t number,
+                           const char *field,
+                           const char *why,
+                           struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_PROTOCOL,
+                   "a record's writes[%zu].%s: %s",
+                   number,
+                   field,
+                   why);
+}
+
 static bool read_number(struct value object, const char *name, uint64_t *out)
 {
     const struct value number = object_field(object, name);
@@ -296,27 +340,63 @@ static bool read_op(struct value object, enum commit_op_kind *out)
     return value_is_string(name) && document_op_read(value_text(&name), out);
 }
 
-static bool read_write(struct value object, struct effects_write *out)
+static bool is_scope_key(struct value key)
+{
+    enum scope scope = SCOPE_SPACE;
+    struct identity identity = {0};
+    const bool valid = scope_key_read(key, &scope, &identity, NULL) == ERR_OK;
+    value_unref(identity.principal);
+    value_unref(identity.session);
+    return valid;
+}
+
+/* `data` and `trace` have the shape that the operation asks for. Whether a
+ * patch is one, and meets what it says, is seen when it is bound. */
+static const char *find_bad_data(const struct effects_write *write)
+{
+    const bool patch = write->op == COMMIT_PATCH;
+    bool valid = value_is_absent(write->data);
+    if (write->op == COMMIT_SET) {
+        valid = value_is_object(write->data) &&
+                value_depth(write->data) <= LIMIT_DEPTH;
+    } else if (patch) {
+        valid = value_is_array(write->data);
+    }
+    if (!valid) {
+        return "data";
+    }
+    return value_is_absent(write->trace) ||
+                   (patch && value_is_array(write->trace))
+               ? NULL
+               : "trace";
+}
+
+/* The name of the field that is wrong, or NULL. Operations are numbered
+ * upwards from `least`. */
+static const char *read_write(struct value object,
+                              uint64_t least,
+                              struct effects_write *out)
 {
     uint64_t index = 0;
     if (!value_is_object(object) || !read_number(object, "index", &index) ||
-        index > UINT32_MAX || !read_string(object, "id", &out->id) ||
-        !read_string(object, "scope", &out->scope_key) ||
-        !read_op(object, &out->op)) {
-        return false;
+        index < least || index >= LIMIT_COMMIT_OPERATIONS) {
+        return "index";
     }
     out->index = (uint32_t)index;
+    if (!read_string(object, "id", &out->id) ||
+        document_id_check(out->id, NULL) != ERR_OK) {
+        return "id";
+    }
+    if (!read_string(object, "scope", &out->scope_key) ||
+        !is_scope_key(out->scope_key)) {
+        return "scope";
+    }
+    if (!read_op(object, &out->op)) {
+        return "op";
+    }
     out->data = value_ref(object_field(object, "data"));
     out->trace = value_ref(object_field(object, "trace"));
-    switch (out->op) {
-    case COMMIT_SET:
-        return value_is_object(out->data);
-    case COMMIT_PATCH:
-        return value_is_array(out->data);
-    case COMMIT_DELETE:
-        break;
-    }
-    return value_is_absent(out->data);
+    return find_bad_data(out);
 }
 
 static enum err read_writes(struct value object,
@@ -327,12 +407,16 @@ static enum err read_writes(struct value object,
     if (!value_is_array(list)) {
         return bad(detail, "writes");
     }
+    uint64_t least = 0;
     for (uint32_t i = 0; i < array_count(list); i++) {
         const struct effects_write empty = {0};
         vec_push(&out->writes, empty);
-        if (!read_write(array_at(list, i), vec_last(&out->writes))) {
-            return bad(detail, "writes");
+        const char *field =
+            read_write(array_at(list, i), least, vec_last(&out->writes));
+        if (field != NULL) {
+            return effects_bad_write(i, field, "is missing or wrong", detail);
         }
+        least = (uint64_t)vec_last(&out->writes)->index + 1;
     }
     return ERR_OK;
 }
@@ -355,6 +439,15 @@ bool resolved_read(struct value list, struct effects *out)
         vec_push(&out->resolved, layer);
     }
     return true;
+}
+
+/* Of a session with a principal, or the bare name of one without. */
+static bool is_session_key(struct value key)
+{
+    const struct text text = value_text(&key);
+    return text.length >= 8 && memcmp(text.at, "session:", 8) == 0
+               ? is_scope_key(key)
+               : document_id_check(key, NULL) == ERR_OK;
 }
 
 static bool read_digest(struct value object, unsigned char *out)
@@ -383,7 +476,8 @@ static enum err read_commit(struct value value,
     if (!read_number(value, "seq", &out->seq)) {
         return bad(detail, "seq");
     }
-    if (!read_string(value, "session", &out->session)) {
+    if (!read_string(value, "session", &out->session) ||
+        !is_session_key(out->session)) {
         return bad(detail, "session");
     }
     if (!read_number(value, "localSeq", &out->local_seq)) {
@@ -396,6 +490,11 @@ static enum err read_commit(struct value value,
         return bad(detail, "at");
     }
     out->context = value_ref(object_field(value, "context"));
+    if (!value_is_absent(out->context) &&
+        (!value_is_object(out->context) ||
+         value_depth(out->context) > LIMIT_DEPTH)) {
+        return bad(detail, "context");
+    }
     if (!resolved_read(object_field(value, "resolved"), out)) {
         return bad(detail, "resolved");
     }

@@ -70,11 +70,20 @@ struct effects {
 
 void effects_release(struct effects *effects);
 
+/* The same record in a block of its own, without its documents. */
+struct effects *effects_copy(const struct effects *effects);
+
 /* As a value, and back. Reading trusts nothing. */
 struct value effects_write(const struct effects *effects);
 MUST_CHECK enum err effects_read(struct value value,
                                  struct effects *out,
                                  struct err_detail *detail);
+
+/* PROTOCOL: what is wrong with a field of the write with that number. */
+enum err effects_bad_write(size_t number,
+                           const char *field,
+                           const char *why,
+                           struct err_detail *detail);
 
 /* [[local seq, seq], ...] into out->resolved; false if it is not that. */
 bool resolved_read(struct value list, struct effects *out);

@@ -278,10 +278,42 @@ void engine_close(struct engine *engine)
 {
     engine_forget(engine);
     vec_release(&engine->branches);
+    vec_release(&engine->landed);
     map_release(&engine->documents);
     map_release(&engine->sessions);
     database_close(&engine->database);
     path_table_release(&engine->paths);
+}
+
+/* -- Transactions -------------------------------------------------------- */
+
+/* What has landed is told now, or never. */
+static void tell_landed(struct engine *engine, bool committed)
+{
+    VEC_FOREACH (&engine->landed, effects) {
+        if (committed) {
+            engine->options.on_effects(engine->options.ctx, *effects);
+        }
+        effects_release(*effects);
+        mem_free(*effects, sizeof **effects);
+    }
+    vec_clear(&engine->landed);
+}
+
+/* The end of a transaction with records in it. What is true then; after a
+ * failure the caches may be of the transaction that is gone. */
+static enum err end_records(struct engine *engine,
+                            enum err err,
+                            struct err_detail *detail)
+{
+    err = database_end(&engine->database, err, detail);
+    if (err == ERR_OK) {
+        engine->changes = database_changes_of_end(&engine->database);
+    } else {
+        engine_forget(engine);
+    }
+    tell_landed(engine, err == ERR_OK);
+    return err;
 }
 
 /* -- Committing ---------------------------------------------------------- */
@@ -342,13 +374,9 @@ enum err engine_commit(struct engine *engine,
         for (size_t i = 0; err == ERR_OK && i < count; i++) {
             err = commit_one(engine, &requests[i], &why);
         }
-        err = database_end(&engine->database, err, &why);
+        err = end_records(engine, err, &why);
     }
-    if (err == ERR_OK) {
-        engine->changes = database_changes_of_end(&engine->database);
-    } else {
-        /* What the caches say may be of the transaction that is gone. */
-        engine_forget(engine);
+    if (err != ERR_OK) {
         fail_all(requests, count, &why);
         if (detail != NULL) {
             *detail = why;
@@ -537,7 +565,7 @@ enum err engine_list(struct engine *engine,
 
 /* -- Branches ------------------------------------------------------------ */
 
-static enum err check_fork(struct engine *engine,
+enum err engine_check_fork(struct engine *engine,
                            struct value name,
                            const struct branch *parent,
                            uint64_t fork_seq,
@@ -561,6 +589,14 @@ static enum err check_fork(struct engine *engine,
         return err_set(detail,
                        ERR_ARGUMENT,
                        "the name is taken by a branch with another origin");
+    }
+    if (taken == NULL && !parent->active) {
+        const struct text of = value_text(&parent->name);
+        return err_set(detail,
+                       ERR_BRANCH_CLOSED,
+                       "a deleted branch cannot be forked: %.*s",
+                       text_shown(of.at, of.length, 100),
+                       of.at);
     }
     return check_seq(engine, parent, fork_seq, detail);
 }
@@ -609,13 +645,10 @@ static enum err change_branch(struct engine *engine,
         if (err == ERR_OK) {
             err = land_branch_change(engine, change, &why);
         }
-        err = database_end(&engine->database, err, &why);
+        err = end_records(engine, err, &why);
     }
-    if (err != ERR_OK) {
-        engine_forget(engine);
-        if (detail != NULL) {
-            *detail = why;
-        }
+    if (err != ERR_OK && detail != NULL) {
+        *detail = why;
     }
     return err;
 }
@@ -638,7 +671,7 @@ static enum err build_fork(struct engine *engine,
                                                           : parent->head_seq;
     }
     const enum err err =
-        check_fork(engine, change->name, parent, fork_seq, detail);
+        engine_check_fork(engine, change->name, parent, fork_seq, detail);
     if (err == ERR_OK && same == NULL) {
         effects->kind = EFFECTS_FORK;
         effects->branch = value_ref(change->name);
@@ -739,10 +772,7 @@ enum err engine_apply(struct engine *engine,
         if (err == ERR_OK) {
             err = effects_apply(engine, &effects, detail);
         }
-        err = database_end(&engine->database, err, detail);
-        if (err != ERR_OK) {
-            engine_forget(engine);
-        }
+        err = end_records(engine, err, detail);
     }
     effects_release(&effects);
     return err;

@@ -51,7 +51,8 @@ struct engine_options {
 
     struct log *log; /* in front of the file (store/log.h), or NULL */
 
-    /* Called with each record before it is applied, for tests. */
+    /* Called with each record, in order, when the group it came with is in the
+     * file: never for one that was rolled back. */
     void (*on_effects)(void *ctx, const struct effects *effects);
     void *ctx;
 };
@@ -102,6 +103,9 @@ struct engine {
     uint64_t record;      /* likewise, of commits and branch changes */
     struct digest chain;  /* over all records (effects.h) */
     uint64_t stamp;       /* counts commits that were built */
+    VEC(struct effects *)
+    landed; /* since the transaction began, owned: for
+               on_effects */
     struct engine_counters {
         uint64_t rows;      /* revision rows looked at */
         uint64_t decodes;   /* documents and patches parsed */
@@ -169,7 +173,9 @@ MUST_CHECK enum err engine_list(struct engine *engine,
 /* -- Branches ------------------------------------------------------------ */
 
 /* A new branch that sees `parent` up to fork_seq (or ENGINE_HEAD). The same
- * again is OK; a name that is taken otherwise, or was deleted, is refused. */
+ * again is OK; a name that is taken otherwise, or was deleted, is refused. So
+ * is a parent that was deleted (BRANCH_CLOSED): a fork is where work goes on,
+ * and there it has ended. */
 MUST_CHECK enum err engine_fork(struct engine *engine,
                                 struct value name,
                                 struct value parent,
@@ -189,7 +195,9 @@ MUST_CHECK enum err engine_branch_list(struct engine *engine,
 /* -- Records ------------------------------------------------------------- */
 
 /* Applies a record of another engine, which must be the next one: for
- * replicas. SEQUENCE if it is not. */
+ * replicas. SEQUENCE if it is not. Nothing is taken on trust: a record that no
+ * engine would have made of this history is refused before anything changes,
+ * with PROTOCOL if it is malformed and CORRUPT if it does not fit. */
 MUST_CHECK enum err engine_apply(struct engine *engine,
                                  struct value record,
                                  struct err_detail *detail);
@@ -200,6 +208,13 @@ struct branch *engine_branch(struct engine *engine, struct value name);
 /* BRANCH_UNKNOWN, with the name. */
 enum err engine_unknown_branch(struct value name, struct err_detail *detail);
 struct branch *engine_branch_by_number(struct engine *engine, uint64_t number);
+
+/* Whether a branch of that name can be forked off. */
+MUST_CHECK enum err engine_check_fork(struct engine *engine,
+                                      struct value name,
+                                      const struct branch *parent,
+                                      uint64_t fork_seq,
+                                      struct err_detail *detail);
 
 /* Brings the caches up to date with what other connections committed. Inside
  * a transaction. */

@@ -5,26 +5,175 @@
 #include <string.h>
 
 #include "store/log.h"
+#include "value/compare.h"
 
 /* -- Records of others --------------------------------------------------- */
 
-static enum err bind_writes(struct engine *engine,
+/* A write of the record at hand, and which one it is. */
+struct binding {
+    struct engine *engine;
+    struct effects_write *write;
+    size_t number;
+    struct err_detail *detail;
+};
+
+static enum err does_not_fit(const struct binding *binding,
+                             const char *field,
+                             const char *why)
+{
+    return err_set(binding->detail,
+                   ERR_CORRUPT,
+                   "a record's writes[%zu].%s does not fit this history: %s",
+                   binding->number,
+                   field,
+                   why);
+}
+
+/* What the patch makes of the document, and what it met there, which must be
+ * what the record says. */
+static enum err bind_applied(const struct binding *binding,
+                             const struct patch *patch,
+                             struct value base)
+{
+    struct effects_write *write = binding->write;
+    struct err_detail why = {0};
+    trace_list traces = {0};
+    vec_reserve(&traces, patch->ops.count + 1);
+    enum err err = patch_apply(patch,
+                               base,
+                               PATCH_ROOT_DOCUMENT,
+                               &write->result,
+                               traces.at,
+                               &why);
+    if (err != ERR_OK) {
+        err = does_not_fit(binding, "data", why.text);
+    } else {
+        const struct value trace = traces_write(traces.at, patch->ops.count);
+        if (!value_equal(trace, write->trace)) {
+            err = does_not_fit(binding, "trace", "the patch meets another");
+        }
+        value_unref(trace);
+    }
+    vec_release(&traces);
+    return err;
+}
+
+static enum err bind_patch(const struct binding *binding)
+{
+    struct engine *engine = binding->engine;
+    struct effects_write *write = binding->write;
+    struct document *document = write->document;
+    struct patch patch = {0};
+    struct value base = document->staged;
+    uint64_t bytes = document->staged_bytes;
+    struct err_detail why = {0};
+    enum err err = ERR_OK;
+    if (document->stamp != engine->stamp) {
+        err = document_head(engine, document, &base, binding->detail);
+        bytes = document->head_bytes;
+    }
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (patch_read(write->data, &engine->paths, &patch, &why) != ERR_OK) {
+        return effects_bad_write(binding->number,
+                                 "data",
+                                 why.text,
+                                 binding->detail);
+    }
+    err = bind_applied(binding, &patch, base);
+    write->result_bytes =
+        bytes +
+        DOCUMENT_GROWTH * (uint64_t)value_text(&write->data_text).length;
+    patch_release(&patch);
+    return err;
+}
+
+/* The document of a write, and what it is afterwards. */
+static enum err bind_write(const struct binding *binding, struct branch *branch)
+{
+    struct engine *engine = binding->engine;
+    struct effects_write *write = binding->write;
+    enum err err = document_find(engine,
+                                 branch,
+                                 write->scope_key,
+                                 write->id,
+                                 &write->document,
+                                 binding->detail);
+    if (err == ERR_OK && write->op == COMMIT_PATCH) {
+        err = bind_patch(binding);
+    } else if (write->op == COMMIT_SET) {
+        write->result = value_ref(write->data);
+        write->result_bytes = value_text(&write->data_text).length;
+    }
+    if (err == ERR_OK) {
+        struct document *document = write->document;
+        write->result_known = true;
+        value_unref(document->staged);
+        document->staged = value_ref(write->result);
+        document->staged_bytes = write->result_bytes;
+        document->stamp = engine->stamp;
+    }
+    return err;
+}
+
+/* A number of a session is used once. */
+static enum err check_number(struct engine *engine,
+                             const struct effects *effects,
+                             struct err_detail *detail)
+{
+    uint64_t session = 0;
+    enum err err =
+        engine_session(engine, effects->session, false, &session, detail);
+    if (err != ERR_OK || session == 0) {
+        return err;
+    }
+    struct query query = query_begin(&engine->database, STATEMENT_COMMIT_FIND);
+    query_int(&query, 1, session);
+    query_int(&query, 2, effects->local_seq);
+    const bool used = query_step(&query);
+    err = query_end(&query, detail);
+    return err != ERR_OK || !used
+               ? err
+               : err_set(detail,
+                         ERR_CORRUPT,
+                         "a record's localSeq %llu is that of another commit",
+                         (unsigned long long)effects->local_seq);
+}
+
+static enum err bind_commit(struct engine *engine,
                             struct effects *effects,
                             struct branch *branch,
                             struct err_detail *detail)
 {
-    enum err err = ERR_OK;
-    VEC_FOREACH (&effects->writes, write) {
-        if (err == ERR_OK) {
-            err = document_find(engine,
-                                branch,
-                                write->scope_key,
-                                write->id,
-                                &write->document,
-                                detail);
-        }
+    enum err err = check_number(engine, effects, detail);
+    engine->stamp++;
+    for (size_t i = 0; err == ERR_OK && i < effects->writes.count; i++) {
+        const struct binding binding = {
+            engine,
+            &effects->writes.at[i],
+            i,
+            detail,
+        };
+        err = bind_write(&binding, branch);
     }
     return err;
+}
+
+static enum err bind_fork(struct engine *engine,
+                          const struct effects *effects,
+                          struct err_detail *detail)
+{
+    const struct branch *parent = engine_branch(engine, effects->parent);
+    if (engine_branch(engine, effects->branch) != NULL) {
+        return err_set(detail, ERR_SEQUENCE, "the branch is there already");
+    }
+    return parent != NULL ? engine_check_fork(engine,
+                                              effects->branch,
+                                              parent,
+                                              effects->fork_seq,
+                                              detail)
+                          : engine_unknown_branch(effects->parent, detail);
 }
 
 enum err sequence_bind(struct engine *engine,
@@ -40,17 +189,22 @@ enum err sequence_bind(struct engine *engine,
                        (unsigned long long)engine->record);
     }
     effects_complete(effects);
-    struct branch *branch = engine_branch(engine, effects->branch);
     if (effects->kind == EFFECTS_FORK) {
-        if (branch != NULL) {
-            return err_set(detail, ERR_SEQUENCE, "the branch is there already");
-        }
-        return engine_branch(engine, effects->parent) != NULL
-                   ? ERR_OK
-                   : engine_unknown_branch(effects->parent, detail);
+        return bind_fork(engine, effects, detail);
     }
-    return branch != NULL ? bind_writes(engine, effects, branch, detail)
-                          : engine_unknown_branch(effects->branch, detail);
+    struct branch *branch = engine_branch(engine, effects->branch);
+    if (branch == NULL) {
+        return engine_unknown_branch(effects->branch, detail);
+    }
+    if (!branch->active ||
+        (branch->number == 0 && effects->kind == EFFECTS_CLOSE)) {
+        return err_set(detail,
+                       ERR_BRANCH_CLOSED,
+                       "a record's branch is deleted, or cannot be");
+    }
+    return effects->kind == EFFECTS_COMMIT
+               ? bind_commit(engine, effects, branch, detail)
+               : ERR_OK;
 }
 
 struct catch_up {

@@ -23,8 +23,9 @@ MUST_CHECK enum err sequence_land(struct engine *engine,
                                   bool *landed,
                                   struct err_detail *detail);
 
-/* Ties a record that came from elsewhere to our rows. SEQUENCE if it is not
- * the next one. */
+/* Ties a record that came from elsewhere to our rows, and refuses one that no
+ * engine would have made of them: SEQUENCE if it is not the next one, PROTOCOL
+ * and CORRUPT as engine_apply. */
 MUST_CHECK enum err sequence_bind(struct engine *engine,
                                   struct effects *effects,
                                   struct err_detail *detail);

@@ -242,6 +242,34 @@ TEST(defect_5_a_deleted_name_and_a_seq_to_come_are_refused)
     kit_close(&kit);
 }
 
+TEST(a_deleted_branch_cannot_be_forked)
+{
+    struct store_kit kit;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    EXPECT_INT(kit_fork(&kit, "b", "", 1), ERR_OK);
+    EXPECT_LANDED(&kit, 2, "s1 2 | branch b | set A 2");
+    EXPECT_INT(kit_fork(&kit, "c", "b", 2), ERR_OK);
+    EXPECT_INT(kit_branch_delete(&kit, "b"), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        struct buf before = kit_dump(&kit);
+        EXPECT_INT(kit_fork(&kit, "d", "b", ENGINE_HEAD), ERR_BRANCH_CLOSED);
+        EXPECT_CONTAINS(kit.detail.text, "cannot be forked: b");
+        EXPECT_INT(kit_fork(&kit, "d", "b", 1), ERR_BRANCH_CLOSED);
+        /* What was forked before is there, and the same again is the same. */
+        EXPECT_INT(kit_fork(&kit, "c", "b", 2), ERR_OK);
+        EXPECT_TEXT(kit_read(&kit, "c/A"), "{'value':2}");
+        EXPECT_TEXT(kit_read_at(&kit, "b/A", 1), "{'value':1}");
+        struct buf after = kit_dump(&kit);
+        EXPECT_TEXT(buf_text(&after), buf_text(&before));
+        buf_release(&before);
+        buf_release(&after);
+        kit_reopen(&kit);
+    }
+    EXPECT_LANDED(&kit, 3, "s1 3 | branch c | set A 3");
+    kit_close(&kit);
+}
+
 TEST(a_deleted_branch_can_be_read_and_not_written)
 {
     struct store_kit kit;

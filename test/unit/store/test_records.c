@@ -5,10 +5,13 @@
 
 #include <string.h>
 
+#include "lib/gen.h"
 #include "lib/store_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
+#include "store/verify.h"
 #include "value/array.h"
+#include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
 
@@ -337,5 +340,295 @@ TEST(what_is_not_a_record_is_refused)
     EXPECT_TEXT(buf_text(&after), buf_text(&before));
     buf_release(&before);
     buf_release(&after);
+    kit_close(&kit);
+}
+
+/* -- Records that no engine made ----------------------------------------- */
+
+/* The last of two records, applied behind the first, which sets A to
+ * {"value":{"x":1,"l":[1]}}. */
+static enum err apply_second(const char *field,
+                             const char *item,
+                             struct err_detail *detail)
+{
+    struct store_kit source;
+    struct store_kit replica;
+    struct tape tape;
+    const struct engine_options options = {0};
+    kit_open_recorded(&source, &tape, options);
+    EXPECT_LANDED(&source, 1, "s1 1 | set A {'x':1,'l':[1]}");
+    EXPECT_LANDED(&source, 2, "s1 2 | add A.l.0 2 | add A.y.z 3");
+    kit_open_memory(&replica, NULL);
+    EXPECT_INT(engine_apply(&replica.engine, tape.records.at[0], NULL), ERR_OK);
+    struct value copy = edited(tape.records.at[1], field, item);
+    struct buf before = kit_dump(&replica);
+    const enum err err = engine_apply(&replica.engine, copy, detail);
+    struct buf after = kit_dump(&replica);
+    EXPECT_TEXT(buf_text(&after), buf_text(&before));
+    /* And the right one lands. */
+    EXPECT_INT(engine_apply(&replica.engine, tape.records.at[1], NULL), ERR_OK);
+    expect_same_tables(&source, &replica);
+    buf_release(&before);
+    buf_release(&after);
+    value_unref(copy);
+    tape_release(&tape);
+    kit_close(&source);
+    kit_close(&replica);
+    return err;
+}
+
+#define WRITE(fields)      "[{'index':0,'id':'A','scope':'space'," fields "}]"
+#define PATCH(list, trace) WRITE("'op':'patch','data':" list ",'trace':" trace)
+
+TEST(a_malformed_record_is_refused_and_the_field_is_named)
+{
+    static const struct {
+        const char *field;
+        const char *item;
+        const char *err;
+        const char *part;
+    } rows[] = {
+        {"writes", PATCH("[{}]", "[[0,0,0,0]]"), "PROTOCOL", "writes[0].data"},
+        {"writes",
+         PATCH("[{'op':'what','path':'/x'}]", "[[0,0,0,0]]"),
+         "PROTOCOL",
+         "writes[0].data"},
+        {"writes",
+         PATCH("[{'op':'remove','path':'/value/nope'}]", "[[0,0,0,0]]"),
+         "CORRUPT",
+         "writes[0].data"},
+        {"writes",
+         PATCH("[{'op':'add','path':'','value':5}]", "[[0,0,0,0]]"),
+         "CORRUPT",
+         "writes[0].data"},
+        {"writes",
+         PATCH("[{'op':'add','path':'/value/l/0','value':2}]", "5"),
+         "PROTOCOL",
+         "writes[0].trace"},
+        {"writes",
+         PATCH("[{'op':'add','path':'/value/l/0','value':2}]", "[[0,0,0,0]]"),
+         "CORRUPT",
+         "writes[0].trace"},
+        {"writes",
+         PATCH("[{'op':'add','path':'/value/l/0','value':2}]",
+               "[[0,0,1,0],[0,0,0,0]]"),
+         "CORRUPT",
+         "writes[0].trace"},
+        {"writes",
+         WRITE("'op':'set','data':{},'trace':[]"),
+         "PROTOCOL",
+         "writes[0].trace"},
+        {"writes",
+         WRITE("'op':'delete','data':{}"),
+         "PROTOCOL",
+         "writes[0].data"},
+        {"writes",
+         "[{'index':100000,'id':'A','scope':'space','op':'delete'}]",
+         "PROTOCOL",
+         "writes[0].index"},
+        {"writes",
+         "[{'index':1,'id':'A','scope':'space','op':'delete'},"
+         "{'index':1,'id':'B','scope':'space','op':'delete'}]",
+         "PROTOCOL",
+         "writes[1].index"},
+        {"writes",
+         "[{'index':0,'id':'','scope':'space','op':'delete'}]",
+         "PROTOCOL",
+         "writes[0].id"},
+        {"writes",
+         "[{'index':0,'id':'A','scope':'user:%2f','op':'delete'}]",
+         "PROTOCOL",
+         "writes[0].scope"},
+        {"session", "''", "PROTOCOL", "session"},
+        {"session", "'session:a'", "PROTOCOL", "session"},
+        {"context", "5", "PROTOCOL", "context"},
+        {"localSeq", "1", "CORRUPT", "localSeq"},
+        {"branch", "'b'", "BRANCH_UNKNOWN", "b"},
+        {"kind", "'close'", "BRANCH_CLOSED", "branch"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct err_detail detail = {0};
+        const enum err err = apply_second(rows[i].field, rows[i].item, &detail);
+        EXPECT_TEXT(err_name(err), rows[i].err);
+        EXPECT_CONTAINS(detail.text, rows[i].part);
+    }
+}
+
+TEST(a_branch_change_that_no_engine_made_is_refused)
+{
+    static const char *const texts[] = {
+        /* Beyond the head, from a deleted one, without a name. */
+        "{'kind':'fork','record':4,'branch':'c','parent':'','forkSeq':2}",
+        "{'kind':'fork','record':4,'branch':'c','parent':'b','forkSeq':1}",
+        "{'kind':'fork','record':4,'branch':'','parent':'','forkSeq':1}",
+        "{'kind':'close','record':4,'branch':'b'}",
+        "{'kind':'close','record':4,'branch':''}",
+        "{'kind':'commit','record':4,'branch':'b','seq':2,'session':'s',"
+        "'localSeq':1,'digest':'00000000000000000000000000000000','at':0,"
+        "'resolved':[],'writes':[]}",
+    };
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    EXPECT_INT(kit_fork(&kit, "b", "", 1), ERR_OK);
+    EXPECT_INT(kit_branch_delete(&kit, "b"), ERR_OK);
+    struct buf before = kit_dump(&kit);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct value value = from_quoted(texts[i]);
+        struct err_detail detail = {0};
+        EXPECT(engine_apply(&kit.engine, value, &detail) != ERR_OK);
+        EXPECT(detail.text[0] != '\0');
+        value_unref(value);
+    }
+    struct buf after = kit_dump(&kit);
+    EXPECT_TEXT(buf_text(&after), buf_text(&before));
+    buf_release(&before);
+    buf_release(&after);
+    kit_close(&kit);
+}
+
+/* One byte of its text is another; absent if that is no JSON any more. */
+static struct value draw_other_byte(struct random *random, struct value record)
+{
+    static const char bytes[] = "0123456789abcsxyz/-\",[]{}:~";
+    struct buf text = {0};
+    struct value out = VALUE_NONE;
+    json_write(&text, record, JSON_AS_GIVEN, 0);
+    text.at[random_below(random, text.length)] =
+        bytes[random_below(random, sizeof bytes - 1)];
+    if (json_read(buf_text(&text), text.length, NULL, &out, NULL) != ERR_OK) {
+        out = VALUE_NONE;
+    }
+    buf_release(&text);
+    return out;
+}
+
+static struct value draw_mutation(struct random *random, struct value record)
+{
+    const struct gen gen = {.random = random, .depth = 3, .width = 4};
+    struct value out = VALUE_NONE;
+    if (random_one_in(random, 4)) {
+        out = gen_edit_adopt(&gen, value_ref(record));
+    }
+    for (unsigned i = 0; value_is_absent(out) && i < 100; i++) {
+        out = draw_other_byte(random, record);
+    }
+    return value_is_absent(out) ? value_ref(record) : out;
+}
+
+static void print_difference(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    (void)test_fail(__FILE__, __LINE__, "engine_verify: %s", sentence);
+}
+
+static bool is_sound(struct store_kit *kit)
+{
+    const struct verify_options options = {.difference = print_difference};
+    struct verify_counts counts = {0};
+    EXPECT_INT(engine_verify(&kit->engine, &options, &counts, NULL), ERR_OK);
+    return counts.differences == 0;
+}
+
+/* Refused, with nothing changed; or taken, and the space is sound. */
+static bool try_mutation(struct store_kit *replica,
+                         struct value record,
+                         struct value mutation)
+{
+    struct err_detail detail = {0};
+    struct buf before = kit_dump(replica);
+    const enum err err = engine_apply(&replica->engine, mutation, &detail);
+    struct buf after = kit_dump(replica);
+    bool held = true;
+    if (err == ERR_OK) {
+        held = is_sound(replica);
+    } else {
+        held = EXPECT(detail.text[0] != '\0');
+        held = EXPECT_TEXT(buf_text(&after), buf_text(&before)) && held;
+        held =
+            EXPECT_INT(engine_apply(&replica->engine, record, NULL), ERR_OK) &&
+            held;
+    }
+    if (!held) {
+        struct buf text = {0};
+        json_write(&text, mutation, JSON_AS_GIVEN, 0);
+        (void)test_fail(__FILE__, __LINE__, "record: %s", buf_text(&text));
+        buf_release(&text);
+    }
+    buf_release(&before);
+    buf_release(&after);
+    return err == ERR_OK;
+}
+
+PROPERTY(a_mutated_record_is_refused_or_leaves_a_sound_space, 100)
+{
+    struct store_kit source;
+    struct tape tape;
+    const struct engine_options options = {.snapshot_patches = 3};
+    kit_open_recorded(&source, &tape, options);
+    make_history(&source);
+    struct store_kit replica;
+    kit_open_memory(&replica, &options);
+    bool taken = false;
+    for (size_t i = 0; !taken && i < tape.records.count; i++) {
+        const struct value record = tape.records.at[i];
+        if (random_one_in(random, 2)) {
+            struct value mutation = draw_mutation(random, record);
+            taken = try_mutation(&replica, record, mutation) &&
+                    !value_equal(mutation, record);
+            value_unref(mutation);
+        } else {
+            EXPECT_INT(engine_apply(&replica.engine, record, NULL), ERR_OK);
+        }
+    }
+    tape_release(&tape);
+    kit_close(&source);
+    kit_close(&replica);
+}
+
+/* -- Telling ------------------------------------------------------------- */
+
+struct witness {
+    struct store_kit *kit;
+    unsigned told;
+};
+
+/* What is told is in the file: another connection would see it. */
+static void witness_record(void *ctx, const struct effects *effects)
+{
+    struct witness *witness = ctx;
+    witness->told++;
+    EXPECT_INT(sqlite3_get_autocommit(witness->kit->engine.database.db), 1);
+    EXPECT(effects->record <= witness->kit->engine.record);
+}
+
+TEST(a_record_is_told_when_its_group_is_in_the_file_and_not_before)
+{
+    static const char *const lines[] = {"s1 1 | set A 1",
+                                        "s1 2 | set B 1",
+                                        "s1 3 | set C 1"};
+    struct store_kit kit;
+    struct witness witness = {.kit = &kit};
+    const struct engine_options options = {
+        .on_effects = witness_record,
+        .ctx = &witness,
+    };
+    kit_open_memory(&kit, &options);
+    kit_run(&kit,
+            "CREATE TEMP TRIGGER stop BEFORE INSERT ON main.document"
+            " WHEN NEW.id = 'C' BEGIN SELECT RAISE(ABORT, 'no'); END");
+    kit_group(&kit, lines, COUNT_OF(lines));
+    EXPECT_INT(kit.fault, ERR_STORE);
+    EXPECT_EQ(witness.told, 0);
+    kit_run(&kit, "DROP TRIGGER stop");
+    kit_group(&kit, lines, COUNT_OF(lines));
+    EXPECT_INT(kit.fault, ERR_OK);
+    EXPECT_EQ(witness.told, 3);
+    kit_group(&kit, lines, COUNT_OF(lines)); /* replays: nothing new */
+    EXPECT_EQ(witness.told, 3);
+    EXPECT_INT(kit_fork(&kit, "b", "", 9), ERR_SEQUENCE);
+    EXPECT_EQ(witness.told, 3);
+    EXPECT_INT(kit_fork(&kit, "b", "", 3), ERR_OK);
+    EXPECT_EQ(witness.told, 4);
     kit_close(&kit);
 }

@@ -114,10 +114,20 @@ struct onlooker {
     unsigned records;
 };
 
-static void look(void *ctx, const struct effects *effects)
+/* As SQLite tells of each row, in the middle of the transaction. */
+static void look(void *ctx,
+                 int operation,
+                 const char *database,
+                 const char *table,
+                 sqlite3_int64 row)
 {
-    (void)effects;
+    (void)operation;
+    (void)database;
+    (void)row;
     struct onlooker *onlooker = ctx;
+    if (strcmp(table, "commit") != 0) {
+        return;
+    }
     onlooker->records++;
     EXPECT_TEXT(kit_read(onlooker->reader, "A"), "{'value':0}");
     EXPECT_TEXT(kit_read(onlooker->reader, "B"), "{'value':0}");
@@ -135,10 +145,10 @@ TEST(a_reader_sees_one_state_while_a_group_is_written)
     struct onlooker onlooker = {.reader = &reader};
     open_both(&writer, &reader);
     EXPECT_LANDED(&writer, 1, "s1 1 | set A 0 | set B 0");
-    writer.engine.options.on_effects = look;
-    writer.engine.options.ctx = &onlooker;
+    sqlite3 *db = writer.engine.database.db;
+    (void)sqlite3_update_hook(db, look, &onlooker);
     kit_group(&writer, lines, COUNT_OF(lines));
-    writer.engine.options.on_effects = NULL;
+    (void)sqlite3_update_hook(db, NULL, NULL);
     EXPECT_INT(writer.fault, ERR_OK);
     EXPECT_EQ(onlooker.records, 3);
     EXPECT_TEXT(kit_read(&reader, "A"), "{'value':1}");
@@ -159,10 +169,10 @@ static bool is_locked(const struct store_kit *kit)
     return locked;
 }
 
-static void expect_locked(void *ctx, const struct effects *effects)
+static int expect_locked(void *ctx)
 {
-    (void)effects;
     EXPECT(is_locked(ctx));
+    return 0;
 }
 
 TEST(the_lock_is_held_while_writing_and_at_no_other_time)
@@ -171,10 +181,10 @@ TEST(the_lock_is_held_while_writing_and_at_no_other_time)
     struct store_kit b;
     kit_open_file(&a, NULL);
     EXPECT(!is_locked(&a));
-    a.engine.options.on_effects = expect_locked;
-    a.engine.options.ctx = &a;
+    (void)sqlite3_commit_hook(a.engine.database.db, expect_locked, &a);
     EXPECT_LANDED(&a, 1, "s1 1 | set A 1");
     EXPECT(!is_locked(&a));
+    (void)sqlite3_commit_hook(a.engine.database.db, NULL, NULL);
     EXPECT_REFUSED(&a, ERR_CONFLICT, "", "s1 2 | conf A @0 | set A 2");
     EXPECT(!is_locked(&a));
     EXPECT_INT(kit_fork(&a, "b", "", 9), ERR_SEQUENCE);
