@@ -4,8 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/documents.h"
@@ -320,27 +321,21 @@ static enum err copy_pages(const struct backup *backup)
                : backup_error(backup, code);
 }
 
-/* Creates the file, and refuses to take the place of another. */
-static enum err claim_file(const char *path, struct err_detail *detail)
-{
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return err_set(detail,
-                       errno == EEXIST ? ERR_ARGUMENT : ERR_IO,
-                       "cannot create %s: %s",
-                       path,
-                       strerror(errno));
-    }
-    (void)close(fd);
-    return ERR_OK;
-}
-
+/* The copy is synced when its one transaction ends: it is whole in the file
+ * before the file has its name. */
 static enum err copy_to(struct backup *backup, const char *path)
 {
     int code = sqlite3_open_v2(path,
                                &backup->to,
                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                               NULL);
+                               backup->engine->options.vfs);
+    if (code == SQLITE_OK) {
+        code = sqlite3_exec(backup->to,
+                            "PRAGMA synchronous = FULL",
+                            NULL,
+                            NULL,
+                            NULL);
+    }
     enum err err =
         code == SQLITE_OK ? copy_pages(backup) : backup_error(backup, code);
     code = sqlite3_close(backup->to);
@@ -348,6 +343,71 @@ static enum err copy_to(struct backup *backup, const char *path)
         err = err_set(backup->detail, ERR_IO, "the copy could not be closed");
     }
     return err;
+}
+
+static enum err system_error(const char *what,
+                             const char *path,
+                             struct err_detail *detail)
+{
+    const int code = errno;
+    return err_set(detail,
+                   code == EEXIST   ? ERR_ARGUMENT
+                   : code == ENOSPC ? ERR_FULL
+                                    : ERR_IO,
+                   "cannot %s %s: %s",
+                   what,
+                   path,
+                   strerror(code));
+}
+
+/* Makes the names in the folder of `path` durable. */
+static enum err sync_folder(const char *path, struct err_detail *detail)
+{
+    struct buf folder = {0};
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        buf_append_char(&folder, '.');
+    } else {
+        buf_append(&folder, path, (size_t)(slash - path) + 1);
+    }
+    const int fd = open(buf_text(&folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum err err = ERR_OK;
+    if (fd < 0 || fsync(fd) != 0) {
+        err = system_error("sync", buf_text(&folder), detail);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    buf_release(&folder);
+    return err;
+}
+
+/* Gives the copy its name. Unlike a rename, this never takes the place of
+ * another file, however late that one came. */
+static enum err publish(const char *part,
+                        const char *path,
+                        struct err_detail *detail)
+{
+    if (link(part, path) != 0) {
+        return system_error("create", path, detail);
+    }
+    const enum err err = sync_folder(path, detail);
+    if (err != ERR_OK) {
+        (void)unlink(path);
+    }
+    return err;
+}
+
+/* With what SQLite may have left beside it. */
+static void remove_part(const char *part)
+{
+    static const char *const tails[] = {"", "-journal", "-wal", "-shm"};
+    for (size_t i = 0; i < COUNT_OF(tails); i++) {
+        struct buf name = {0};
+        buf_printf(&name, "%s%s", part, tails[i]);
+        (void)unlink(buf_text(&name));
+        buf_release(&name);
+    }
 }
 
 enum err engine_backup(struct engine *engine,
@@ -358,21 +418,23 @@ enum err engine_backup(struct engine *engine,
 {
     struct err_detail why = {0};
     struct backup backup = {engine, NULL, progress, ctx, &why};
-    struct buf part = {0};
-    buf_printf(&part, "%s.part", path);
-    enum err err = claim_file(path, &why);
-    if (err == ERR_OK) {
-        (void)unlink(buf_text(&part)); /* of a copy that was interrupted */
+    struct stat there;
+    enum err err = ERR_OK;
+    if (lstat(path, &there) == 0) {
+        errno = EEXIST;
+        err = system_error("create", path, &why);
+    } else {
+        uint64_t number = 0;
+        struct buf part = {0};
+        sqlite3_randomness((int)sizeof number, &number);
+        buf_printf(&part, "%s.part-%016" PRIx64, path, number);
         err = copy_to(&backup, buf_text(&part));
-        if (err == ERR_OK && rename(buf_text(&part), path) != 0) {
-            err = err_set(&why, ERR_IO, "cannot rename: %s", strerror(errno));
+        if (err == ERR_OK) {
+            err = publish(buf_text(&part), path, &why);
         }
-        if (err != ERR_OK) {
-            (void)unlink(buf_text(&part));
-            (void)unlink(path);
-        }
+        remove_part(buf_text(&part));
+        buf_release(&part);
     }
-    buf_release(&part);
     if (err != ERR_OK && detail != NULL) {
         *detail = why;
     }

@@ -36,8 +36,10 @@ MUST_CHECK enum err engine_compact(struct engine *engine,
                                    struct compact_counts *counts,
                                    struct err_detail *detail);
 
-/* A consistent copy of the space in a new file at `path`, which appears only
- * when it is whole. ARGUMENT if something is there already. */
+/* A consistent copy of the space in a new file at `path`, which appears whole
+ * and durable, or not at all. Until then it grows beside it, as
+ * PATH.part-NUMBER; a process that is killed meanwhile leaves that behind.
+ * ARGUMENT if something is at `path` already: it is never replaced. */
 MUST_CHECK enum err engine_backup(struct engine *engine,
                                   const char *path,
                                   maintain_progress_fn *progress,

@@ -421,6 +421,201 @@ void fault_vfs_use(struct disk *disk)
     fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
 }
 
+/* -- Real files ---------------------------------------------------------- */
+
+/* The file of SQLite's own VFS comes right behind. */
+struct real_file {
+    sqlite3_file base;
+    sqlite3_file *real;
+};
+
+static sqlite3_vfs *real_vfs;
+
+static sqlite3_file *real_of(sqlite3_file *file)
+{
+    return CONTAINER_OF(file, struct real_file, base)->real;
+}
+
+#define REAL(base) real_of(base)->pMethods
+
+static int real_close(sqlite3_file *base)
+{
+    return REAL(base)->xClose(real_of(base));
+}
+
+static int real_read(sqlite3_file *base, void *to, int size, sqlite3_int64 at)
+{
+    return fails(FAULT_READ) ? SQLITE_IOERR_READ
+                             : REAL(base)->xRead(real_of(base), to, size, at);
+}
+
+static int real_write(sqlite3_file *base,
+                      const void *bytes,
+                      int size,
+                      sqlite3_int64 at)
+{
+    if (fails(FAULT_WRITE)) {
+        return SQLITE_IOERR_WRITE;
+    }
+    if (fails(FAULT_FULL)) {
+        (void)REAL(base)->xWrite(real_of(base), bytes, size / 2, at);
+        return SQLITE_FULL;
+    }
+    return REAL(base)->xWrite(real_of(base), bytes, size, at);
+}
+
+static int real_truncate(sqlite3_file *base, sqlite3_int64 length)
+{
+    return fails(FAULT_TRUNCATE) ? SQLITE_IOERR_TRUNCATE
+                                 : REAL(base)->xTruncate(real_of(base), length);
+}
+
+static int real_sync(sqlite3_file *base, int flags)
+{
+    return fails(FAULT_SYNC) ? SQLITE_IOERR_FSYNC
+                             : REAL(base)->xSync(real_of(base), flags);
+}
+
+static int real_size(sqlite3_file *base, sqlite3_int64 *out)
+{
+    return fails(FAULT_SIZE) ? SQLITE_IOERR_FSTAT
+                             : REAL(base)->xFileSize(real_of(base), out);
+}
+
+static int real_lock(sqlite3_file *base, int level)
+{
+    return fails(FAULT_LOCK) ? SQLITE_IOERR_LOCK
+                             : REAL(base)->xLock(real_of(base), level);
+}
+
+static int real_unlock(sqlite3_file *base, int level)
+{
+    return REAL(base)->xUnlock(real_of(base), level);
+}
+
+static int real_is_reserved(sqlite3_file *base, int *out)
+{
+    return REAL(base)->xCheckReservedLock(real_of(base), out);
+}
+
+static int real_control(sqlite3_file *base, int op, void *argument)
+{
+    return REAL(base)->xFileControl(real_of(base), op, argument);
+}
+
+static int real_sector_size(sqlite3_file *base)
+{
+    return REAL(base)->xSectorSize(real_of(base));
+}
+
+static int real_characteristics(sqlite3_file *base)
+{
+    return REAL(base)->xDeviceCharacteristics(real_of(base));
+}
+
+static int real_shared_map(sqlite3_file *base,
+                           int region,
+                           int size,
+                           int extend,
+                           void volatile **out)
+{
+    if (fails(FAULT_SHARED_MAP)) {
+        return SQLITE_IOERR_SHMMAP;
+    }
+    return REAL(base)->xShmMap(real_of(base), region, size, extend, out);
+}
+
+static int real_shared_lock(sqlite3_file *base, int first, int count, int flags)
+{
+    const bool locks = (flags & SQLITE_SHM_LOCK) != 0;
+    if (locks && fails(FAULT_SHARED_LOCK)) {
+        return SQLITE_IOERR_SHMLOCK;
+    }
+    return REAL(base)->xShmLock(real_of(base), first, count, flags);
+}
+
+static void real_shared_barrier(sqlite3_file *base)
+{
+    REAL(base)->xShmBarrier(real_of(base));
+}
+
+static int real_shared_unmap(sqlite3_file *base, int remove)
+{
+    return REAL(base)->xShmUnmap(real_of(base), remove);
+}
+
+static const sqlite3_io_methods real_methods = {
+    .iVersion = 2,
+    .xClose = real_close,
+    .xRead = real_read,
+    .xWrite = real_write,
+    .xTruncate = real_truncate,
+    .xSync = real_sync,
+    .xFileSize = real_size,
+    .xLock = real_lock,
+    .xUnlock = real_unlock,
+    .xCheckReservedLock = real_is_reserved,
+    .xFileControl = real_control,
+    .xSectorSize = real_sector_size,
+    .xDeviceCharacteristics = real_characteristics,
+    .xShmMap = real_shared_map,
+    .xShmLock = real_shared_lock,
+    .xShmBarrier = real_shared_barrier,
+    .xShmUnmap = real_shared_unmap,
+};
+
+static int real_open(sqlite3_vfs *vfs,
+                     const char *name,
+                     sqlite3_file *base,
+                     int flags,
+                     int *flags_out)
+{
+    (void)vfs;
+    struct real_file *file = CONTAINER_OF(base, struct real_file, base);
+    file->base.pMethods = NULL;
+    if (fails(FAULT_OPEN)) {
+        return SQLITE_CANTOPEN;
+    }
+    file->real = (sqlite3_file *)(void *)(file + 1);
+    const int code =
+        real_vfs->xOpen(real_vfs, name, file->real, flags, flags_out);
+    if (file->real->pMethods != NULL) {
+        file->base.pMethods = &real_methods;
+    }
+    return code;
+}
+
+static int real_remove(sqlite3_vfs *vfs, const char *name, int sync_folder)
+{
+    (void)vfs;
+    return fails(FAULT_REMOVE) ? SQLITE_IOERR_DELETE
+                               : real_vfs->xDelete(real_vfs, name, sync_folder);
+}
+
+static int real_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
+{
+    (void)vfs;
+    return fails(FAULT_ACCESS) ? SQLITE_IOERR_ACCESS
+                               : real_vfs->xAccess(real_vfs, name, flags, out);
+}
+
+void fault_vfs_use_real(void)
+{
+    static sqlite3_vfs vfs;
+    if (sqlite3_vfs_find(FAULT_REAL_VFS) == NULL) {
+        real_vfs = sqlite3_vfs_find(NULL);
+        vfs = *real_vfs;
+        vfs.zName = FAULT_REAL_VFS;
+        vfs.pNext = NULL;
+        vfs.szOsFile += (int)sizeof(struct real_file);
+        vfs.xOpen = real_open;
+        vfs.xDelete = real_remove;
+        vfs.xAccess = real_access;
+        CHECK(sqlite3_vfs_register(&vfs, 0) == SQLITE_OK);
+    }
+    fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
+}
+
 /* -- System calls -------------------------------------------------------- */
 
 static struct {

@@ -9,6 +9,9 @@
  * A plan lets the k-th call of one kind fail, once or until it is lifted. A
  * write that fails may have written a part.
  *
+ * FAULT_REAL_VFS has the same plan on the files of a real disk: each call goes
+ * to SQLite's own VFS, unless it is to fail.
+ *
  * Not here: reads that give fewer bytes than asked for. To SQLite that is the
  * end of the file, and a disk that says so where it is not lies. A system call
  * may give fewer bytes; fault_calls_set replaces those of SQLite's own VFS by
@@ -19,7 +22,8 @@
 
 #include "lib/disk.h"
 
-#define FAULT_VFS "heddle-fault"
+#define FAULT_VFS      "heddle-fault"
+#define FAULT_REAL_VFS "heddle-fault-real"
 
 enum fault_kind {
     FAULT_NONE,
@@ -49,6 +53,9 @@ const char *fault_kind_name(enum fault_kind kind);
 /* Registers the VFS if need be, and puts the disk in. The plan is FAULT_NONE.
  * With NULL nothing is in. */
 void fault_vfs_use(struct disk *disk);
+
+/* Registers FAULT_REAL_VFS if need be. */
+void fault_vfs_use_real(void);
 
 /* Calls of the kind are counted from here. */
 void fault_vfs_plan(struct fault_plan plan);

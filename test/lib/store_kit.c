@@ -34,13 +34,13 @@ void kit_folder_new(char *to, size_t size)
     CHECK(mkdtemp(to) != NULL);
 }
 
-void kit_folder_remove(const char *folder)
+void kit_folder_sweep(const char *folder, const char *part)
 {
     DIR *open = opendir(folder);
     CHECK(open != NULL);
     for (struct dirent *entry = readdir(open); entry != NULL;
          entry = readdir(open)) {
-        if (entry->d_name[0] != '.') {
+        if (entry->d_name[0] != '.' && strstr(entry->d_name, part) != NULL) {
             struct buf name = {0};
             buf_printf(&name, "%s/%s", folder, entry->d_name);
             (void)unlink(buf_text(&name));
@@ -48,6 +48,11 @@ void kit_folder_remove(const char *folder)
         }
     }
     (void)closedir(open);
+}
+
+void kit_folder_remove(const char *folder)
+{
+    kit_folder_sweep(folder, "");
     (void)rmdir(folder);
 }
 

@@ -71,6 +71,9 @@ void kit_reopen(struct store_kit *kit);
 void kit_folder_new(char *to, size_t size);
 void kit_folder_remove(const char *folder);
 
+/* Removes the files whose names contain `part`. */
+void kit_folder_sweep(const char *folder, const char *part);
+
 /* -- Commits ------------------------------------------------------------- */
 
 /* The JSON text of a commit in the form above, to be released. */

@@ -3,9 +3,12 @@
 
 #include "store/maintain.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "lib/fault_vfs.h"
 #include "lib/store_kit.h"
 #include "lib/test.h"
 #include "store/verify.h"
@@ -243,6 +246,172 @@ TEST(a_backup_is_a_space_of_its_own)
     kit_close(&kit);
 }
 
+/* How many files a folder has whose name contains `part`. */
+static unsigned count_files(const char *folder, const char *part)
+{
+    unsigned count = 0;
+    DIR *dir = opendir(folder);
+    CHECK(dir != NULL);
+    const struct dirent *entry = readdir(dir);
+    while (entry != NULL) {
+        count += strstr(entry->d_name, part) != NULL ? 1 : 0;
+        entry = readdir(dir);
+    }
+    (void)closedir(dir);
+    return count;
+}
+
+static bool watch_folder(void *ctx, uint64_t done, uint64_t total)
+{
+    const struct store_kit *kit = ctx;
+    EXPECT(done <= total);
+    EXPECT(count_files(kit->folder, "copy.db.part-") > 0);
+    EXPECT_EQ(count_files(kit->folder, "copy.db"),
+              count_files(kit->folder, "copy.db.part-"));
+    return true;
+}
+
+static void fill_pages(struct store_kit *kit, unsigned documents)
+{
+    for (unsigned i = 1; i <= documents; i++) {
+        struct buf line = {0};
+        buf_printf(&line, "s1 %u | set A%u '%0*d'", i, i, 40000, 7);
+        kit_commit(kit, buf_text(&line));
+        EXPECT_EQ(kit->verdicts[0].err, ERR_OK);
+        buf_release(&line);
+    }
+}
+
+static void expect_sound_copy(const char *path, uint64_t seq)
+{
+    struct store_kit copy = {.options = {.path = path}};
+    EXPECT_EQ(engine_open(&copy.engine, &copy.options, NULL), ERR_OK);
+    EXPECT_EQ(copy.engine.seq, seq);
+    expect_sound(&copy);
+    engine_close(&copy.engine);
+}
+
+TEST(a_backup_has_no_name_before_it_is_whole)
+{
+    struct store_kit kit;
+    struct buf path = {0};
+    kit_open_file(&kit, NULL);
+    fill_pages(&kit, 100);
+    buf_printf(&path, "%s/copy.db", kit.folder);
+    EXPECT_EQ(
+        engine_backup(&kit.engine, buf_text(&path), watch_folder, &kit, NULL),
+        ERR_OK);
+    EXPECT_EQ(count_files(kit.folder, "copy.db"), 1);
+    expect_sound_copy(buf_text(&path), 100);
+    buf_release(&path);
+    kit_close(&kit);
+}
+
+/* Somebody else takes the name while the copy is made. */
+static bool take_the_name(void *ctx, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    FILE *file = fopen(ctx, "w");
+    CHECK(file != NULL);
+    (void)fputs("mine", file);
+    (void)fclose(file);
+    return true;
+}
+
+TEST(a_backup_does_not_replace_a_file_that_came_meanwhile)
+{
+    struct store_kit kit;
+    struct buf path = {0};
+    struct err_detail detail = {0};
+    char left[8] = {0};
+    kit_open_file(&kit, NULL);
+    fill_pages(&kit, 100);
+    buf_printf(&path, "%s/copy.db", kit.folder);
+    EXPECT_EQ(engine_backup(&kit.engine,
+                            buf_text(&path),
+                            take_the_name,
+                            path.at,
+                            &detail),
+              ERR_ARGUMENT);
+    EXPECT_CONTAINS(detail.text, "exists");
+    FILE *file = fopen(buf_text(&path), "r");
+    CHECK(file != NULL);
+    EXPECT_EQ(fread(left, 1, sizeof left, file), 4);
+    EXPECT_TEXT(left, "mine");
+    (void)fclose(file);
+    EXPECT_EQ(count_files(kit.folder, "part"), 0);
+    buf_release(&path);
+    kit_close(&kit);
+}
+
+/* The k-th call of a kind fails while a copy is made. True if there was one.
+ * The copy is whole, or not there with nothing left of it; and the space goes
+ * on. */
+static bool backup_with_fault(struct store_kit *kit,
+                              struct fault_plan plan,
+                              unsigned *failed)
+{
+    struct err_detail detail = {0};
+    struct buf path = {0};
+    buf_printf(&path, "%s/copy.db", kit->folder);
+    fault_vfs_plan(plan);
+    const enum err err =
+        engine_backup(&kit->engine, buf_text(&path), NULL, NULL, &detail);
+    const bool reached = fault_vfs_failures() > 0;
+    fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
+    EXPECT_EQ(count_files(kit->folder, "part"), 0);
+    if (err == ERR_OK) {
+        EXPECT_EQ(count_files(kit->folder, "copy.db"), 1);
+        expect_sound_copy(buf_text(&path), kit->engine.seq);
+        kit_folder_sweep(kit->folder, "copy.db");
+    } else {
+        ++*failed;
+        EXPECT_EQ(err_class_of(err), ERR_CLASS_FAULT);
+        EXPECT(detail.text[0] != '\0');
+        EXPECT_EQ(count_files(kit->folder, "copy.db"), 0);
+    }
+    EXPECT_CONTAINS(kit_read(kit, "A1"), "000007");
+    buf_release(&path);
+    return reached;
+}
+
+TEST(a_backup_on_a_failing_disk_is_whole_or_not_there)
+{
+    static const struct {
+        enum fault_kind kind;
+        unsigned failed; /* at least */
+    } rows[] = {
+        {FAULT_OPEN, 1},
+        {FAULT_READ, 1},
+        {FAULT_WRITE, 10},
+        {FAULT_FULL, 10},
+        {FAULT_SYNC, 1},
+        {FAULT_SIZE, 1},
+        {FAULT_TRUNCATE, 0},
+        {FAULT_REMOVE, 1},
+        {FAULT_ACCESS, 0},
+        {FAULT_LOCK, 1},
+    };
+    struct store_kit kit;
+    fault_vfs_use_real();
+    const struct engine_options options = {.vfs = FAULT_REAL_VFS};
+    kit_open_file(&kit, &options);
+    fill_pages(&kit, 4);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        unsigned failed = 0;
+        bool reached = true;
+        for (uint64_t k = 1; reached; k++) {
+            const struct fault_plan plan = {rows[i].kind, k, k % 2 == 0};
+            reached = backup_with_fault(&kit, plan, &failed);
+        }
+        if (!EXPECT(failed >= rows[i].failed)) {
+            (void)printf("# %s\n", fault_kind_name(rows[i].kind));
+        }
+    }
+    kit_close(&kit);
+}
+
 TEST(a_backup_that_is_stopped_or_cannot_be_made_leaves_nothing)
 {
     struct store_kit kit;
@@ -250,13 +419,7 @@ TEST(a_backup_that_is_stopped_or_cannot_be_made_leaves_nothing)
     struct err_detail detail = {0};
     unsigned calls = 0;
     kit_open_file(&kit, NULL);
-    for (unsigned i = 1; i <= 40; i++) {
-        struct buf line = {0};
-        buf_printf(&line, "s1 %u | set A%u '%0*d'", i, i, 40000, 7);
-        kit_commit(&kit, buf_text(&line));
-        EXPECT_EQ(kit.verdicts[0].err, ERR_OK);
-        buf_release(&line);
-    }
+    fill_pages(&kit, 40);
     buf_printf(&path, "%s/copy.db", kit.folder);
     EXPECT_EQ(engine_backup(&kit.engine,
                             buf_text(&path),
@@ -265,6 +428,7 @@ TEST(a_backup_that_is_stopped_or_cannot_be_made_leaves_nothing)
                             &detail),
               ERR_BUSY);
     EXPECT(access(buf_text(&path), F_OK) != 0);
+    EXPECT_EQ(count_files(kit.folder, "part"), 0);
     buf_clear(&path);
     buf_printf(&path, "%s/no/such/folder/copy.db", kit.folder);
     EXPECT_EQ(engine_backup(&kit.engine, buf_text(&path), NULL, NULL, &detail),
