@@ -145,6 +145,7 @@ static enum err set_pragmas(struct database *database,
 
 static enum err lock(struct database *database, struct err_detail *detail);
 static void unlock(struct database *database);
+static enum err sync_wal(struct database *database, struct err_detail *detail);
 
 enum err database_set_journal(struct database *database,
                               struct err_detail *detail)
@@ -162,6 +163,7 @@ enum err database_set_journal(struct database *database,
         err = database_run(database, levels[database->durability], detail);
         unlock(database);
     }
+    database->is_ours = err == ERR_OK;
     return err;
 }
 
@@ -216,6 +218,12 @@ void database_close(struct database *database)
     /* The last connection checkpoints when it closes: a write, too. */
     if (database->db != NULL) {
         const bool locked = lock(database, NULL) == ERR_OK;
+        if (database->is_ours && sync_wal(database, NULL) != ERR_OK) {
+            (void)sqlite3_db_config(database->db,
+                                    SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+                                    1,
+                                    NULL);
+        }
         (void)sqlite3_close(database->db);
         if (locked) {
             unlock(database);
@@ -298,6 +306,119 @@ static void unlock(struct database *database)
     }
 }
 
+/* -- The WAL on the disk ------------------------------------------------- */
+
+enum {
+    WAL_HEADER_BYTES = 32,
+    WAL_SALT_AT = 16,
+};
+
+static struct wal_state *wal_state(struct database *database)
+{
+    return database->page != NULL ? &database->page->wal : &database->wal;
+}
+
+/* The file of the WAL as SQLite has it open, or NULL. */
+static sqlite3_file *wal_file(struct database *database)
+{
+    sqlite3_file *file = NULL;
+    const int code = sqlite3_file_control(database->db,
+                                          "main",
+                                          SQLITE_FCNTL_JOURNAL_POINTER,
+                                          &file);
+    return code == SQLITE_OK && file != NULL && file->pMethods != NULL ? file
+                                                                       : NULL;
+}
+
+/* Which WAL it is: each has another salt. 0 if there is none yet. */
+static uint64_t wal_salt(sqlite3_file *file)
+{
+    uint64_t salt = 0;
+    return file->pMethods->xRead(file, &salt, sizeof salt, WAL_SALT_AT) ==
+                   SQLITE_OK
+               ? salt
+               : 0;
+}
+
+/* At full every commit has synced it. */
+static enum err sync_wal(struct database *database, struct err_detail *detail)
+{
+    struct wal_state *state = wal_state(database);
+    sqlite3_file *file = wal_file(database);
+    int code = SQLITE_OK;
+    if (atomic_load(&state->unsynced) != 0) {
+        code = SQLITE_IOERR_FSYNC;
+    } else if (file != NULL && database->durability == DURABILITY_NORMAL) {
+        code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+        atomic_store(&state->unsynced, code == SQLITE_OK ? 0 : 1);
+    }
+    return code == SQLITE_OK
+               ? ERR_OK
+               : err_set(detail, ERR_IO, "the WAL could not be synced");
+}
+
+/* After a checkpoint that found so many frames: they were synced before. */
+static void note_synced(struct database *database, int frames)
+{
+    struct wal_state *state = wal_state(database);
+    sqlite3_file *file = wal_file(database);
+    if (file != NULL && frames >= 0) {
+        atomic_store(&state->salt, wal_salt(file));
+        atomic_store(&state->synced,
+                     WAL_HEADER_BYTES + (uint64_t)frames * WAL_FRAME_BYTES);
+    }
+}
+
+/* Writes a part of a file once more as it is. */
+static int write_again(sqlite3_file *file, sqlite3_int64 from, sqlite3_int64 to)
+{
+    char bytes[WAL_FRAME_BYTES];
+    int code = SQLITE_OK;
+    while (code == SQLITE_OK && from < to) {
+        const int size = to - from < (sqlite3_int64)sizeof bytes
+                             ? (int)(to - from)
+                             : (int)sizeof bytes;
+        code = file->pMethods->xRead(file, bytes, size, from);
+        if (code == SQLITE_OK) {
+            code = file->pMethods->xWrite(file, bytes, size, from);
+        }
+        from += size;
+    }
+    return code;
+}
+
+/* B3. Inside a write transaction, so that the WAL is open and nobody else
+ * writes. What was synced before is left alone: a part of it may be in the
+ * file already, and must not be lost while it is being written. */
+static enum err mend_wal(struct database *database, struct err_detail *detail)
+{
+    struct wal_state *state = wal_state(database);
+    sqlite3_file *file = wal_file(database);
+    if (atomic_load(&state->unsynced) == 0 || file == NULL) {
+        return ERR_OK;
+    }
+    sqlite3_int64 size = 0;
+    const uint64_t from = atomic_load(&state->salt) == wal_salt(file)
+                              ? atomic_load(&state->synced)
+                              : 0;
+    int code = file->pMethods->xFileSize(file, &size);
+    if (code == SQLITE_OK) {
+        code = write_again(file, (sqlite3_int64)from, size);
+    }
+    if (code == SQLITE_OK) {
+        code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    }
+    if (code != SQLITE_OK) {
+        return err_set(detail,
+                       (code & 0xFF) == SQLITE_FULL ? ERR_FULL : ERR_IO,
+                       "a sync of the WAL has failed, and it cannot be "
+                       "repeated yet: %s",
+                       sqlite3_errstr(code));
+    }
+    atomic_store(&state->unsynced, 0);
+    return ERR_OK;
+}
+
 /* -- Transactions -------------------------------------------------------- */
 
 static enum err run_statement(struct database *database,
@@ -317,6 +438,13 @@ enum err database_begin(struct database *database, struct err_detail *detail)
         return err;
     }
     err = run_statement(database, STATEMENT_BEGIN, detail);
+    if (err == ERR_OK) {
+        err = mend_wal(database, detail);
+        if (err != ERR_OK) {
+            struct err_detail ignored;
+            (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
+        }
+    }
     if (err != ERR_OK) {
         unlock(database);
         return err;
@@ -351,11 +479,19 @@ static int count_wal_frames(void *ctx, sqlite3 *db, const char *name, int pages)
 static enum err checkpoint_locked(struct database *database,
                                   struct err_detail *detail)
 {
+    int frames = -1;
+    const enum err synced = sync_wal(database, detail);
+    if (synced != ERR_OK) {
+        return synced;
+    }
     const int code = sqlite3_wal_checkpoint_v2(database->db,
                                                NULL,
                                                SQLITE_CHECKPOINT_RESTART,
-                                               NULL,
+                                               &frames,
                                                NULL);
+    if (code == SQLITE_OK || (code & 0xFF) == SQLITE_BUSY) {
+        note_synced(database, frames);
+    }
     if (code == SQLITE_OK) {
         database->checkpoints++;
         database->wal_bytes = 0;
@@ -400,7 +536,16 @@ enum err database_checkpoint(struct database *database,
         (!always && database->wal_bytes <= database->wal_bytes_max)) {
         return ERR_OK;
     }
-    enum err err = lock(database, detail);
+    enum err err = ERR_OK;
+    if (atomic_load(&wal_state(database)->unsynced) != 0) {
+        err = database_begin(database, detail); /* mends the WAL */
+        if (err == ERR_OK) {
+            err = database_end(database, ERR_OK, detail);
+        }
+    }
+    if (err == ERR_OK) {
+        err = lock(database, detail);
+    }
     if (err == ERR_OK) {
         err = checkpoint_locked(database, detail);
         unlock(database);

@@ -20,9 +20,16 @@
  *       file. If the process ends before it commits or closes again, a
  *       transaction of which only the sync failed may be found by the next
  *       one: a commit is then answered as a replay.
- *   B3  Losing power does not damage the file. The exception, at normal: a
- *       sync failed before, because the system takes what it could not write
- *       for written, and SQLite does not write it a second time.
+ *   B3  Losing power does not damage the file, also after a sync that failed.
+ *       The system takes what it could not write for written, so syncing once
+ *       more proves nothing. At full, what was acknowledged is durable already
+ *       and everything else is written again. At normal the WAL may hold
+ *       commits that only the system's memory has; were they moved into the
+ *       file now, a loss of power could leave half of them. So the WAL is
+ *       synced before each checkpoint, by us, and if that fails this is noted
+ *       in the lock file: until that part of the WAL has been written and
+ *       synced again, no process begins a transaction or a checkpoint, each
+ *       attempt is a fault, and reading goes on.
  *
  * This is the only file of the store that talks to the operating system, and
  * the only one that turns SQLite's codes into ours. */
@@ -50,8 +57,16 @@ enum statement {
     STATEMENT_COUNT,
 };
 
+/* What is durable of the WAL (B3). Changed under the lock. */
+struct wal_state {
+    _Atomic uint64_t unsynced; /* 1: a sync failed */
+    _Atomic uint64_t salt;     /* of the WAL that `synced` is about */
+    _Atomic uint64_t synced;   /* its first bytes that are surely durable */
+};
+
 struct lock_page {
     _Atomic uint64_t changes; /* the counter */
+    struct wal_state wal;
 };
 
 struct database {
@@ -60,7 +75,9 @@ struct database {
     int lock_fd;            /* -1: memory */
     struct lock_page *page; /* of the lock file; NULL: it could not be mapped */
     uint64_t changes_of_end;
+    struct wal_state wal;   /* used where the lock file is not mapped */
     bool writing;           /* B1 */
+    bool is_ours;           /* the journal was set: the file is a store */
     uint64_t wal_bytes_max; /* a checkpoint is due beyond this */
     uint64_t wal_bytes;     /* the WAL now, as far as known */
     uint64_t checkpoints;   /* counted, for people */

@@ -301,6 +301,97 @@ TEST(a_full_disk_is_called_that)
     disk_release(&trial.disk);
 }
 
+/* -- A sync that failed -------------------------------------------------- */
+
+static void open_on(struct store_kit *kit,
+                    struct disk *disk,
+                    enum durability durability)
+{
+    const struct engine_options options = {
+        .vfs = FAULT_VFS,
+        .durability = durability,
+    };
+    *disk = (struct disk){.forgetful = true};
+    fault_vfs_use(disk);
+    kit_open_file(kit, &options);
+}
+
+static void close_on(struct store_kit *kit, struct disk *disk)
+{
+    kit_close(kit);
+    fault_vfs_use(NULL);
+    disk_release(disk);
+}
+
+TEST(b3_at_normal_nothing_is_written_behind_a_wal_that_could_not_be_synced)
+{
+    struct store_kit kit;
+    struct disk disk;
+    open_on(&kit, &disk, DURABILITY_NORMAL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    EXPECT_LANDED(&kit, 2, "s1 2 | set A 2");
+    fault_vfs_plan((struct fault_plan){FAULT_SYNC, 1, true});
+    EXPECT_INT(database_checkpoint(&kit.engine.database, true, &kit.detail),
+               ERR_IO);
+    /* For this engine, and for the next one. */
+    for (unsigned i = 0; i < 2; i++) {
+        kit_commit(&kit, "s1 3 | set A 3");
+        EXPECT_TEXT(err_name(kit.fault), "IO");
+        EXPECT_CONTAINS(kit.detail.text, "a sync of the WAL has failed");
+        EXPECT_INT(kit_fork(&kit, "b", "", 1), ERR_IO);
+        EXPECT_INT(database_checkpoint(&kit.engine.database, true, NULL),
+                   ERR_IO);
+        EXPECT_TEXT(kit_read(&kit, "A"), "{'value':2}");
+        kit_reopen(&kit);
+    }
+    fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
+    EXPECT_LANDED(&kit, 3, "s1 3 | set A 3");
+    EXPECT_INT(database_checkpoint(&kit.engine.database, true, NULL), ERR_OK);
+    kit_reopen(&kit);
+    EXPECT_TEXT(kit_read_at(&kit, "A", 2), "{'value':2}");
+    EXPECT_TEXT(kit_read(&kit, "A"), "{'value':3}");
+    close_on(&kit, &disk);
+}
+
+TEST(b3_a_single_sync_that_failed_is_made_good_by_writing_the_wal_again)
+{
+    struct store_kit kit;
+    struct disk disk;
+    open_on(&kit, &disk, DURABILITY_NORMAL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    EXPECT_INT(database_checkpoint(&kit.engine.database, true, NULL), ERR_OK);
+    EXPECT_LANDED(&kit, 2, "s1 2 | set A 2");
+    fault_vfs_plan((struct fault_plan){FAULT_SYNC, 1, false});
+    EXPECT_INT(database_checkpoint(&kit.engine.database, true, NULL), ERR_IO);
+    fault_vfs_plan((struct fault_plan){FAULT_WRITE, 1, false});
+    kit_commit(&kit, "s1 3 | set A 3"); /* writing it again fails */
+    EXPECT_TEXT(err_name(kit.fault), "IO");
+    EXPECT_EQ(fault_vfs_failures(), 1);
+    EXPECT_LANDED(&kit, 3, "s1 3 | set A 3");
+    close_on(&kit, &disk);
+}
+
+TEST(b3_at_full_a_commit_whose_sync_failed_harms_none_that_was_acknowledged)
+{
+    struct store_kit kit;
+    struct disk disk;
+    open_on(&kit, &disk, DURABILITY_FULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    fault_vfs_plan((struct fault_plan){FAULT_SYNC, 1, true});
+    for (unsigned i = 0; i < 3; i++) {
+        kit_commit(&kit, "s1 2 | set A 2");
+        EXPECT_TEXT(err_name(kit.fault), "IO");
+        EXPECT_TEXT(kit_read(&kit, "A"), "{'value':1}");
+        EXPECT_INT(database_checkpoint(&kit.engine.database, true, NULL),
+                   ERR_IO);
+    }
+    kit_reopen(&kit);
+    EXPECT_TEXT(kit_read_at(&kit, "A", 1), "{'value':1}");
+    fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
+    EXPECT_LANDED(&kit, 2, "s1 2 | set A 2");
+    close_on(&kit, &disk);
+}
+
 /* -- System calls -------------------------------------------------------- */
 
 /* On a real disk, in the workload's own folder. */

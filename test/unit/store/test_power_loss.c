@@ -171,19 +171,30 @@ TEST(normal_has_a_prefix_at_every_sync_boundary)
     EXPECT(counts.shortened > 0);
 }
 
-/* At normal that is more than can be asked for: see store/database.h. */
-PROPERTY(full_survives_a_sync_that_failed, 30)
+static void lose_after_failed_sync(struct random *random,
+                                   enum durability durability)
 {
     const struct power_loss_options options = {
         .seed = random_below(random, UINT32_MAX),
-        .durability = DURABILITY_FULL,
+        .durability = durability,
         .steps = 20,
-        .failing_sync = 1 + random_below(random, 40),
+        .failing_sync =
+            1 + random_below(random, durability == DURABILITY_FULL ? 40 : 16),
         .one_sync_in = 10,
-        .one_other_in = 40,
+        .one_other_in = durability == DURABILITY_FULL ? 40 : 10,
     };
     struct power_loss_counts counts = {0};
     (void)power_loss_run(&options, &counts);
+}
+
+PROPERTY(full_survives_a_sync_that_failed, 30)
+{
+    lose_after_failed_sync(random, DURABILITY_FULL);
+}
+
+PROPERTY(normal_survives_a_sync_that_failed, 40)
+{
+    lose_after_failed_sync(random, DURABILITY_NORMAL);
 }
 
 /* Another workload each round, at a few of its moments. */
