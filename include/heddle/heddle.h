@@ -94,12 +94,13 @@ typedef enum hd_status {
     HD_IMMUTABLE = 72,       /* the document never changes */
     HD_LISTING_MOVED = 73,   /* the listing changed: begin again */
 
-    HD_IO = 96,      /* reading or writing failed */
-    HD_STORE = 97,   /* the database refused */
-    HD_CORRUPT = 98, /* the file is damaged */
-    HD_BUSY = 99,    /* somebody else holds the file: try again */
-    HD_FULL = 100,   /* the disk is full */
-    HD_FENCED = 101  /* another writer has taken over */
+    HD_IO = 96,        /* reading or writing failed */
+    HD_STORE = 97,     /* the database refused */
+    HD_CORRUPT = 98,   /* the file is damaged */
+    HD_BUSY = 99,      /* somebody else holds the file: try again */
+    HD_FULL = 100,     /* the disk is full */
+    HD_FENCED = 101,   /* another writer has taken over */
+    HD_NO_MEMORY = 102 /* there is no memory left */
 } hd_status;
 
 /* What may be done after a failure. Only HD_CLASS_RETRY is worth another try

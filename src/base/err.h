@@ -59,7 +59,8 @@ enum err_class {
     X(CORRUPT,          98, FAULT,    "the file is damaged")                  \
     X(BUSY,             99, RETRY,    "somebody else holds the file")         \
     X(FULL,            100, FAULT,    "the disk is full")                     \
-    X(FENCED,          101, PERMANENT, "another writer has taken over")
+    X(FENCED,          101, PERMANENT, "another writer has taken over")      \
+    X(NO_MEMORY,       102, FAULT,    "there is no memory left")
 /* clang-format on */
 
 enum err {

@@ -35,6 +35,8 @@ static enum err meaning_of(int code)
         return ERR_BUSY;
     case SQLITE_FULL:
         return ERR_FULL;
+    case SQLITE_NOMEM:
+        return ERR_NO_MEMORY;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return ERR_CORRUPT;
@@ -430,6 +432,22 @@ static enum err run_statement(struct database *database,
     return query_end(&query, detail);
 }
 
+/* Even the end of a transaction may fail for want of memory; then it ends
+ * before the next one begins. */
+static enum err begin_with(struct database *database,
+                           enum statement begin,
+                           struct err_detail *detail)
+{
+    if (sqlite3_get_autocommit(database->db) == 0) {
+        const enum err err =
+            run_statement(database, STATEMENT_ROLLBACK, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
+    return run_statement(database, begin, detail);
+}
+
 enum err database_begin(struct database *database, struct err_detail *detail)
 {
     CHECK(!database->writing);
@@ -437,7 +455,7 @@ enum err database_begin(struct database *database, struct err_detail *detail)
     if (err != ERR_OK) {
         return err;
     }
-    err = run_statement(database, STATEMENT_BEGIN, detail);
+    err = begin_with(database, STATEMENT_BEGIN, detail);
     if (err == ERR_OK) {
         err = mend_wal(database, detail);
         if (err != ERR_OK) {
@@ -458,13 +476,15 @@ enum err database_read_begin(struct database *database,
                              struct err_detail *detail)
 {
     CHECK(!database->writing);
-    return run_statement(database, STATEMENT_BEGIN_READ, detail);
+    return begin_with(database, STATEMENT_BEGIN_READ, detail);
 }
 
 void database_read_end(struct database *database)
 {
     struct err_detail ignored;
-    (void)run_statement(database, STATEMENT_COMMIT, &ignored);
+    if (run_statement(database, STATEMENT_COMMIT, &ignored) != ERR_OK) {
+        (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
+    }
 }
 
 static int count_wal_frames(void *ctx, sqlite3 *db, const char *name, int pages)
