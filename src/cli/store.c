@@ -21,10 +21,12 @@
 #include "store/engine.h"
 #include "store/history.h"
 #include "store/maintain.h"
+#include "store/spaces.h"
 #include "store/verify.h"
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 /* -- Common -------------------------------------------------------------- */
 
@@ -656,6 +658,109 @@ static int run_compact(const struct options *options)
     return code;
 }
 
+/* -- list ---------------------------------------------------------------- */
+
+/* "2026-11-16T09:30:00Z" */
+static void put_time(struct buf *to, int64_t ms)
+{
+    const time_t seconds = (time_t)(ms / 1000);
+    struct tm parts = {0};
+    char text[32] = "";
+    if (gmtime_r(&seconds, &parts) != NULL) {
+        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    }
+    buf_append_text(to, text);
+}
+
+/* A name is shown as it is where JSON can hold it. */
+static struct value file_name(const struct space_file *file)
+{
+    const char *name = buf_text(&file->name);
+    if (utf8_is_valid(name, file->name.length)) {
+        return value_string_new(name, file->name.length);
+    }
+    struct buf shown = {0};
+    display_append(&shown, name);
+    const struct value string =
+        value_string_new(buf_text(&shown), shown.length);
+    buf_release(&shown);
+    return string;
+}
+
+static struct value describe_file(const struct space_file *file)
+{
+    struct value object = value_empty_object();
+    struct buf time = {0};
+    object_put_adopt(&object, "file", file_name(file));
+    if (file->why_not != NULL) {
+        object_put_adopt(&object, "why", value_text_new(file->why_not));
+    } else {
+        put_number(&object, "bytes", file->bytes);
+        put_time(&time, file->changed_ms);
+        object_put_adopt(&object, "changed", value_text_new(buf_text(&time)));
+        buf_release(&time);
+    }
+    return object;
+}
+
+static void print_files_json(const struct options *options,
+                             const space_files *files)
+{
+    struct value spaces = value_empty_array();
+    struct value others = value_empty_array();
+    for (size_t i = 0; i < files->count; i++) {
+        const struct space_file *file = &files->at[i];
+        struct value *list = file->why_not == NULL ? &spaces : &others;
+        *list = array_push_adopt(*list, describe_file(file));
+    }
+    struct value object = value_empty_object();
+    object_put_adopt(&object, "spaces", spaces);
+    object_put_adopt(&object, "others", others);
+    print_json_adopt(options, object);
+}
+
+static void print_file(const struct space_file *file)
+{
+    struct buf line = {0};
+    if (file->why_not == NULL) {
+        put_time(&line, file->changed_ms);
+        buf_printf(&line, "  %10" PRIu64 "  ", file->bytes);
+    } else {
+        buf_printf(&line, "not a space: %s: ", file->why_not);
+    }
+    display_append(&line, buf_text(&file->name));
+    output_bytes(buf_text(&line), line.length);
+    buf_release(&line);
+}
+
+/* First the spaces, then what else is there. */
+static void print_files(const space_files *files)
+{
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < files->count; i++) {
+            if ((files->at[i].why_not == NULL) == (pass == 0)) {
+                print_file(&files->at[i]);
+            }
+        }
+    }
+}
+
+static int run_list(const struct options *options)
+{
+    space_files files;
+    struct err_detail detail = {0};
+    if (spaces_list(file_of(options), &files, &detail) != ERR_OK) {
+        return report_detail(options, &detail);
+    }
+    if (option_is_given(options, OPTION_JSON)) {
+        print_files_json(options, &files);
+    } else {
+        print_files(&files);
+    }
+    space_files_release(&files);
+    return CODE_OK;
+}
+
 /* -- The table ----------------------------------------------------------- */
 
 const struct command store_commands[] = {
@@ -710,6 +815,18 @@ const struct command store_commands[] = {
                   "number. Exits with 1 if there is none.\n",
         .example = "  $ heddle store show space.db of:settings --at 12\n",
         .run = run_show,
+    },
+    {
+        .name = "list",
+        .operands = "FOLDER",
+        .operand_count = 1,
+        .options = OPTION_PRETTY | OPTION_CANONICAL,
+        .brief = "the spaces in a folder, the latest changed first",
+        .manual = "Prints when each space was changed, how many bytes it has,\n"
+                  "and its name; then the other files, with what they are.\n"
+                  "Folders within are not looked into. Changes nothing.\n",
+        .example = "  $ heddle store list .\n",
+        .run = run_list,
     },
     {
         .name = "check",

@@ -2,9 +2,6 @@
 
 #include "store/schema.h"
 
-/* "Hdle": other programs' files are recognised by having another one. */
-#define APPLICATION_ID 1214541925
-
 /* One entry a version, from an empty file on.
  *
  * Numbers stand for names that repeat in every row (branch, session, document)
@@ -98,7 +95,7 @@ static enum err check_file(struct database *database,
     if (err != ERR_OK) {
         return err;
     }
-    if (tables > 0 && application != APPLICATION_ID) {
+    if (tables > 0 && application != SCHEMA_APPLICATION_ID) {
         return err_set(detail,
                        ERR_CORRUPT,
                        "the file is a database of another program");
@@ -124,7 +121,7 @@ static enum err migrate(struct database *database,
                            "PRAGMA user_version = %d;"
                            "PRAGMA application_id = %d",
                            (int)from + 1,
-                           APPLICATION_ID);
+                           SCHEMA_APPLICATION_ID);
     enum err err = database_run(database, migrations[from], detail);
     if (err == ERR_OK) {
         err = database_run(database, stamp, detail);

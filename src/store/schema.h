@@ -11,7 +11,10 @@
 #include "store/database.h"
 
 enum {
-    SCHEMA_VERSION = 1
+    SCHEMA_VERSION = 1,
+
+    /* "Hdle": other programs' files are recognised by having another one. */
+    SCHEMA_APPLICATION_ID = 1214541925,
 };
 
 MUST_CHECK enum err schema_open(struct database *database,

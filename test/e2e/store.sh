@@ -107,6 +107,28 @@ run 2 "" "operands are counted" backup a.db
 run 2 "" "options are known" info a.db --at 3
 run 2 "" "an option is given once" show a.db --at 1 --at 2
 
+# ---- list ----
+
+mkdir folder folder/inner
+run 0 "" "an empty folder has no spaces" list folder/inner
+"$HEDDLE" store commit folder/old.db --text "$set_a" >/dev/null
+"$HEDDLE" store commit folder/new.db --text "$set_a" >/dev/null
+touch -d 2001-02-03T04:05:06Z folder/old.db
+echo letter >folder/letter.txt
+: >folder/empty
+"$HEDDLE" store list folder >out 2>stderr
+same "a folder with other files is no error" "$?" 0
+same "spaces come first, the latest changed before the others" \
+    "$(awk '{ print $NF }' out | head -n 2 | tr '\n' ' ')" "new.db old.db "
+check "with the time of the change" grep -q '^2001-02-03T04:05:06Z .* old.db$' out
+check "a file that is no store is named as such" grep -qx 'not a space: it is no database: letter.txt' out
+check "so is an empty one" grep -qx 'not a space: it is empty: empty' out
+same "locks and folders are left out" "$(wc -l <out)" 4
+check "also as JSON" sh -c '"$HEDDLE" store list folder --json | "$HEDDLE" value get - /spaces/1/file | grep -qx "\"old.db\""'
+check "with the others apart" sh -c '"$HEDDLE" store list folder --json | "$HEDDLE" value get - /others/0/why | grep -q "^\"it is"'
+run 3 "" "a folder that is not there is 3" list no/such/folder
+says "with a sentence" "cannot read the folder"
+
 # ---- outside ----
 
 "$HEDDLE" store show b.db of:a >/dev/full 2>stderr
