@@ -102,6 +102,30 @@ TEST(e06_a_read_on_a_child_sees_what_the_parent_wrote_before_the_fork)
     kit_close(&kit);
 }
 
+TEST(defect_3_reads_of_every_kind_see_every_ancestor_up_to_its_fork)
+{
+    static const char *const reads[] = {"conf A.x @1",
+                                        "shape conf A.x @1",
+                                        "pend A.x [1] b=1",
+                                        "shape pend A.x [1] b=1"};
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':1,'y':1}");
+    EXPECT_LANDED(&kit, 2, "s2 1 | replace A.x 2");
+    EXPECT_INT(kit_fork(&kit, "child", "", 2), ERR_OK);
+    EXPECT_LANDED(&kit, 3, "s2 2 | branch child | replace A.z 3");
+    EXPECT_INT(kit_fork(&kit, "grand", "child", 2), ERR_OK);
+    for (size_t i = 0; i < COUNT_OF(reads); i++) {
+        struct buf line = {0};
+        buf_printf(&line, "s1 9 | branch grand | %s | set B 1", reads[i]);
+        EXPECT_REFUSED(&kit, ERR_CONFLICT, "with seq 2", buf_text(&line));
+        buf_release(&line);
+    }
+    /* What the child wrote behind the fork was not seen, and does not count. */
+    EXPECT_LANDED(&kit, 4, "s1 9 | branch grand | conf A @2 | set B 1");
+    kit_close(&kit);
+}
+
 TEST(e07_a_grandchild_sees_the_root_and_nothing_after_a_fork)
 {
     struct store_kit kit;

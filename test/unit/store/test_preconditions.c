@@ -268,6 +268,31 @@ TEST(i02_sessions_and_principals_have_numbers_of_their_own)
     kit_close(&kit);
 }
 
+/* Who opens a session under the id of another's gets nothing of it. */
+TEST(defect_8_a_session_id_of_another_principal_gives_no_history)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    kit.principal = "Alice";
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A~user 1 | set B 1");
+    kit.principal = "Bob";
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "not resolved: 1",
+                   "s1 2 | pend B [1] b=0 | set B 2");
+    EXPECT_REFUSED(&kit,
+                   ERR_ORIGIN_FAILED,
+                   "localSeq 1",
+                   "s1 2 | origin 1 | set B 2");
+    EXPECT_LANDED(&kit, 2, "s1 1 | set A~user 1 | set B 1");
+    EXPECT(!kit.verdicts[0].replayed);
+    /* Her own numbers are as they were. */
+    kit.principal = "Alice";
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A~user 1 | set B 1");
+    EXPECT(kit.verdicts[0].replayed);
+    kit_close(&kit);
+}
+
 TEST(a_session_without_a_principal_cannot_take_the_name_of_one_with)
 {
     struct store_kit kit;

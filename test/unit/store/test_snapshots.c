@@ -189,8 +189,42 @@ static void patch_many(struct store_kit *kit, unsigned commits)
     }
 }
 
-/* Also defect 4 of the reference: the latest base was looked for by walking
- * all patches. */
+/* Steps of SQLite's machine that a statement has made since the last time. */
+static int steps_of(struct store_kit *kit, enum statement statement)
+{
+    sqlite3_stmt *stmt = kit->engine.database.statement[statement];
+    return stmt != NULL
+               ? sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 1)
+               : 0;
+}
+
+/* What a commit with a stale view and nothing in the cache makes SQLite do to
+ * find the latest base, and whole writes behind a read. */
+static int steps_behind(unsigned patches)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':0,'y':0}");
+    patch_many(&kit, patches);
+    engine_forget(&kit.engine);
+    (void)steps_of(&kit, STATEMENT_REVISION_BASE);
+    (void)steps_of(&kit, STATEMENT_REVISION_BASES_AFTER);
+    kit_commit(&kit, "s1 2 | shape conf A.x.z @1 | replace A.y 1");
+    (void)kit_read_at(&kit, "A", patches);
+    const int steps = steps_of(&kit, STATEMENT_REVISION_BASE) +
+                      steps_of(&kit, STATEMENT_REVISION_BASES_AFTER);
+    EXPECT(steps_of(&kit, STATEMENT_REVISION_BASE) == 0);
+    kit_close(&kit);
+    return steps;
+}
+
+TEST(defect_4_the_latest_base_is_found_without_walking_the_patches)
+{
+    const int few = steps_behind(20);
+    EXPECT(few > 0);
+    EXPECT_EQ(steps_behind(2000), few);
+}
+
 TEST(a14_the_work_for_one_more_patch_does_not_grow_with_the_history)
 {
     enum {
