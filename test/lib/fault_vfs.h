@@ -72,7 +72,7 @@ enum fault_calls {
 };
 
 /* Until it is called again with CALLS_PLAIN. */
-void fault_calls_set(enum fault_calls calls);
+void fault_calls_set(enum fault_calls kind);
 
 /* How many calls were not plain. */
 uint64_t fault_calls_count(void);

@@ -463,9 +463,9 @@ TEST(a_branch_change_that_no_engine_made_is_refused)
         "{'kind':'fork','record':4,'branch':'','parent':'','forkSeq':1}",
         "{'kind':'close','record':4,'branch':'b'}",
         "{'kind':'close','record':4,'branch':''}",
-        "{'kind':'commit','record':4,'branch':'b','seq':2,'session':'s',"
-        "'localSeq':1,'digest':'00000000000000000000000000000000','at':0,"
-        "'resolved':[],'writes':[]}",
+        ("{'kind':'commit','record':4,'branch':'b','seq':2,'session':'s',"
+         "'localSeq':1,'digest':'00000000000000000000000000000000','at':0,"
+         "'resolved':[],'writes':[]}"),
     };
     struct store_kit kit;
     kit_open_memory(&kit, NULL);
