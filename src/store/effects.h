@@ -1,6 +1,6 @@
 /* Effects: what a commit does to the rows, decided once and for all.
  *
- * A record is self-contained: no clock, no randomness, nothing to be validated
+ * A record is self-contained: no clock, no randomness, nothing to be decided
  * again when it is applied. Applying the records of a store to an empty one
  * gives equal tables. Each record is chained to the one before it by a digest,
  * so a gap, an edit or a reordering shows.
