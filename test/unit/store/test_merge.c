@@ -44,7 +44,9 @@ static const char *merge(struct store_kit *kit,
     }
     (void)snprintf(text, sizeof text, "%s", buf_text(&out));
     for (char *at = text; *at != '\0'; at++) {
-        *at = *at == '"' ? '\'' : *at;
+        if (*at == '"') {
+            *at = '\'';
+        }
     }
     value_unref(conflicts);
     commit_release(&commit);
@@ -142,10 +144,9 @@ TEST(a_change_inside_what_the_other_side_took_away_is_a_conflict)
     kit_open_memory(&kit, NULL);
     EXPECT_LANDED(&kit, 1, "s1 1 | set A {'p':{'z':1},'q':{},'r':{'k':1}}");
     EXPECT_EQ(kit_fork(&kit, "b", "", ENGINE_HEAD), ERR_OK);
-    EXPECT_LANDED(
-        &kit,
-        2,
-        "s1 2 | branch b | add A.p.y 1 | add A.q.z 1 | remove A.r.k");
+    EXPECT_LANDED(&kit,
+                  2,
+                  "s1 2 | branch b | add A.p.y 1 | add A.q.z 1 | remove A.r.k");
     EXPECT_LANDED(&kit, 3, "s1 3 | remove A.p | replace A.q 5 | remove A.r");
     EXPECT_TEXT(merge(&kit, "b", "", 1),
                 "[{'id':'A','path':'/value/p/y'},"
