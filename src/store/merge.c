@@ -121,19 +121,32 @@ static void report_conflict(struct three_way *three,
         array_push_adopt(*three->merge->conflicts, conflict);
 }
 
-/* A difference between base and theirs, against ours. */
+/* Whether a step down means the same in both: keys of objects do, and indices
+ * of arrays that have one length. */
+static bool steps_alike(struct value base, struct value ours)
+{
+    return value_is_array(base)
+               ? value_is_array(ours) && array_count(ours) == array_count(base)
+               : value_is_object(ours) && !value_is_near_envelope(ours);
+}
+
+/* A difference between base and theirs, against ours. If something on the way
+ * down is no longer what it was, both sides changed that. */
 static void weigh(void *ctx, const struct difference *difference)
 {
     struct three_way *three = ctx;
+    struct value base = three->base;
     struct value ours = three->ours;
-    for (size_t i = 0; i < difference->length; i++) {
-        ours = value_is_absent(ours) ? ours
-                                     : value_child(ours, &difference->path[i]);
+    bool alike = true;
+    for (size_t i = 0; alike && i < difference->length; i++) {
+        alike = steps_alike(base, ours);
+        base = value_child(base, &difference->path[i]);
+        ours = alike ? value_child(ours, &difference->path[i]) : ours;
     }
-    if (value_equal(ours, difference->after)) {
+    if (alike && value_equal(ours, difference->after)) {
         return;
     }
-    if (!value_equal(ours, difference->before)) {
+    if (!alike || !value_equal(ours, difference->before)) {
         report_conflict(three, difference->path, difference->length);
         return;
     }

@@ -5,7 +5,9 @@
  * changed is taken, what both changed alike is left, and what both changed
  * differently is a conflict, reported by document and path. Paths are those of
  * value/difference.h: keys of objects and elements of arrays of one length are
- * merged one by one, an array whose length changed is one thing.
+ * merged one by one, an array whose length changed is one thing. So is anything
+ * that one side took away or made something else of: a change of the other side
+ * inside it is a conflict.
  *
  * A merge without conflicts is an ordinary commit on the target, with reads of
  * both branches as they were: if either moves on before it lands, it is

@@ -2,6 +2,8 @@
 
 #include "lib/store_model.h"
 
+#include <string.h>
+
 #include "value/compare.h"
 #include "value/id.h"
 #include "value/object.h"
@@ -100,12 +102,24 @@ uint64_t store_model_seq(const struct store_model *model)
     return model->before + model->log.count;
 }
 
+/* The seq of an entry. */
+static uint64_t seq_of(const struct store_model *model, size_t entry)
+{
+    return model->before + entry + 1;
+}
+
+uint64_t store_model_first(const struct store_model *model, size_t branch)
+{
+    const uint64_t fork_seq = model->branches.at[branch].fork_seq;
+    return fork_seq > model->horizon ? fork_seq : model->horizon;
+}
+
 uint64_t store_model_head(const struct store_model *model, size_t branch)
 {
     uint64_t head = model->branches.at[branch].fork_seq;
     for (size_t i = 0; i < model->log.count; i++) {
         if (model->log.at[i].branch == branch) {
-            head = model->before + i + 1;
+            head = seq_of(model, i);
         }
     }
     return head;
@@ -125,14 +139,29 @@ static bool is_visible(const struct store_model *model,
         branch = at->parent;
     }
     return branch == model->log.at[entry].branch &&
-           model->before + entry + 1 <= limit;
+           seq_of(model, entry) <= limit;
+}
+
+/* The id says that the document is what its hash is. */
+static bool is_content(struct value id)
+{
+    const struct text text = value_text(&id);
+    return text.length > 4 && strncmp(text.at, "cid:", 4) == 0;
+}
+
+/* M4 */
+static bool is_elided(const struct commit_op *op, struct value state)
+{
+    return is_content(op->target.id) && !value_is_absent(state);
 }
 
 static enum err apply_op(const struct commit_op *op, struct value *state)
 {
     struct value result = VALUE_NONE;
     enum err err = ERR_OK;
-    if (op->kind == COMMIT_SET) {
+    if (is_elided(op, *state)) {
+        result = value_ref(*state);
+    } else if (op->kind == COMMIT_SET) {
         result = value_ref(op->document);
     } else if (op->kind == COMMIT_PATCH) {
         err = patch_apply(&op->patch,
@@ -164,17 +193,6 @@ static enum err apply_entry(const struct model_entry *entry,
     return err;
 }
 
-static bool writes(const struct model_entry *entry,
-                   const struct model_name *name)
-{
-    for (size_t i = 0; i < entry->commit->ops.count; i++) {
-        if (is_on(&entry->commit->ops.at[i], entry, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 struct value store_model_read(const struct store_model *model,
                               size_t branch,
                               const struct model_name *name,
@@ -190,6 +208,42 @@ struct value store_model_read(const struct store_model *model,
     return state;
 }
 
+struct value store_model_common(const struct store_model *model,
+                                size_t one,
+                                size_t other,
+                                const struct model_name *name)
+{
+    struct value state = VALUE_NONE;
+    for (size_t i = 0; i < model->log.count; i++) {
+        if (is_visible(model, one, i, UINT64_MAX) &&
+            is_visible(model, other, i, UINT64_MAX)) {
+            const enum err err = apply_entry(&model->log.at[i], name, &state);
+            CHECK(err == ERR_OK); /* what both see is what one saw once */
+        }
+    }
+    return state;
+}
+
+/* Whether the entry wrote the document, and not only meant to (M4). */
+static bool writes(const struct store_model *model,
+                   size_t entry,
+                   const struct model_name *name)
+{
+    const struct model_entry *at = &model->log.at[entry];
+    bool meant = false;
+    for (size_t i = 0; i < at->commit->ops.count; i++) {
+        meant = meant || is_on(&at->commit->ops.at[i], at, name);
+    }
+    if (!meant || !is_content(name->id)) {
+        return meant;
+    }
+    struct value before =
+        store_model_read(model, at->branch, name, seq_of(model, entry) - 1);
+    const bool first = value_is_absent(before);
+    value_unref(before);
+    return first;
+}
+
 bool store_model_wrote(const struct store_model *model,
                        size_t branch,
                        const struct model_name *name,
@@ -200,7 +254,7 @@ bool store_model_wrote(const struct store_model *model,
     }
     const size_t entry = (size_t)(seq - model->before - 1);
     return is_visible(model, branch, entry, UINT64_MAX) &&
-           writes(&model->log.at[entry], name);
+           writes(model, entry, name);
 }
 
 bool store_model_ever_existed(const struct store_model *model,
@@ -222,7 +276,7 @@ bool store_model_is_listed(const struct store_model *model,
     bool own = false;
     for (size_t i = 0; i < model->log.count; i++) {
         const struct model_entry *entry = &model->log.at[i];
-        own = own || (entry->branch == branch && writes(entry, name));
+        own = own || (entry->branch == branch && writes(model, i, name));
     }
     struct value now = store_model_read(model, branch, name, UINT64_MAX);
     const bool alive = !value_is_absent(now);
@@ -254,7 +308,7 @@ static bool names_layer(const struct commit_read *read, uint64_t local_seq)
 
 static bool is_after(const struct reader *reader, size_t entry)
 {
-    return reader->model->before + entry + 1 > reader->read->seq &&
+    return seq_of(reader->model, entry) > reader->read->seq &&
            is_visible(reader->model, reader->branch, entry, UINT64_MAX);
 }
 
@@ -328,7 +382,7 @@ static bool is_stale(const struct reader *reader)
     return stale;
 }
 
-/* -- What a store may refuse (M2) ---------------------------------------- */
+/* -- What a store may refuse (M2, M3) ------------------------------------ */
 
 /* What is at the first `length` segments. */
 static struct value at_prefix(struct value value,
@@ -418,12 +472,14 @@ static bool entry_may_conflict(const struct reader *reader,
     const struct model_entry *at = &reader->model->log.at[entry];
     const bool after = is_after(reader, entry);
     const bool layer = is_layer(reader, entry);
+    const bool folded = seq_of(reader->model, entry) <= reader->model->horizon;
     bool may = false;
     for (size_t i = 0; i < at->commit->ops.count; i++) {
         const struct commit_op *op = &at->commit->ops.at[i];
-        if (!is_on(op, at, &reader->name)) {
+        if (!is_on(op, at, &reader->name) || is_elided(op, *state)) {
             continue;
         }
+        may = may || (after && folded);
         if (after && !layer && op->kind == COMMIT_PATCH) {
             may = !patch_is_apart(reader, &op->patch, state) || may;
             continue;
@@ -584,26 +640,88 @@ static enum err check_precondition(const struct store_model *model,
     return equal ? ERR_OK : ERR_CONFLICT;
 }
 
+/* The document of an operation as it is when the operation's turn comes: at
+ * `seq`, and then as far as the commit has got. New. */
+static struct value state_before(const struct store_model *model,
+                                 const struct model_entry *entry,
+                                 size_t op,
+                                 const struct model_name *name,
+                                 uint64_t seq)
+{
+    struct value state = store_model_read(model, entry->branch, name, seq);
+    for (size_t i = 0; i < op; i++) {
+        if (is_on(&entry->commit->ops.at[i], entry, name)) {
+            const enum err err = apply_op(&entry->commit->ops.at[i], &state);
+            CHECK(err == ERR_OK); /* a set: nothing else gets that far */
+        }
+    }
+    return state;
+}
+
+/* Content may be set where it is not, or where it is the same. */
+static enum err check_contents(const struct store_model *model,
+                               const struct model_entry *entry)
+{
+    enum err err = ERR_OK;
+    for (size_t i = 0; err == ERR_OK && i < entry->commit->ops.count; i++) {
+        const struct commit_op *op = &entry->commit->ops.at[i];
+        const struct model_name name = {.id = op->target.id};
+        if (!is_content(op->target.id)) {
+            continue;
+        }
+        if (op->target.scope != SCOPE_SPACE) {
+            return ERR_PROTOCOL;
+        }
+        if (op->kind != COMMIT_SET) {
+            return ERR_IMMUTABLE;
+        }
+        struct value state = state_before(model, entry, i, &name, UINT64_MAX);
+        if (!value_is_absent(state) && !value_equal(state, op->document)) {
+            err = ERR_IMMUTABLE;
+        }
+        value_unref(state);
+    }
+    return err;
+}
+
+/* Of a commit that lands now, or landed behind `seq`. */
+static void find_elided(const struct store_model *model,
+                        const struct model_entry *entry,
+                        uint64_t seq,
+                        struct model_answer *answer)
+{
+    for (uint32_t i = 0; i < entry->commit->ops.count; i++) {
+        const struct commit_op *op = &entry->commit->ops.at[i];
+        const struct model_name name = {.id = op->target.id};
+        if (is_content(op->target.id)) {
+            struct value state = state_before(model, entry, i, &name, seq);
+            if (is_elided(op, state)) {
+                vec_push(&answer->elided, i);
+            }
+            value_unref(state);
+        }
+    }
+}
+
 /* Whether all operations can be applied, in order: each document is taken
  * through the commit as far as the operation in question. */
 static enum err check_ops(const struct store_model *model,
-                          const struct commit *commit,
-                          struct value principal)
+                          const struct model_entry *entry)
 {
-    const size_t branch = (size_t)store_model_branch(model, commit->branch);
-    const struct model_entry entry = {commit, principal, branch};
+    const struct commit *commit = entry->commit;
     for (size_t i = 0; i < commit->ops.count; i++) {
         struct model_name name;
         if (!model_name_of(&commit->ops.at[i].target,
-                           principal,
+                           entry->principal,
                            commit->session,
                            &name)) {
             return ERR_PROTOCOL;
         }
-        struct value state = store_model_read(model, branch, &name, UINT64_MAX);
+        struct value state =
+            store_model_read(model, entry->branch, &name, UINT64_MAX);
         enum err err = ERR_OK;
         for (size_t j = 0; err == ERR_OK && j <= i; j++) {
-            if (is_on(&commit->ops.at[j], &entry, &name)) {
+            if (is_on(&commit->ops.at[j], entry, &name)) {
                 err = apply_op(&commit->ops.at[j], &state);
             }
         }
@@ -649,11 +767,21 @@ static enum err check_all(const struct store_model *model,
                                  principal,
                                  &commit->preconditions.at[i]);
     }
+    const struct model_entry entry = {commit, principal, (size_t)branch};
+    if (err == ERR_OK) {
+        err = check_contents(model, &entry);
+    }
     for (size_t i = 0; err == ERR_OK && i < commit->reads.count; i++) {
         err =
             check_read(model, commit, principal, &commit->reads.at[i], answer);
     }
-    return err == ERR_OK ? check_ops(model, commit, principal) : err;
+    if (err == ERR_OK) {
+        err = check_ops(model, &entry);
+    }
+    if (err == ERR_OK) {
+        find_elided(model, &entry, UINT64_MAX, answer);
+    }
+    return err;
 }
 
 /* The commit that landed under this number again: the same, or another. */
@@ -663,8 +791,9 @@ static enum err check_replay(const struct store_model *model,
                              uint64_t seq,
                              struct model_answer *answer)
 {
-    const struct commit *landed =
-        model->log.at[(size_t)(seq - model->before - 1)].commit;
+    const struct model_entry *entry =
+        &model->log.at[(size_t)(seq - model->before - 1)];
+    const struct commit *landed = entry->commit;
     struct value is = commit_write(commit);
     struct value was = commit_write(landed);
     const bool same = value_equal(is, was);
@@ -680,6 +809,7 @@ static enum err check_replay(const struct store_model *model,
             resolve(model, landed, principal, &landed->reads.at[i], answer);
         CHECK(all); /* it landed, so its layers had */
     }
+    find_elided(model, entry, seq - 1, answer);
     return ERR_OK;
 }
 
@@ -697,6 +827,12 @@ void store_model_ask(const struct store_model *model,
         answer->seq = store_model_seq(model) + 1;
         answer->err = check_all(model, commit, principal, answer);
     }
+}
+
+void model_answer_release(struct model_answer *answer)
+{
+    vec_release(&answer->resolved);
+    vec_release(&answer->elided);
 }
 
 /* -- Changes ------------------------------------------------------------- */
@@ -741,7 +877,7 @@ enum err store_model_fork(struct store_model *model,
         .active = true,
     };
     if (branch.fork_seq > head ||
-        branch.fork_seq < model->branches.at[parent].fork_seq) {
+        branch.fork_seq < store_model_first(model, (size_t)parent)) {
         return ERR_SEQUENCE;
     }
     vec_push(&model->branches, branch);
@@ -759,4 +895,15 @@ enum err store_model_close(struct store_model *model, struct value name)
     }
     model->branches.at[branch].active = false;
     return ERR_OK;
+}
+
+void store_model_compact(struct store_model *model, uint64_t keep_from)
+{
+    uint64_t horizon = store_model_seq(model);
+    horizon = keep_from < horizon ? keep_from : horizon;
+    for (size_t i = 1; i < model->branches.count; i++) {
+        const uint64_t fork_seq = model->branches.at[i].fork_seq;
+        horizon = fork_seq < horizon ? fork_seq : horizon;
+    }
+    model->horizon = horizon > model->horizon ? horizon : model->horizon;
 }

@@ -15,7 +15,14 @@
  *       or has an operation that is not apart from the read's path: on the
  *       same way down, or in an array or a container that it made itself. Or
  *       if the layers did not land in order, or one of them may have carried
- *       something from one place to another. */
+ *       something from one place to another.
+ *   M3  What compaction folded is forgotten in parts: a read from before the
+ *       horizon may be refused if anything was written to the document since
+ *       then, up to the horizon.
+ *   M4  A document whose id is that of its content is written by the first who
+ *       sets it on a branch; to set it again there does nothing.
+ *
+ * The horizon is only a number here: the list keeps everything. */
 
 #ifndef TEST_LIB_STORE_MODEL_H
 #define TEST_LIB_STORE_MODEL_H
@@ -47,7 +54,8 @@ struct model_branch {
 };
 
 struct store_model {
-    uint64_t before; /* the seq before the first entry */
+    uint64_t before;  /* the seq before the first entry */
+    uint64_t horizon; /* what is before it cannot be read */
     VEC(struct model_entry) log;
     VEC(struct model_branch) branches;
 };
@@ -68,6 +76,9 @@ int store_model_branch(const struct store_model *model, struct value name);
 /* The last seq of all, and the last one of a branch. */
 uint64_t store_model_seq(const struct store_model *model);
 uint64_t store_model_head(const struct store_model *model, size_t branch);
+
+/* The first seq at which a branch can be read. */
+uint64_t store_model_first(const struct store_model *model, size_t branch);
 
 /* False if the scope needs somebody who is not there. */
 bool model_name_of(const struct target *target,
@@ -104,13 +115,16 @@ struct model_answer {
     bool replayed;
     uint64_t seq;
     VEC(struct resolved_layer) resolved; /* ascending */
+    VEC(uint32_t) elided; /* lands: operations that do nothing (M4) */
 };
 
-/* What must become of the commit now. Release with vec_release. */
+/* What must become of the commit now. Release with model_answer_release. */
 void store_model_ask(const struct store_model *model,
                      const struct commit *commit,
                      struct value principal,
                      struct model_answer *answer);
+
+void model_answer_release(struct model_answer *answer);
 
 /* It landed. */
 void store_model_land(struct store_model *model,
@@ -122,5 +136,26 @@ enum err store_model_fork(struct store_model *model,
                           struct value parent,
                           uint64_t fork_seq);
 enum err store_model_close(struct store_model *model, struct value name);
+
+/* Moves the horizon; not back, and not beyond a fork. */
+void store_model_compact(struct store_model *model, uint64_t keep_from);
+
+/* -- Merging ------------------------------------------------------------- */
+
+/* What both branches see of a document, new: replayed from the commits that
+ * are in view of both. */
+struct value store_model_common(const struct store_model *model,
+                                size_t one,
+                                size_t other,
+                                const struct model_name *name);
+
+/* A document of the target with what the source did to it since they parted,
+ * new. Where both did something, and not the same, there is a conflict: an
+ * object {"id","path"} more in the array *conflicts. */
+struct value store_model_merge(const struct store_model *model,
+                               size_t source,
+                               size_t target,
+                               const struct model_name *name,
+                               struct value *conflicts);
 
 #endif

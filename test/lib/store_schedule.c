@@ -57,6 +57,8 @@ void schedule_init(struct schedule *schedule,
         .flags = random_one_in(random, 4) ? GEN_SPECIALS | GEN_ENVELOPES : 0,
     };
     schedule->id_count = 2 + random_below(random, 3);
+    schedule->first_fork =
+        random_one_in(random, 3) ? random_below(random, 50) : 0;
     if (in_file) {
         kit_open_file(&schedule->kit, &options);
         kit_open_beside(&schedule->beside, &schedule->kit);
@@ -92,6 +94,7 @@ void schedule_release(struct schedule *schedule)
     vec_release(&schedule->commit_authors);
     vec_release(&schedule->owned);
     vec_release(&schedule->records);
+    vec_release(&schedule->compactions);
     path_table_release(&schedule->paths);
 }
 
@@ -104,14 +107,36 @@ struct store_kit *schedule_kit(struct schedule *schedule)
 
 /* -- Drawing: documents, paths, operations ------------------------------- */
 
+size_t schedule_id_count(const struct schedule *schedule)
+{
+    return CONTENT_COUNT + (size_t)schedule->id_count;
+}
+
+struct value schedule_id(const struct schedule *schedule, size_t index)
+{
+    CHECK(index < schedule_id_count(schedule));
+    return index < CONTENT_COUNT ? numbered("cid:", index)
+                                 : numbered("of:", index - CONTENT_COUNT);
+}
+
+static bool is_content(struct value id)
+{
+    const struct text text = value_text(&id);
+    return text.at[0] == 'c';
+}
+
 struct target draw_target(struct schedule *schedule)
 {
     struct random *random = schedule->random;
+    const size_t index =
+        random_one_in(random, 10)
+            ? random_below(random, CONTENT_COUNT)
+            : CONTENT_COUNT + random_below(random, schedule->id_count);
     struct target target = {
-        .id = numbered("of:", random_below(random, schedule->id_count)),
+        .id = schedule_id(schedule, index),
         .scope = SCOPE_SPACE,
     };
-    if (random_one_in(random, 6)) {
+    if (random_one_in(random, is_content(target.id) ? 20 : 6)) {
         target.scope = random_one_in(random, 2) ? SCOPE_USER : SCOPE_SESSION;
     }
     return target;
@@ -254,7 +279,7 @@ static void push_op(struct schedule *schedule,
 static size_t draw_branch(struct schedule *schedule)
 {
     struct random *random = schedule->random;
-    return random_one_in(random, 3)
+    return random_one_in(random, 2)
                ? random_below(random, schedule->model.branches.count)
                : 0;
 }
@@ -284,6 +309,14 @@ static struct value current_value(struct schedule *schedule,
     return value;
 }
 
+/* Content that everybody knows, or another that claims to be it. */
+static struct value draw_content(struct schedule *schedule)
+{
+    return random_one_in(schedule->random, 8)
+               ? draw_document(schedule)
+               : from_json("{\"value\":\"content\"}");
+}
+
 static void draw_write(struct schedule *schedule,
                        const struct author *author,
                        struct commit *commit)
@@ -291,6 +324,12 @@ static void draw_write(struct schedule *schedule,
     struct random *random = schedule->random;
     struct commit_op op = {.kind = COMMIT_PATCH,
                            .target = draw_target(schedule)};
+    if (is_content(op.target.id) && !random_one_in(random, 8)) {
+        op.kind = COMMIT_SET;
+        op.document = draw_content(schedule);
+        vec_push(&commit->ops, op);
+        return;
+    }
     struct value state = current_value(schedule, author, commit, &op.target);
     if (random_one_in(random, 12)) {
         op.kind = COMMIT_DELETE;
@@ -406,8 +445,9 @@ static void draw_precondition(struct schedule *schedule,
 }
 
 /* The author's next number; now and then one too many, and that one later. */
-static uint64_t draw_local_seq(struct random *random, struct author *author)
+uint64_t draw_local_seq(struct schedule *schedule, struct author *author)
 {
+    struct random *random = schedule->random;
     if (author->held != 0 && random_one_in(random, 2)) {
         const uint64_t late = author->held;
         author->held = 0;
@@ -484,7 +524,22 @@ const struct commit *draw_commit(struct schedule *schedule,
     }
     *author = &schedule->authors[random_below(random, schedule->author_count)];
     struct commit *commit = new_commit(schedule, *author);
-    commit->local_seq = draw_local_seq(random, *author);
+    commit->local_seq = draw_local_seq(schedule, *author);
     add_layer(*author, commit->local_seq);
     return commit;
+}
+
+const struct commit *schedule_keep(struct schedule *schedule,
+                                   struct author *author,
+                                   const struct commit *commit)
+{
+    struct commit *kept = mem_alloc_zero(sizeof *kept);
+    struct value written = commit_write(commit);
+    const enum err err = commit_read(written, &schedule->paths, kept, NULL);
+    CHECK(err == ERR_OK); /* an engine made it */
+    value_unref(written);
+    vec_push(&schedule->commits, kept);
+    vec_push(&schedule->commit_authors, author);
+    add_layer(author, kept->local_seq);
+    return kept;
 }

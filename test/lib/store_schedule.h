@@ -4,7 +4,8 @@
  * Everything follows from a seeded `struct random`. Authors behave as replicas
  * do most of the time: they read what they know to be confirmed, with their
  * own layers on top, and number their commits. Now and then they name too many
- * layers or too few, use a number late or twice, or mean another branch. */
+ * layers or too few, use a number late or twice, mean another branch, or touch
+ * a document whose id is that of its content. */
 
 #ifndef TEST_LIB_STORE_SCHEDULE_H
 #define TEST_LIB_STORE_SCHEDULE_H
@@ -16,6 +17,7 @@
 enum {
     GROUP_MAX = 5,
     AUTHORS_MAX = 4,
+    CONTENT_COUNT = 2, /* documents whose id is that of their content */
 };
 
 /* Somebody who writes: up to `confirmed` the store's state is known, and
@@ -27,6 +29,12 @@ struct author {
     uint64_t held; /* a number that was left out, to come late; or 0 */
     uint64_t confirmed;
     VEC(uint64_t) layers; /* ascending */
+};
+
+/* A compaction, and how many records there were. */
+struct compaction {
+    size_t records;
+    uint64_t keep_from;
 };
 
 struct schedule {
@@ -45,6 +53,8 @@ struct schedule {
     VEC(struct author *) commit_authors; /* of each */
     VEC(struct value) owned;             /* names of branches */
     VEC(struct value) records;
+    VEC(struct compaction) compactions;
+    uint64_t first_fork; /* no branches before that step */
 };
 
 /* In memory, or two engines on one file. */
@@ -56,6 +66,10 @@ void schedule_release(struct schedule *schedule);
 /* Either engine of a file will do. */
 struct store_kit *schedule_kit(struct schedule *schedule);
 
+/* The ids of all documents, ascending; yours to release. */
+size_t schedule_id_count(const struct schedule *schedule);
+struct value schedule_id(const struct schedule *schedule, size_t index);
+
 /* Yours to release. */
 struct target draw_target(struct schedule *schedule);
 
@@ -63,5 +77,12 @@ struct target draw_target(struct schedule *schedule);
  * under a number that was used. */
 const struct commit *draw_commit(struct schedule *schedule,
                                  struct author **author);
+
+/* The next number of an author, for a commit that somebody else makes; and
+ * that commit as the schedule keeps it: read from what it is written as. */
+uint64_t draw_local_seq(struct schedule *schedule, struct author *author);
+const struct commit *schedule_keep(struct schedule *schedule,
+                                   struct author *author,
+                                   const struct commit *commit);
 
 #endif

@@ -1,23 +1,33 @@
 /* The engine against a naive model (lib/store_model.h): random schedules of
- * several authors on a few documents and branches. What the engine accepts the
- * model accepts; what it refuses it may refuse; every document at every seq is
- * the same; and the records of the whole schedule, applied to an empty engine,
- * give the same tables and the same chain. */
+ * several authors on a few documents and branches, which are merged, closed,
+ * compacted and copied on the way. What the engine accepts the model accepts;
+ * what it refuses it may refuse; every document at every seq is the same; the
+ * check of the file finds nothing; and the records of the whole schedule,
+ * applied to an empty engine, give the same tables and the same chain. */
 
 #include <stdio.h>
-#include <string.h>
 
-#include "lib/store_schedule.h"
+#include "lib/store_compare.h"
 #include "lib/test.h"
 #include "lib/values.h"
+#include "store/maintain.h"
+#include "store/merge.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
 
+/* The release build runs 2,000 schedules in memory and some on files. The two
+ * builds with sanitizers take four times as long for one: they run fewer. */
 enum {
     STEPS = 50,
-    SCHEDULES = 700, /* in each of the three builds that `./dev test` runs */
+#ifdef HD_PARANOID
+    SCHEDULES = 800,
+    SCHEDULES_IN_FILES = 24,
+#else
+    SCHEDULES = 2000,
+    SCHEDULES_IN_FILES = 60,
+#endif
 };
 
 /* -- What has happened in all schedules ---------------------------------- */
@@ -35,6 +45,21 @@ static struct {
     uint64_t stricter; /* refused, and the model would not have */
     uint64_t groups;
     uint64_t forks;
+    uint64_t closes;
+    uint64_t elided;
+    uint64_t elided_on_branches;
+    uint64_t merged;            /* landed */
+    uint64_t merged_alike;      /* nothing to do */
+    uint64_t merges_conflicted; /* before there was a commit */
+    uint64_t merges_overtaken;
+    uint64_t merges_refused;     /* when it came */
+    uint64_t compactions;        /* that moved the horizon */
+    uint64_t reads_refused;      /* because of it */
+    uint64_t landed_compacted;   /* behind it */
+    uint64_t forgotten_accepted; /* reads from before it */
+    uint64_t forgotten_refused;
+    uint64_t replicas_uncompacted;
+    uint64_t backups;
     uint64_t snapshots;
     uint64_t reopened;
     uint64_t refused[128]; /* by error */
@@ -95,6 +120,16 @@ static bool is_same_resolution(const struct verdict *verdict,
     return same;
 }
 
+static bool is_same_elision(const struct verdict *verdict,
+                            const struct model_answer *want)
+{
+    bool same = verdict->elided.count == want->elided.count;
+    for (size_t i = 0; same && i < verdict->elided.count; i++) {
+        same = verdict->elided.at[i] == want->elided.at[i];
+    }
+    return same;
+}
+
 /* Layers of the author since then that the read does not name. */
 static bool is_sparse(const struct schedule *schedule,
                       const struct author *author,
@@ -126,6 +161,9 @@ static void count_reads(const struct schedule *schedule,
         seen.confirmed_accepted += err == ERR_OK && !read->pending ? 1 : 0;
         seen.sparse_accepted += err == ERR_OK && sparse ? 1 : 0;
         seen.sparse_refused += err == ERR_CONFLICT && sparse ? 1 : 0;
+        const bool forgotten = read->seq < schedule->model.horizon;
+        seen.forgotten_accepted += err == ERR_OK && forgotten ? 1 : 0;
+        seen.forgotten_refused += err == ERR_CONFLICT && forgotten ? 1 : 0;
     }
 }
 
@@ -140,9 +178,12 @@ static void count_verdict(const struct schedule *schedule,
     seen.refused[verdict->err]++;
     seen.replays += verdict->replayed ? 1 : 0;
     if (verdict->err == ERR_OK && !verdict->replayed) {
+        const bool on_main = value_is_text(request->commit->branch, "");
         seen.landed++;
-        seen.landed_on_branches +=
-            value_is_text(request->commit->branch, "") ? 0 : 1;
+        seen.landed_on_branches += on_main ? 0 : 1;
+        seen.landed_compacted += schedule->model.horizon > 0 ? 1 : 0;
+        seen.elided += verdict->elided.count;
+        seen.elided_on_branches += on_main ? 0 : verdict->elided.count;
         for (size_t i = 0; i < request->commit->ops.count; i++) {
             seen.landed_in_scopes +=
                 request->commit->ops.at[i].target.scope != SCOPE_SPACE ? 1 : 0;
@@ -173,188 +214,17 @@ static void check_verdict(struct schedule *schedule,
     } else if (verdict->err != ERR_OK && verdict->err != ERR_REPLAY_MISMATCH &&
                verdict->head_seq != store_model_seq(&schedule->model)) {
         fail_commit(schedule, request, &want, "refused at another head");
-    } else if (verdict->err == ERR_OK &&
-               (verdict->seq != want.seq ||
-                verdict->replayed != want.replayed ||
-                !is_same_resolution(verdict, &want))) {
+    } else if (verdict->err == ERR_OK && (verdict->seq != want.seq ||
+                                          verdict->replayed != want.replayed ||
+                                          !is_same_resolution(verdict, &want) ||
+                                          !is_same_elision(verdict, &want))) {
         fail_commit(schedule, request, &want, "landed, but otherwise");
     }
     count_verdict(schedule, author, request, &want);
     if (verdict->err == ERR_OK && !verdict->replayed) {
         store_model_land(&schedule->model, request->commit, request->principal);
     }
-    vec_release(&want.resolved);
-}
-
-/* -- Comparing documents ------------------------------------------------- */
-
-static void check_document(struct schedule *schedule,
-                           size_t branch,
-                           const struct author *author,
-                           const struct target *target,
-                           uint64_t seq)
-{
-    const struct identity identity = {author->principal, author->session};
-    struct model_name name;
-    if (!model_name_of(target, author->principal, author->session, &name)) {
-        return;
-    }
-    struct engine_address address = {
-        .branch = schedule->model.branches.at[branch].name,
-        .id = target->id,
-    };
-    struct err_detail detail = {0};
-    enum err err =
-        scope_key_new(target->scope, identity, &address.scope_key, &detail);
-    struct value got = VALUE_NONE;
-    if (err == ERR_OK) {
-        err = engine_read(&schedule_kit(schedule)->engine,
-                          &address,
-                          seq,
-                          &got,
-                          &detail);
-    }
-    struct value want = store_model_read(&schedule->model, branch, &name, seq);
-    schedule->failed = !EXPECT_TEXT(detail.text, "") || schedule->failed;
-    schedule->failed = !EXPECT_INT(err, ERR_OK) || schedule->failed;
-    if (!EXPECT_VALUE(got, want)) {
-        (void)printf("#   branch %zu, scope %s, seq %" PRIu64 "\n",
-                     branch,
-                     scope_name(target->scope),
-                     seq);
-        schedule->failed = true;
-    }
-    value_unref(got);
-    value_unref(want);
-    value_unref(address.scope_key);
-}
-
-/* One document somewhere in its history. */
-static void check_any_document(struct schedule *schedule)
-{
-    struct random *random = schedule->random;
-    const size_t branch = random_below(random, schedule->model.branches.count);
-    const uint64_t first = schedule->model.branches.at[branch].fork_seq;
-    const uint64_t head = store_model_head(&schedule->model, branch);
-    const uint64_t seq = random_one_in(random, 3)
-                             ? ENGINE_HEAD
-                             : first + random_below(random, head - first + 1);
-    struct target target = draw_target(schedule);
-    check_document(
-        schedule,
-        branch,
-        &schedule->authors[random_below(random, schedule->author_count)],
-        &target,
-        seq);
-    value_unref(target.id);
-}
-
-static void check_history(struct schedule *schedule,
-                          size_t branch,
-                          const struct author *author,
-                          const struct target *target,
-                          bool whole)
-{
-    check_document(schedule, branch, author, target, ENGINE_HEAD);
-    const uint64_t head = store_model_head(&schedule->model, branch);
-    uint64_t seq = schedule->model.branches.at[branch].fork_seq;
-    for (; whole && !schedule->failed && seq <= head; seq++) {
-        check_document(schedule, branch, author, target, seq);
-    }
-}
-
-/* Every document of every author on every branch; at every seq, if `whole`. */
-static void check_documents(struct schedule *schedule, bool whole)
-{
-    for (uint64_t i = 0; i < schedule->id_count; i++) {
-        struct target target = {.id = numbered("of:", i)};
-        for (size_t b = 0; b < schedule->model.branches.count; b++) {
-            target.scope = SCOPE_SPACE;
-            check_history(schedule, b, &schedule->authors[0], &target, whole);
-            for (size_t a = 0; a < schedule->author_count; a++) {
-                const struct author *author = &schedule->authors[a];
-                target.scope = SCOPE_USER;
-                check_history(schedule, b, author, &target, whole && a < 2);
-                target.scope = SCOPE_SESSION;
-                check_history(schedule, b, author, &target, whole);
-            }
-        }
-        value_unref(target.id);
-    }
-}
-
-static void check_listing(struct schedule *schedule, size_t branch)
-{
-    struct value want = value_empty_array();
-    for (uint64_t i = 0; i < schedule->id_count; i++) {
-        struct value id = numbered("of:", i);
-        const struct model_name name = {.id = id, .scope = SCOPE_SPACE};
-        if (store_model_is_listed(&schedule->model, branch, &name)) {
-            want = array_push_adopt(want, value_ref(id));
-        }
-        value_unref(id);
-    }
-    struct value got = VALUE_NONE;
-    const enum err err = engine_list(&schedule_kit(schedule)->engine,
-                                     schedule->model.branches.at[branch].name,
-                                     value_text_new("space"),
-                                     VALUE_NONE,
-                                     ENGINE_PAGE_MAX,
-                                     0,
-                                     &got,
-                                     NULL);
-    schedule->failed = !EXPECT_INT(err, ERR_OK) || schedule->failed;
-    schedule->failed = !EXPECT_VALUE(got, want) || schedule->failed;
-    value_unref(got);
-    value_unref(want);
-}
-
-static void check_branches(struct schedule *schedule)
-{
-    struct value list = VALUE_NONE;
-    const enum err err =
-        engine_branch_list(&schedule_kit(schedule)->engine, &list, NULL);
-    schedule->failed = !EXPECT_INT(err, ERR_OK) || schedule->failed;
-    (void)EXPECT_EQ(array_count(list), schedule->model.branches.count);
-    for (uint32_t i = 0; i < array_count(list); i++) {
-        const struct value got = array_at(list, i);
-        const struct model_branch *want = &schedule->model.branches.at[i];
-        (void)EXPECT_VALUE(object_field(got, "name"), want->name);
-        (void)EXPECT(value_boolean(object_field(got, "active")) ==
-                     want->active);
-        (void)EXPECT_INT(value_integer(object_field(got, "headSeq")),
-                         store_model_head(&schedule->model, i));
-        check_listing(schedule, i);
-    }
-    value_unref(list);
-}
-
-/* The records alone make an equal store. */
-static void check_replay(struct schedule *schedule)
-{
-    struct engine_options options = schedule->kit.options;
-    options.on_effects = NULL;
-    struct store_kit replica;
-    kit_open_memory(&replica, &options);
-    VEC_FOREACH (&schedule->records, record) {
-        struct err_detail detail = {0};
-        const enum err err = engine_apply(&replica.engine, *record, &detail);
-        if (err != ERR_OK) {
-            (void)EXPECT_TEXT(detail.text, "");
-            break;
-        }
-    }
-    struct buf is = kit_dump(&replica);
-    struct buf want = kit_dump(&schedule->kit);
-    schedule->failed = !EXPECT_TEXT(buf_text(&is), buf_text(&want));
-    (void)EXPECT_INT(engine_refresh(&schedule->kit.engine, NULL), ERR_OK);
-    (void)EXPECT(memcmp(replica.engine.chain.bytes,
-                        schedule->kit.engine.chain.bytes,
-                        DIGEST_BYTES) == 0);
-    (void)EXPECT_EQ(replica.engine.record, schedule->records.count);
-    buf_release(&is);
-    buf_release(&want);
-    kit_close(&replica);
+    model_answer_release(&want);
 }
 
 /* -- Steps --------------------------------------------------------------- */
@@ -413,13 +283,233 @@ static void step_fork(struct schedule *schedule)
 
 static void step_close(struct schedule *schedule)
 {
-    struct value name = numbered("b", random_below(schedule->random, 5));
+    struct random *random = schedule->random;
+    const size_t count = schedule->model.branches.count;
+    struct value name =
+        random_one_in(random, 3)
+            ? numbered("b", random_below(random, 5))
+            : value_ref(
+                  schedule->model.branches
+                      .at[count - 1 - random_below(random, (count + 1) / 2)]
+                      .name);
     const enum err want = store_model_close(&schedule->model, name);
     const enum err got =
         engine_branch_delete(&schedule_kit(schedule)->engine, name, NULL);
     schedule->failed = !EXPECT_TEXT(err_name(got), err_name(want));
+    seen.closes += got == ERR_OK ? 1 : 0;
     value_unref(name);
 }
+
+/* -- Merging ------------------------------------------------------------- */
+
+/* One merge: what the engine made, and the documents as they must be then. */
+struct merging {
+    struct schedule *schedule;
+    size_t source;
+    size_t target;
+    uint64_t seq; /* when it was made */
+    struct commit commit;
+    struct value conflicts;      /* of the engine */
+    struct value want_conflicts; /* of the model */
+    VEC(struct value) want;      /* by id */
+};
+
+static bool has_item(struct value array, struct value item)
+{
+    for (uint32_t i = 0; i < array_count(array); i++) {
+        if (value_equal(array_at(array, i), item)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In any order. */
+static void check_conflicts(struct merging *merging)
+{
+    const uint32_t count = array_count(merging->conflicts);
+    bool same = count == array_count(merging->want_conflicts);
+    for (uint32_t i = 0; same && i < count; i++) {
+        same =
+            has_item(merging->want_conflicts, array_at(merging->conflicts, i));
+    }
+    if (!same) {
+        (void)EXPECT_VALUE(merging->conflicts, merging->want_conflicts);
+        print_log(merging->schedule);
+    }
+    merging->schedule->failed =
+        !same || !EXPECT(count == 0 || merging->commit.ops.count == 0);
+}
+
+static bool is_written(const struct commit *commit, struct value id)
+{
+    for (size_t i = 0; i < commit->ops.count; i++) {
+        if (value_equal(commit->ops.at[i].target.id, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The documents on the target that the commit writes, or those it does not,
+ * are what the model says that they are after the merge. */
+static void check_merged(struct merging *merging,
+                         const struct commit *commit,
+                         bool written)
+{
+    struct schedule *schedule = merging->schedule;
+    for (size_t i = 0; i < merging->want.count; i++) {
+        struct value id = schedule_id(schedule, i);
+        const struct model_name name = {.id = id};
+        if (is_written(commit, id) == written) {
+            struct value now = store_model_read(&schedule->model,
+                                                merging->target,
+                                                &name,
+                                                ENGINE_HEAD);
+            if (!EXPECT_VALUE(now, merging->want.at[i])) {
+                print_log(schedule);
+                schedule->failed = true;
+            }
+            value_unref(now);
+        }
+        value_unref(id);
+    }
+}
+
+static bool has_moved(const struct merging *merging,
+                      size_t branch,
+                      struct value id)
+{
+    const struct store_model *model = &merging->schedule->model;
+    const struct model_name name = {.id = id};
+    struct value was = store_model_read(model, branch, &name, merging->seq);
+    struct value now = store_model_read(model, branch, &name, ENGINE_HEAD);
+    const bool same = value_equal(was, now);
+    value_unref(was);
+    value_unref(now);
+    return !same;
+}
+
+/* Either branch has changed what the merge was made from. */
+static bool is_overtaken(const struct merging *merging)
+{
+    bool moved = false;
+    for (size_t i = 0; i < merging->commit.ops.count; i++) {
+        const struct value id = merging->commit.ops.at[i].target.id;
+        moved = moved || has_moved(merging, merging->source, id) ||
+                has_moved(merging, merging->target, id);
+    }
+    return moved;
+}
+
+/* The merge is an ordinary commit, and somebody may be faster. */
+static void land_merge(struct merging *merging, struct author *author)
+{
+    struct schedule *schedule = merging->schedule;
+    struct engine_request request = {
+        .commit = schedule_keep(schedule, author, &merging->commit),
+        .principal = author->principal,
+        .at_ms = schedule->commits.count,
+    };
+    if (random_one_in(schedule->random, 4)) {
+        step_group(schedule);
+    }
+    if (schedule->failed) {
+        return;
+    }
+    const bool overtaken = is_overtaken(merging);
+    seen.merges_overtaken += overtaken ? 1 : 0;
+    const enum err err =
+        engine_commit(&schedule_kit(schedule)->engine, &request, 1, NULL);
+    schedule->failed = !EXPECT_INT(err, ERR_OK);
+    if (!schedule->failed) {
+        check_verdict(schedule, author, &request);
+    }
+    if (request.verdict.err == ERR_OK && !request.verdict.replayed) {
+        schedule->failed = !EXPECT(!overtaken) || schedule->failed;
+        check_merged(merging, request.commit, true);
+        seen.merged++;
+    } else {
+        seen.merges_refused++;
+    }
+    verdict_release(&request.verdict);
+}
+
+static void ask_model(struct merging *merging)
+{
+    merging->want_conflicts = value_empty_array();
+    for (size_t i = 0; i < schedule_id_count(merging->schedule); i++) {
+        struct value id = schedule_id(merging->schedule, i);
+        const struct model_name name = {.id = id};
+        vec_push(&merging->want,
+                 store_model_merge(&merging->schedule->model,
+                                   merging->source,
+                                   merging->target,
+                                   &name,
+                                   &merging->want_conflicts));
+        value_unref(id);
+    }
+}
+
+static void finish_merge(struct merging *merging, struct author *author)
+{
+    check_conflicts(merging);
+    if (merging->schedule->failed) {
+        return;
+    }
+    if (array_count(merging->conflicts) > 0) {
+        seen.merges_conflicted++;
+        return;
+    }
+    check_merged(merging, &merging->commit, false);
+    if (merging->commit.ops.count == 0) {
+        seen.merged_alike++;
+    } else {
+        land_merge(merging, author);
+    }
+}
+
+static void step_merge(struct schedule *schedule)
+{
+    struct random *random = schedule->random;
+    const size_t count = schedule->model.branches.count;
+    struct author *author =
+        &schedule->authors[random_below(random, schedule->author_count)];
+    struct merging merging = {
+        .schedule = schedule,
+        .source = random_below(random, count),
+        .target = random_below(random, count),
+        .seq = store_model_seq(&schedule->model),
+    };
+    if (merging.source == merging.target && !random_one_in(random, 8)) {
+        merging.target = (merging.source + 1) % count;
+    }
+    const struct merge_request request = {
+        .source = schedule->model.branches.at[merging.source].name,
+        .target = schedule->model.branches.at[merging.target].name,
+        .session = author->session,
+        .local_seq = draw_local_seq(schedule, author),
+    };
+    const enum err err = engine_merge(&schedule_kit(schedule)->engine,
+                                      &request,
+                                      &merging.commit,
+                                      &merging.conflicts,
+                                      NULL);
+    schedule->failed = !EXPECT_INT(err, ERR_OK);
+    if (!schedule->failed) {
+        ask_model(&merging);
+        finish_merge(&merging, author);
+    }
+    VEC_FOREACH (&merging.want, value) {
+        value_unref(*value);
+    }
+    vec_release(&merging.want);
+    commit_release(&merging.commit);
+    value_unref(merging.conflicts);
+    value_unref(merging.want_conflicts);
+}
+
+/* -- The rest ------------------------------------------------------------ */
 
 /* Drops the layers that are in the state which the author now knows, and
  * those that were refused, if the author has heard of it. */
@@ -461,15 +551,55 @@ static void step_cold(struct schedule *schedule)
     }
 }
 
-static void step(struct schedule *schedule)
+static void step_compact(struct schedule *schedule)
 {
-    const uint64_t draw = random_below(schedule->random, 40);
-    if (draw < 2) {
+    struct random *random = schedule->random;
+    const uint64_t before = schedule->model.horizon;
+    const struct compaction compaction = {
+        .records = schedule->records.count,
+        .keep_from =
+            random_one_in(random, 2)
+                ? ENGINE_HEAD
+                : random_below(random, store_model_seq(&schedule->model) + 2),
+    };
+    struct compact_counts counts;
+    const enum err err = engine_compact(&schedule_kit(schedule)->engine,
+                                        compaction.keep_from,
+                                        NULL,
+                                        NULL,
+                                        &counts,
+                                        NULL);
+    store_model_compact(&schedule->model, compaction.keep_from);
+    vec_push(&schedule->compactions, compaction);
+    schedule->failed = !EXPECT_INT(err, ERR_OK) ||
+                       !EXPECT_EQ(counts.horizon, schedule->model.horizon);
+    seen.compactions += schedule->model.horizon > before ? 1 : 0;
+}
+
+/* Files are slow: a copy of one in memory is made less often. */
+static void step_backup(struct schedule *schedule)
+{
+    if (schedule->in_file || random_one_in(schedule->random, 10)) {
+        compare_backup(schedule, schedule_kit(schedule));
+        seen.backups++;
+    }
+}
+
+static void step(struct schedule *schedule, unsigned number)
+{
+    const uint64_t draw = random_below(schedule->random, 80);
+    if (draw < 4 && number >= schedule->first_fork) {
         step_fork(schedule);
-    } else if (draw == 2) {
+    } else if (draw < 6) {
+        step_compact(schedule); /* often, while no fork stands in its way */
+    } else if (draw < 8) {
         step_close(schedule);
-    } else if (draw == 3) {
+    } else if (draw < 10) {
         step_cold(schedule);
+    } else if (draw < 11) {
+        step_backup(schedule);
+    } else if (draw < 19 && schedule->model.branches.count > 1) {
+        step_merge(schedule);
     } else {
         step_group(schedule);
     }
@@ -479,7 +609,25 @@ static void step(struct schedule *schedule)
         }
     }
     if (!schedule->failed) {
-        check_any_document(schedule);
+        const bool refused =
+            compare_any_document(schedule, schedule_kit(schedule));
+        seen.reads_refused += refused ? 1 : 0;
+    }
+}
+
+/* What is there at the end, whatever the way was. */
+static void compare_all(struct schedule *schedule)
+{
+    struct random *random = schedule->random;
+    compare_documents(schedule,
+                      schedule_kit(schedule),
+                      random_one_in(random, 16));
+    compare_branches(schedule, schedule_kit(schedule));
+    compare_history(schedule, schedule_kit(schedule));
+    compare_replica(schedule);
+    if (schedule->model.horizon > 0 && random_one_in(random, 4)) {
+        compare_uncompacted_replica(schedule);
+        seen.replicas_uncompacted++;
     }
 }
 
@@ -488,12 +636,10 @@ static void run_schedule(struct random *random, bool in_file)
     struct schedule *schedule = mem_alloc(sizeof *schedule);
     schedule_init(schedule, random, in_file);
     for (unsigned i = 0; i < STEPS && !schedule->failed; i++) {
-        step(schedule);
+        step(schedule, i);
     }
     if (!schedule->failed) {
-        check_documents(schedule, random_one_in(random, 16));
-        check_branches(schedule);
-        check_replay(schedule);
+        compare_all(schedule);
     }
     seen.schedules++;
     seen.snapshots += schedule->kit.engine.counters.snapshots;
@@ -506,7 +652,7 @@ PROPERTY(the_engine_agrees_with_the_model, SCHEDULES)
     run_schedule(random, false);
 }
 
-PROPERTY(two_engines_on_one_file_agree_with_the_model, 24)
+PROPERTY(two_engines_on_one_file_agree_with_the_model, SCHEDULES_IN_FILES)
 {
     run_schedule(random, true);
 }
@@ -635,40 +781,57 @@ TEST(all_of_it_happened_often_enough)
     static const struct {
         const char *what;
         const uint64_t *count;
-        uint64_t floor;
+        uint64_t floor; /* a thousand schedules */
     } rows[] = {
-        {"landed on a branch", &seen.landed_on_branches, 1000},
-        {"writes in a scope", &seen.landed_in_scopes, 1000},
-        {"confirmed reads accepted", &seen.confirmed_accepted, 2000},
-        {"pending reads accepted", &seen.pending_accepted, 2000},
-        {"sparse ones of these", &seen.sparse_accepted, 500},
-        {"sparse ones refused", &seen.sparse_refused, 500},
-        {"replays", &seen.replays, 500},
-        {"refused, too strictly", &seen.stricter, 100},
-        {"groups", &seen.groups, 3000},
-        {"forks", &seen.forks, 500},
-        {"snapshots", &seen.snapshots, 1000},
-        {"conflicts", &seen.refused[ERR_CONFLICT], 5000},
-        {"origins failed", &seen.refused[ERR_ORIGIN_FAILED], 300},
-        {"receipts existing", &seen.refused[ERR_RECEIPT_EXISTS], 200},
-        {"replay mismatches", &seen.refused[ERR_REPLAY_MISMATCH], 200},
-        {"of wrong shape", &seen.refused[ERR_PROTOCOL], 500},
-        {"of unknown branches", &seen.refused[ERR_BRANCH_UNKNOWN], 100},
-        {"of closed branches", &seen.refused[ERR_BRANCH_CLOSED], 100},
-        {"patches of missing paths", &seen.refused[ERR_PATCH_MISSING], 100},
+        {"landed on a branch", &seen.landed_on_branches, 2000},
+        {"writes in a scope", &seen.landed_in_scopes, 3000},
+        {"confirmed reads accepted", &seen.confirmed_accepted, 5000},
+        {"pending reads accepted", &seen.pending_accepted, 4000},
+        {"sparse ones of these", &seen.sparse_accepted, 1500},
+        {"sparse ones refused", &seen.sparse_refused, 7000},
+        {"replays", &seen.replays, 900},
+        {"refused, too strictly", &seen.stricter, 800},
+        {"groups", &seen.groups, 7000},
+        {"forks", &seen.forks, 900},
+        {"branches closed", &seen.closes, 250},
+        {"operations elided", &seen.elided, 700},
+        {"elided on branches", &seen.elided_on_branches, 60},
+        {"changes of content", &seen.refused[ERR_IMMUTABLE], 900},
+        {"merges landed", &seen.merged, 200},
+        {"merges of nothing", &seen.merged_alike, 400},
+        {"merges with conflicts", &seen.merges_conflicted, 500},
+        {"merges overtaken", &seen.merges_overtaken, 6},
+        {"merges refused", &seen.merges_refused, 40},
+        {"compactions", &seen.compactions, 600},
+        {"landed after one", &seen.landed_compacted, 6000},
+        {"older reads accepted", &seen.forgotten_accepted, 500},
+        {"older reads refused", &seen.forgotten_refused, 3500},
+        {"reads below the horizon", &seen.reads_refused, 2500},
+        {"replicas without one", &seen.replicas_uncompacted, 90},
+        {"backups", &seen.backups, 30},
+        {"snapshots", &seen.snapshots, 1500},
+        {"conflicts", &seen.refused[ERR_CONFLICT], 15000},
+        {"origins failed", &seen.refused[ERR_ORIGIN_FAILED], 1200},
+        {"receipts existing", &seen.refused[ERR_RECEIPT_EXISTS], 600},
+        {"replay mismatches", &seen.refused[ERR_REPLAY_MISMATCH], 400},
+        {"of wrong shape", &seen.refused[ERR_PROTOCOL], 1800},
+        {"of unknown branches", &seen.refused[ERR_BRANCH_UNKNOWN], 600},
+        {"of closed branches", &seen.refused[ERR_BRANCH_CLOSED], 600},
+        {"patches of missing paths", &seen.refused[ERR_PATCH_MISSING], 800},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         (void)printf("#   %-26s %" PRIu64 "\n", rows[i].what, *rows[i].count);
     }
     /* A few rounds, or a single one that is repeated, prove nothing here. */
     for (size_t i = 0; seen.schedules >= SCHEDULES && i < COUNT_OF(rows); i++) {
-        if (*rows[i].count < rows[i].floor) {
+        const uint64_t floor = rows[i].floor * seen.schedules / 1000;
+        if (*rows[i].count < floor) {
             (void)test_fail(__FILE__,
                             __LINE__,
                             "%s: %" PRIu64 ", expected at least %" PRIu64,
                             rows[i].what,
                             *rows[i].count,
-                            rows[i].floor);
+                            floor);
         }
     }
 }

@@ -188,7 +188,7 @@ static uint64_t send(struct walk *walk, const struct commit *commit)
         store_model_land(&walk->model, commit, VALUE_NONE);
     }
     verdict_release(&request.verdict);
-    vec_release(&want.resolved);
+    model_answer_release(&want);
     return seq;
 }
 
@@ -282,7 +282,7 @@ static void check_probe(struct walk *walk,
     }
     walk->accepted += verdict->err == ERR_PATCH_MISSING ? 1 : 0;
     walk->stricter += same ? 0 : 1;
-    vec_release(&want.resolved);
+    model_answer_release(&want);
 }
 
 /* Every read that session 0 can have made by now: of a confirmed state, or of

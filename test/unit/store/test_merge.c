@@ -44,7 +44,9 @@ static const char *merge(struct store_kit *kit,
     }
     (void)snprintf(text, sizeof text, "%s", buf_text(&out));
     for (char *at = text; *at != '\0'; at++) {
-        *at = *at == '"' ? '\'' : *at;
+        if (*at == '"') {
+            *at = '\'';
+        }
     }
     value_unref(conflicts);
     commit_release(&commit);
@@ -113,6 +115,44 @@ TEST(the_same_change_on_both_sides_is_no_conflict_and_merging_again_is_nothing)
     EXPECT_TEXT(merge(&kit, "b", "", 1), "");
     EXPECT_TEXT(kit_read(&kit, "A"), "{'value':{'l':[1,2],'x':2,'y':7}}");
     EXPECT_TEXT(merge(&kit, "b", "", 2), "nothing");
+    kit_close(&kit);
+}
+
+/* Elements are compared by index only while both sides have as many as the
+ * base: otherwise the one meant is somewhere else. */
+TEST(a_change_in_an_array_whose_length_the_other_side_changed_is_a_conflict)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'l':[1,1],'m':[1,2]}");
+    EXPECT_EQ(kit_fork(&kit, "b", "", ENGINE_HEAD), ERR_OK);
+    EXPECT_LANDED(&kit, 2, "s1 2 | branch b | replace A.l.1 5");
+    EXPECT_LANDED(&kit, 3, "s1 3 | add A.l.0 0");
+    EXPECT_TEXT(merge(&kit, "b", "", 1), "[{'id':'A','path':'/value/l/1'}]");
+    EXPECT_TEXT(kit_read(&kit, "A"), "{'value':{'l':[0,1,1],'m':[1,2]}}");
+    EXPECT_EQ(kit_fork(&kit, "c", "", 1), ERR_OK);
+    EXPECT_LANDED(&kit, 4, "s1 4 | branch c | replace A.m.0 5");
+    EXPECT_LANDED(&kit, 5, "s1 5 | replace A.m.1 6");
+    EXPECT_TEXT(merge(&kit, "c", "", 2), "");
+    EXPECT_TEXT(kit_read(&kit, "A"), "{'value':{'l':[0,1,1],'m':[5,6]}}");
+    kit_close(&kit);
+}
+
+TEST(a_change_inside_what_the_other_side_took_away_is_a_conflict)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'p':{'z':1},'q':{},'r':{'k':1}}");
+    EXPECT_EQ(kit_fork(&kit, "b", "", ENGINE_HEAD), ERR_OK);
+    EXPECT_LANDED(&kit,
+                  2,
+                  "s1 2 | branch b | add A.p.y 1 | add A.q.z 1 | remove A.r.k");
+    EXPECT_LANDED(&kit, 3, "s1 3 | remove A.p | replace A.q 5 | remove A.r");
+    EXPECT_TEXT(merge(&kit, "b", "", 1),
+                "[{'id':'A','path':'/value/p/y'},"
+                "{'id':'A','path':'/value/q/z'},"
+                "{'id':'A','path':'/value/r/k'}]");
+    EXPECT_TEXT(kit_read(&kit, "A"), "{'value':{'q':5}}");
     kit_close(&kit);
 }
 
