@@ -103,6 +103,7 @@ struct engine {
         uint64_t rows;      /* revision rows looked at */
         uint64_t decodes;   /* documents and patches parsed */
         uint64_t snapshots; /* written */
+        uint64_t lookups;   /* of commits by session and local seq */
     } counters;
 };
 
