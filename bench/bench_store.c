@@ -3,10 +3,14 @@
  * The floor inserts the same rows into the same tables with the same
  * durability and the same grouping, from texts that were prepared before: no
  * admission, no conflicts, no replay check, no chain. What is between it and
- * ours is the price of those.
+ * ours is the price of those, as both have the same cache of pages.
  *
  * With a disk in the way, what counts is the time that passes, not the time on
- * a CPU: the durable rows are measured by the wall clock. */
+ * a CPU: the durable rows are measured by the wall clock.
+ *
+ * The other question is whether a commit costs the same whatever came before
+ * it. Stores with histories of different lengths are built first, and then
+ * measured in turn, so that a busy machine disturbs all of them. */
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -59,20 +63,18 @@ static size_t document_text(char *to, uint64_t number)
     return (size_t)length;
 }
 
-static size_t document_id(char *to, uint64_t number)
+static size_t document_id(char *to, uint64_t document)
 {
-    const int length =
-        snprintf(to, TEXT_SIZE, "of:document-%d", (int)(number % DOCUMENTS));
+    const int length = snprintf(to, TEXT_SIZE, "of:document-%d", (int)document);
     return (size_t)length;
 }
 
-/* A commit that sets one document. */
-static void make_commit(struct stores *stores, struct commit *commit)
+/* The commit with that local seq, which sets one document. */
+static void make_set(uint64_t number, uint64_t document, struct commit *commit)
 {
     char text[TEXT_SIZE];
-    const uint64_t number = ++stores->local_seq;
     struct commit_op op = {.kind = COMMIT_SET};
-    op.target.id = value_string_new(text, document_id(text, number));
+    op.target.id = value_string_new(text, document_id(text, document));
     if (json_read(text,
                   document_text(text, number),
                   NULL,
@@ -97,7 +99,8 @@ static void run_ours(void *ctx, uint64_t times)
     for (uint64_t i = 0; i < times; i++) {
         bench_pause();
         for (unsigned j = 0; j < stores->group; j++) {
-            make_commit(stores, &commits[j]);
+            const uint64_t number = ++stores->local_seq;
+            make_set(number, number % DOCUMENTS, &commits[j]);
             requests[j] = (struct engine_request){.commit = &commits[j]};
         }
         bench_resume();
@@ -135,7 +138,7 @@ static void floor_insert(struct stores *stores)
     char id[TEXT_SIZE];
     const sqlite3_int64 seq = (sqlite3_int64)++stores->floor_seq;
     const int length = (int)document_text(text, stores->floor_seq);
-    const int id_length = (int)document_id(id, stores->floor_seq);
+    const int id_length = (int)document_id(id, stores->floor_seq % DOCUMENTS);
     sqlite3_stmt *const *insert = stores->insert;
     (void)sqlite3_bind_int64(insert[0], 1, seq);
     (void)sqlite3_bind_blob(insert[0], 2, zeros, 16, SQLITE_STATIC);
@@ -186,7 +189,8 @@ static void open_floor(struct stores *stores)
     (void)sqlite3_backup_finish(copy);
     (void)sqlite3_exec(db,
                        stores->durable
-                           ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = "
+                           ? "PRAGMA cache_size = -65536;"
+                             "PRAGMA journal_mode = WAL; PRAGMA synchronous = "
                              "FULL; PRAGMA wal_autocheckpoint = 2000"
                            : "PRAGMA journal_mode = MEMORY; PRAGMA synchronous "
                              "= OFF",
@@ -368,6 +372,347 @@ static void bench_reads(struct bench *bench, struct stores *stores)
     close_both(stores);
 }
 
+/* -- Growing histories --------------------------------------------------- */
+
+enum {
+    SPREAD = 100, /* documents that are set in turn */
+    WINDOW = 100, /* commits a round: as many as patches between snapshots */
+    MARKS = 4,
+    QUICK_MARK = 100000, /* the last one with --quick */
+    NAME_SIZE = 64
+};
+
+/* How much longer a commit may take at the last mark than at the first. A
+ * commit of its own changes the same five pages in any history, but SQLite
+ * finds them in trees: what is in proportion to the logarithm takes twice as
+ * long among 1,000,000 as among 1,000. (Counted, it is an eighth more
+ * instructions among 100,000; the rest are misses of the processor's cache.)
+ * The patches of one document all go to the same end of the same trees. */
+static const double flat_commits = 2;
+static const double flat_patches = 1.5;
+
+/* Counted, not timed. */
+struct history_cost {
+    uint64_t commits;
+    uint64_t asked;     /* rows looked at, texts parsed, commits looked for */
+    uint64_t snapshots; /* written */
+    uint64_t steps;     /* of SQLite's machine */
+};
+
+struct history {
+    bool patches;   /* all on one document, instead of sets of many */
+    bool renewed;   /* a new document each round: the first patches */
+    char path[256]; /* "": in memory */
+    struct engine engine;
+    uint64_t mark; /* how many commits, or patches, there are */
+    uint64_t local_seq;
+    uint64_t document;
+    struct history_cost cost; /* of the rounds */
+};
+
+/* A workload: histories up to some marks, each beside the first one. */
+struct growth {
+    const char *what;
+    const char *where;
+    bool patches;
+    bool durable; /* at normal, in a file */
+    struct mark {
+        uint64_t number;
+        const char *text;
+    } marks[MARKS];
+};
+
+static void mark_name(char to[NAME_SIZE],
+                      const struct growth *growth,
+                      size_t mark)
+{
+    (void)snprintf(to,
+                   NAME_SIZE,
+                   "%s %s beside %s (%s)",
+                   growth->what,
+                   growth->marks[mark].text,
+                   growth->marks[0].text,
+                   growth->where);
+}
+
+/* Two histories that are measured in turn. */
+struct histories {
+    struct history *late;
+    struct history *early;
+};
+
+static struct history_cost spent(const struct history *history)
+{
+    const struct engine *engine = &history->engine;
+    const struct engine_counters *counters = &engine->counters;
+    struct history_cost cost = {
+        .commits = engine->seq,
+        .asked = counters->rows + counters->decodes + counters->lookups,
+        .snapshots = counters->snapshots,
+    };
+    for (size_t i = 0; i < STATEMENT_COUNT; i++) {
+        if (engine->database.statement[i] != NULL) {
+            cost.steps +=
+                (uint64_t)sqlite3_stmt_status(engine->database.statement[i],
+                                              SQLITE_STMTSTATUS_VM_STEP,
+                                              0);
+        }
+    }
+    return cost;
+}
+
+static void add_cost(struct history *history, struct history_cost before)
+{
+    const struct history_cost after = spent(history);
+    struct history_cost *cost = &history->cost;
+    cost->commits += after.commits - before.commits;
+    cost->asked += after.asked - before.asked;
+    cost->snapshots += after.snapshots - before.snapshots;
+    cost->steps += after.steps - before.steps;
+}
+
+/* A commit that replaces one field of the document. */
+static void make_patch(struct history *history, struct commit *commit)
+{
+    char text[TEXT_SIZE];
+    struct value list = VALUE_NONE;
+    make_set(++history->local_seq, history->document, commit);
+    struct commit_op *op = &commit->ops.at[0];
+    value_unref(op->document);
+    op->document = VALUE_NONE;
+    op->kind = COMMIT_PATCH;
+    const int length =
+        snprintf(text,
+                 sizeof text,
+                 "[{\"op\":\"replace\",\"path\":\"/value/rank\",\"value\":%d}]",
+                 (int)(history->local_seq % 10));
+    if (json_read(text, (size_t)length, NULL, &list, NULL) != ERR_OK ||
+        patch_read(list, &history->engine.paths, &op->patch, NULL) != ERR_OK) {
+        stop("the patch is none");
+    }
+    value_unref(list);
+}
+
+/* `count` commits in groups; the clock stands but for the engine. */
+static void land(struct history *history,
+                 struct commit *commits,
+                 size_t count,
+                 size_t group)
+{
+    static struct engine_request requests[GROUP_MAX];
+    struct err_detail detail;
+    for (size_t i = 0; i < count; i++) {
+        requests[i] = (struct engine_request){.commit = &commits[i]};
+    }
+    bench_resume();
+    for (size_t i = 0; i < count; i += group) {
+        if (engine_commit(&history->engine, requests + i, group, &detail) !=
+            ERR_OK) {
+            stop(detail.text);
+        }
+    }
+    bench_pause();
+    for (size_t i = 0; i < count; i++) {
+        if (requests[i].verdict.err != ERR_OK) {
+            stop(requests[i].verdict.detail.text);
+        }
+        verdict_release(&requests[i].verdict);
+        commit_release(&commits[i]);
+    }
+}
+
+static void run_history(struct history *history, size_t count, size_t group)
+{
+    static struct commit commits[GROUP_MAX];
+    bench_pause();
+    if (history->renewed) {
+        make_set(++history->local_seq, ++history->document, &commits[0]);
+        land(history, commits, 1, 1);
+    }
+    const struct history_cost before = spent(history);
+    for (size_t i = 0; i < count; i++) {
+        if (history->patches) {
+            make_patch(history, &commits[i]);
+        } else {
+            const uint64_t number = ++history->local_seq;
+            make_set(number, number % SPREAD, &commits[i]);
+        }
+    }
+    land(history, commits, count, group);
+    add_cost(history, before);
+    bench_resume();
+}
+
+static void run_late(void *ctx, uint64_t times)
+{
+    run_history(((struct histories *)ctx)->late, (size_t)times, 1);
+}
+
+static void run_early(void *ctx, uint64_t times)
+{
+    run_history(((struct histories *)ctx)->early, (size_t)times, 1);
+}
+
+static void open_history(struct history *history)
+{
+    const struct engine_options options = {
+        .path = history->path[0] != '\0' ? history->path : NULL,
+        .durability = DURABILITY_NORMAL,
+        .snapshot_patches = WINDOW,
+        .snapshot_bytes = UINT32_MAX, /* so that each round has one */
+    };
+    struct err_detail detail;
+    if (engine_open(&history->engine, &options, &detail) != ERR_OK) {
+        stop(detail.text);
+    }
+    static struct commit first;
+    make_set(++history->local_seq, history->document, &first);
+    land(history, &first, 1, 1);
+    for (uint64_t done = 1; !history->renewed && done < history->mark;) {
+        const uint64_t left = history->mark - done;
+        const size_t count = left < GROUP_MAX ? (size_t)left : GROUP_MAX;
+        run_history(history, count, count);
+        done += count;
+    }
+    history->cost = (struct history_cost){0};
+}
+
+static double per_commit(uint64_t figure, const struct history *history)
+{
+    return (double)figure / (double)history->cost.commits;
+}
+
+static void report_counts(struct bench *bench,
+                          const char *name,
+                          const struct histories *pair)
+{
+    char title[2 * NAME_SIZE];
+    const struct history *late = pair->late;
+    const struct history *early = pair->early;
+    (void)snprintf(title, sizeof title, "steps, %s", name);
+    /* The first snapshots of a document have none before them to prune. */
+    bench_figure(bench,
+                 title,
+                 "steps",
+                 per_commit(late->cost.steps, late),
+                 per_commit(early->cost.steps, early),
+                 (struct bench_bar){BENCH_SHARE, late->patches ? 1.1 : 1});
+    (void)snprintf(title, sizeof title, "rows, parses, lookups, %s", name);
+    bench_figure(bench,
+                 title,
+                 "",
+                 per_commit(late->cost.asked, late),
+                 0,
+                 (struct bench_bar){BENCH_AT_MOST, 0});
+    if (late->patches) {
+        (void)snprintf(title, sizeof title, "snapshots, %s", name);
+        bench_figure(bench,
+                     title,
+                     "",
+                     per_commit(late->cost.snapshots, late),
+                     per_commit(early->cost.snapshots, early),
+                     (struct bench_bar){BENCH_SHARE, 1});
+    }
+}
+
+/* Measures each mark in turn with the first one. */
+static void measure(struct bench *bench,
+                    const struct growth *growth,
+                    struct history *all,
+                    size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct histories pair = {.late = &all[i], .early = &all[0]};
+        char name[NAME_SIZE];
+        mark_name(name, growth, i);
+        all[0].cost = (struct history_cost){0};
+        (void)bench_run(
+            bench,
+            &(struct bench_case){
+                .name = name,
+                .ours = run_late,
+                .peer = run_early,
+                .ctx = &pair,
+                .times = WINDOW,
+                .bar = {BENCH_SHARE,
+                        growth->patches ? flat_patches : flat_commits},
+            });
+        if (i + 1 == count && all[i].cost.commits > 0) {
+            report_counts(bench, name, &pair);
+        }
+    }
+}
+
+static void bench_growth(struct bench *bench,
+                         const struct growth *growth,
+                         const char *folder)
+{
+    static struct history all[MARKS];
+    size_t count = 0;
+    bool wanted = false;
+    for (; count < MARKS; count++) {
+        char name[NAME_SIZE];
+        if (bench->quick && growth->marks[count].number > QUICK_MARK) {
+            break;
+        }
+        mark_name(name, growth, count);
+        wanted = wanted || (count > 0 && bench_wants(bench, name));
+    }
+    for (size_t i = 0; wanted && i < count; i++) {
+        all[i] = (struct history){
+            .patches = growth->patches,
+            .renewed = growth->marks[i].number == 1,
+            .mark = growth->marks[i].number,
+        };
+        if (growth->durable) {
+            (void)snprintf(all[i].path,
+                           sizeof all[i].path,
+                           "%s/%zu.db",
+                           folder,
+                           i);
+        }
+        open_history(&all[i]);
+    }
+    if (wanted) {
+        measure(bench, growth, all, count);
+    }
+    for (size_t i = 0; wanted && i < count; i++) {
+        engine_close(&all[i].engine);
+        if (growth->durable) {
+            remove_files(all[i].path);
+        }
+    }
+}
+
+static void bench_histories(struct bench *bench, const char *folder)
+{
+    static const struct growth growths[] = {
+        {.what = "commit",
+         .where = "memory",
+         .marks = {{1000, "1,000"},
+                   {10000, "10,000"},
+                   {100000, "100,000"},
+                   {1000000, "1,000,000"}}},
+        {.what = "commit",
+         .where = "normal",
+         .durable = true,
+         .marks = {{1000, "1,000"},
+                   {10000, "10,000"},
+                   {100000, "100,000"},
+                   {1000000, "1,000,000"}}},
+        {.what = "patch",
+         .where = "memory",
+         .patches = true,
+         .marks = {{1, "1"},
+                   {1000, "1,000"},
+                   {10000, "10,000"},
+                   {100000, "100,000"}}},
+    };
+    for (size_t i = 0; i < COUNT_OF(growths); i++) {
+        bench_growth(bench, &growths[i], folder);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct bench bench;
@@ -382,6 +727,7 @@ int main(int argc, char **argv)
     struct stores stores = {.folder = folder};
     bench_commits(&bench, &stores);
     bench_reads(&bench, &stores);
+    bench_histories(&bench, folder);
     (void)rmdir(folder);
     return bench_end(&bench);
 }

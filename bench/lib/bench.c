@@ -55,8 +55,15 @@ static double time_of(bench_fn *fn, void *ctx, uint64_t times)
 }
 
 /* How often a round repeats the work. The first call also warms up. */
-static uint64_t times_for(bench_fn *fn, void *ctx, double round_ns)
+static uint64_t times_for(bench_fn *fn,
+                          const struct bench_case *work,
+                          double round_ns)
 {
+    void *ctx = work->ctx;
+    if (work->times > 0) {
+        (void)time_of(fn, ctx, work->times);
+        return work->times;
+    }
     uint64_t times = 1;
     double ns = time_of(fn, ctx, times);
     while (ns < round_ns / 8) {
@@ -111,9 +118,9 @@ double bench_run(struct bench *bench, const struct bench_case *work)
     (void)fprintf(stderr, "%s: %s\n", bench->name, work->name);
     const unsigned rounds = bench->quick ? ROUNDS_QUICK : ROUNDS;
     const double round_ns = bench->quick ? ROUND_QUICK_NS : ROUND_NS;
-    const uint64_t times = times_for(work->ours, work->ctx, round_ns);
+    const uint64_t times = times_for(work->ours, work, round_ns);
     const uint64_t peer_times =
-        work->peer != NULL ? times_for(work->peer, work->ctx, round_ns) : 0;
+        work->peer != NULL ? times_for(work->peer, work, round_ns) : 0;
 
     const double units = work->units > 0 ? (double)work->units : 1;
     double ours[ROUNDS];

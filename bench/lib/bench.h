@@ -4,10 +4,11 @@
  * Time is what this process spent on a CPU, not what passed, unless a workload
  * says otherwise; the process stays
  * on one CPU where the system allows it. A workload is repeated until a round
- * takes long enough to be measured; then rounds of ours and of the peer's
- * alternate, so that a busy machine disturbs both. The figures are medians,
- * the ratio is the median of the rounds' ratios, and the spread is how far
- * the middle half of the rounds lies apart, in percent of the median.
+ * takes long enough to be measured, unless it says how often; then rounds of
+ * ours and of the peer's alternate, so that a busy machine disturbs both. The
+ * figures are medians, the ratio is the median of the rounds' ratios, and the
+ * spread is how far the middle half of the rounds lies apart, in percent of the
+ * median.
  *
  *   struct bench bench;
  *   if (!bench_begin(&bench, "value", argc, argv, &exit_code)) {
@@ -46,6 +47,7 @@ struct bench_case {
     void *ctx;      /* of both */
     struct bench_bar bar;
     uint64_t units; /* things that one time deals with; 0 means 1 */
+    uint64_t times; /* a round, for work that changes what it works on; or 0 */
     bool wall;      /* time that passes, for work that waits for a disk */
 };
 

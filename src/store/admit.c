@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "store/conflict.h"
 #include "store/hasher.h"
+#include "store/sessions.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
@@ -94,7 +95,8 @@ static struct value op_data(const struct commit_op *op)
 static void commit_digest(struct admission *admission)
 {
     const struct commit *commit = admission->commit;
-    struct hasher hasher = hasher_begin("heddle commit 1", NULL);
+    struct hasher hasher;
+    hasher_begin(&hasher, "heddle commit 1", NULL);
     admission->context = commit_write_context(commit);
     admission->context_text = effects_text(admission->context);
     hasher_string(&hasher, commit->session);
@@ -186,16 +188,32 @@ static bool read_elided(struct text text,
     return true;
 }
 
-static enum outcome check_replay(struct admission *admission)
+/* What is known of a commit of this session without a look at the rows. */
+static bool cannot_have_landed(struct admission *admission, uint64_t local_seq)
 {
-    struct verdict *verdict = admission->verdict;
-    if (admission->session == 0) {
-        return PASSED;
-    }
+    return admission->session == 0 || session_is_ahead(admission->engine,
+                                                       admission->session_key,
+                                                       local_seq);
+}
+
+static struct query commit_query(struct admission *admission,
+                                 uint64_t local_seq)
+{
     struct query query =
         query_begin(&admission->engine->database, STATEMENT_COMMIT_FIND);
     query_int(&query, 1, admission->session);
-    query_int(&query, 2, admission->commit->local_seq);
+    query_int(&query, 2, local_seq);
+    admission->engine->counters.lookups++;
+    return query;
+}
+
+static enum outcome check_replay(struct admission *admission)
+{
+    struct verdict *verdict = admission->verdict;
+    if (cannot_have_landed(admission, admission->commit->local_seq)) {
+        return PASSED;
+    }
+    struct query query = commit_query(admission, admission->commit->local_seq);
     enum outcome outcome = PASSED;
     if (query_step(&query)) {
         const struct text digest = query_get_text(&query, 1);
@@ -285,13 +303,10 @@ static enum err find_commit(struct admission *admission,
                             uint64_t *seq)
 {
     *seq = 0;
-    if (admission->session == 0) {
+    if (cannot_have_landed(admission, local_seq)) {
         return ERR_OK;
     }
-    struct query query =
-        query_begin(&admission->engine->database, STATEMENT_COMMIT_FIND);
-    query_int(&query, 1, admission->session);
-    query_int(&query, 2, local_seq);
+    struct query query = commit_query(admission, local_seq);
     if (query_step(&query)) {
         *seq = query_get_int(&query, 0);
     }

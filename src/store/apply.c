@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/effects.h"
+#include "store/sessions.h"
 #include "value/json.h"
 
 /* -- One write ----------------------------------------------------------- */
@@ -37,7 +38,6 @@ static void put_string(struct query *query,
 static enum err insert_revision(struct engine *engine,
                                 const struct effects *effects,
                                 size_t index,
-                                uint64_t *bytes,
                                 struct err_detail *detail)
 {
     const struct effects_write *write = &effects->writes.at[index];
@@ -53,9 +53,6 @@ static enum err insert_revision(struct engine *engine,
     put_json(&query, 6, write->trace, &trace);
     (void)query_step(&query);
     const enum err err = query_end(&query, detail);
-    *bytes = value_is_absent(write->data_text)
-                 ? 0
-                 : value_text(&write->data_text).length;
     buf_release(&trace);
     return err;
 }
@@ -83,9 +80,8 @@ static enum err insert_document(struct engine *engine,
     query_string(&query, 2, document->scope_key);
     query_string(&query, 3, document->id);
     put_row(&query, 4, document);
-    if (query_step(&query)) {
-        document->number = query_get_int(&query, 0);
-    }
+    (void)query_step(&query);
+    document->number = query_inserted(&query);
     return query_end(&query, detail);
 }
 
@@ -115,9 +111,11 @@ static void move_head(struct document *document,
 }
 
 static void count_tail(struct document *document,
-                       const struct effects_write *write,
-                       uint64_t bytes)
+                       const struct effects_write *write)
 {
+    const uint64_t bytes = value_is_absent(write->data_text)
+                               ? 0
+                               : value_text(&write->data_text).length;
     if (write->op == COMMIT_PATCH) {
         document->tail_count++;
         document->tail_bytes += bytes;
@@ -188,21 +186,13 @@ static enum err apply_write(struct engine *engine,
 {
     const struct effects_write *write = &effects->writes.at[index];
     struct document *document = write->document;
-    const bool is_new = document->number == 0;
-    enum err err = ERR_OK;
     move_head(document, write, effects->seq);
-    if (is_new) {
-        err = insert_document(engine, document, detail);
-    }
-    uint64_t bytes = 0;
-    if (err == ERR_OK) {
-        err = insert_revision(engine, effects, index, &bytes, detail);
-    }
-    if (err == ERR_OK) {
-        count_tail(document, write, bytes);
-        err = document_update(engine, document, detail);
-    }
-    return err;
+    count_tail(document, write);
+    const enum err err = document->number == 0
+                             ? insert_document(engine, document, detail)
+                             : document_update(engine, document, detail);
+    return err == ERR_OK ? insert_revision(engine, effects, index, detail)
+                         : err;
 }
 
 /* When all writes are done: a snapshot is the document after the whole commit,
@@ -225,6 +215,18 @@ static enum err apply_snapshots(struct engine *engine,
     return err;
 }
 
+/* In digits: this is on the way of every commit, where printf shows. */
+static void put_number(struct buf *to, uint64_t number)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    buf_append(to, digits + at, sizeof digits - at);
+}
+
 /* Which document each operation went to, by number: so a commit's changes are
  * found without an index over all revisions. null is an elided operation. */
 static void write_documents(struct buf *to, const struct effects *effects)
@@ -236,10 +238,10 @@ static void write_documents(struct buf *to, const struct effects *effects)
         for (; next < write->index; next++) {
             buf_append_text(to, next > 0 ? ",null" : "null");
         }
-        buf_printf(to,
-                   "%s%llu",
-                   next > 0 ? "," : "",
-                   (unsigned long long)write->document->number);
+        if (next > 0) {
+            buf_append_char(to, ',');
+        }
+        put_number(to, write->document->number);
         next++;
     }
     buf_append_char(to, ']');
@@ -311,6 +313,7 @@ static enum err apply_commit(struct engine *engine,
         err = insert_commit(engine, effects, session, chain, detail);
     }
     if (err == ERR_OK) {
+        session_landed(engine, effects->session, effects->local_seq);
         engine->seq = effects->seq;
         engine_branch(engine, effects->branch)->head_seq = effects->seq;
     }

@@ -577,6 +577,10 @@ enum err database_version(struct database *database,
                           int64_t *out,
                           struct err_detail *detail)
 {
+    *out = 0;
+    if (database->durability == DURABILITY_MEMORY) {
+        return ERR_OK; /* nobody else sees it */
+    }
     struct query query = query_begin(database, STATEMENT_DATA_VERSION);
     if (query_step(&query)) {
         *out = (int64_t)query_get_int(&query, 0);
@@ -693,6 +697,13 @@ bool query_step(struct query *query)
 uint64_t query_get_int(struct query *query, int column)
 {
     return (uint64_t)sqlite3_column_int64(query->stmt, column);
+}
+
+uint64_t query_inserted(struct query *query)
+{
+    return query->code == SQLITE_OK
+               ? (uint64_t)sqlite3_last_insert_rowid(query->database->db)
+               : 0;
 }
 
 bool query_is_null(struct query *query, int column)

@@ -176,6 +176,8 @@ void query_text(struct query *query,
 bool query_step(struct query *query);
 uint64_t query_get_int(struct query *query, int column);
 bool query_is_null(struct query *query, int column);
+/* The number that the row got which was inserted. */
+uint64_t query_inserted(struct query *query);
 /* The text or bytes of a column, borrowed until the next step. */
 struct text query_get_text(struct query *query, int column);
 MUST_CHECK enum err query_end(struct query *query, struct err_detail *detail);

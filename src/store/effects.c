@@ -232,6 +232,7 @@ struct value effects_text(struct value value)
         return value;
     }
     struct buf text = {0};
+    (void)buf_reserve(&text, 255); /* enough for most, at once */
     json_write(&text, value, JSON_CANONICAL, 0);
     const struct value string = value_string_new(buf_text(&text), text.length);
     buf_release(&text);
@@ -265,7 +266,8 @@ static void hash_write(struct hasher *hasher, const struct effects_write *write)
 
 struct digest effects_chain(struct digest before, const struct effects *effects)
 {
-    struct hasher hasher = hasher_begin("heddle record 1", &before);
+    struct hasher hasher;
+    hasher_begin(&hasher, "heddle record 1", &before);
     hasher_number(&hasher, effects->record);
     hasher_number(&hasher, (uint64_t)effects->kind);
     hasher_string(&hasher, effects->branch);

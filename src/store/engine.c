@@ -2,6 +2,7 @@
 
 #include "store/engine.h"
 
+#include <sodium.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -9,22 +10,12 @@
 #include "store/admit.h"
 #include "store/schema.h"
 #include "store/sequence.h"
+#include "store/sessions.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
 
 /* -- Caches -------------------------------------------------------------- */
-
-struct session_row {
-    struct value key;
-    uint64_t number;
-};
-
-static bool is_session(const void *item, const void *key)
-{
-    const struct session_row *row = item;
-    return key_equal(row->key, *(const struct value *)key);
-}
 
 static void forget_branches(struct engine *engine)
 {
@@ -39,49 +30,9 @@ void engine_forget(struct engine *engine)
 {
     documents_forget(engine); /* they point at branches */
     forget_branches(engine);
-    MAP_FOREACH (&engine->sessions, slot) {
-        struct session_row *row = slot->item;
-        value_unref(row->key);
-        mem_free(row, sizeof *row);
-    }
-    map_clear(&engine->sessions);
+    sessions_forget(engine);
     engine->version = -1;
     engine->changes = 0;
-}
-
-enum err engine_session(struct engine *engine,
-                        struct value key,
-                        bool create,
-                        uint64_t *out,
-                        struct err_detail *detail)
-{
-    const uint64_t hash = value_hash(key);
-    struct session_row *row =
-        map_find(&engine->sessions, hash, is_session, &key);
-    *out = row != NULL ? row->number : 0;
-    if (row != NULL) {
-        return ERR_OK;
-    }
-    struct query query = query_begin(&engine->database, STATEMENT_SESSION_FIND);
-    query_string(&query, 1, key);
-    if (query_step(&query)) {
-        *out = query_get_int(&query, 0);
-    }
-    enum err err = query_end(&query, detail);
-    if (err == ERR_OK && *out == 0 && create) {
-        query = query_begin(&engine->database, STATEMENT_SESSION_INSERT);
-        query_string(&query, 1, key);
-        if (query_step(&query)) {
-            *out = query_get_int(&query, 0);
-        }
-        err = query_end(&query, detail);
-    }
-    if (err == ERR_OK && *out != 0) {
-        row = mem_alloc(sizeof *row);
-        *row = (struct session_row){value_ref(key), *out};
-        map_insert(&engine->sessions, hash, row);
-    }
-    return err;
 }
 
 /* -- Branches in memory -------------------------------------------------- */
@@ -255,6 +206,10 @@ enum err engine_open(struct engine *engine,
     set->document_bytes = number_or(set->document_bytes, LIMIT_TEXT_BYTES);
     if (set->path == NULL) {
         set->durability = DURABILITY_MEMORY;
+    }
+    /* Picks the BLAKE2b of this processor; without it, a slow one is used. */
+    if (sodium_init() < 0) {
+        return err_set(detail, ERR_STORE, "libsodium cannot be used");
     }
     path_table_init(&engine->paths);
     enum err err = database_open(&engine->database,

@@ -111,6 +111,7 @@ struct engine {
         uint64_t decodes;   /* documents and patches parsed */
         uint64_t snapshots; /* written */
         uint64_t measured;  /* documents written only to know their size */
+        uint64_t lookups;   /* of commits by session and local seq */
     } counters;
 };
 

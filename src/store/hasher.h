@@ -10,26 +10,54 @@
 #include "base/check.h"
 #include "value/id.h"
 
+/* Parts are gathered and hashed many at a time: most are a few bytes, and most
+ * sequences end before the first block is full. */
 struct hasher {
+    size_t length; /* of what is gathered */
+    bool begun;    /* the state has what was gathered before */
     crypto_generichash_state state;
+    unsigned char gathered[1024];
 };
+
+static inline void hasher_update(struct hasher *hasher,
+                                 const void *bytes,
+                                 size_t length)
+{
+    if (!hasher->begun) {
+        CHECK(crypto_generichash_init(&hasher->state, NULL, 0, DIGEST_BYTES) ==
+              0);
+        hasher->begun = true;
+    }
+    CHECK(crypto_generichash_update(&hasher->state, bytes, length) == 0);
+}
+
+static inline void hasher_put(struct hasher *hasher,
+                              const void *bytes,
+                              size_t length)
+{
+    if (length > sizeof hasher->gathered - hasher->length) {
+        hasher_update(hasher, hasher->gathered, hasher->length);
+        hasher->length = 0;
+    }
+    if (length > sizeof hasher->gathered) {
+        hasher_update(hasher, bytes, length);
+    } else if (length > 0) {
+        memcpy(hasher->gathered + hasher->length, bytes, length);
+        hasher->length += length;
+    }
+}
+
+static inline void hasher_number(struct hasher *hasher, uint64_t number)
+{
+    hasher_put(hasher, &number, sizeof number);
+}
 
 static inline void hasher_bytes(struct hasher *hasher,
                                 const void *bytes,
                                 size_t length)
 {
-    const uint64_t prefix = length;
-    (void)crypto_generichash_update(&hasher->state,
-                                    (const unsigned char *)&prefix,
-                                    sizeof prefix);
-    (void)crypto_generichash_update(&hasher->state, bytes, length);
-}
-
-static inline void hasher_number(struct hasher *hasher, uint64_t number)
-{
-    (void)crypto_generichash_update(&hasher->state,
-                                    (const unsigned char *)&number,
-                                    sizeof number);
+    hasher_number(hasher, length);
+    hasher_put(hasher, bytes, length);
 }
 
 /* A string, or nothing: absent differs from empty. */
@@ -43,24 +71,36 @@ static inline void hasher_string(struct hasher *hasher, struct value string)
 }
 
 /* `purpose` names what is hashed; `before`, or NULL, is what came earlier. */
-static inline struct hasher hasher_begin(const char *purpose,
-                                         const struct digest *before)
+static inline void hasher_begin(struct hasher *hasher,
+                                const char *purpose,
+                                const struct digest *before)
 {
-    struct hasher hasher;
-    CHECK(crypto_generichash_init(&hasher.state, NULL, 0, DIGEST_BYTES) == 0);
-    hasher_bytes(&hasher, purpose, strlen(purpose));
+    hasher->length = 0;
+    hasher->begun = false;
+    hasher_bytes(hasher, purpose, strlen(purpose));
     if (before != NULL) {
-        hasher_bytes(&hasher, before->bytes, sizeof before->bytes);
+        hasher_bytes(hasher, before->bytes, sizeof before->bytes);
     }
-    return hasher;
 }
 
 static inline struct digest hasher_end(struct hasher *hasher)
 {
     struct digest digest;
-    CHECK(crypto_generichash_final(&hasher->state,
-                                   digest.bytes,
-                                   sizeof digest.bytes) == 0);
+    int code = 0;
+    if (hasher->begun) {
+        hasher_update(hasher, hasher->gathered, hasher->length);
+        code = crypto_generichash_final(&hasher->state,
+                                        digest.bytes,
+                                        sizeof digest.bytes);
+    } else {
+        code = crypto_generichash(digest.bytes,
+                                  sizeof digest.bytes,
+                                  hasher->gathered,
+                                  hasher->length,
+                                  NULL,
+                                  0);
+    }
+    CHECK(code == 0);
     return digest;
 }
 

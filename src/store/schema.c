@@ -6,7 +6,10 @@
  *
  * Numbers stand for names that repeat in every row (branch, session, document)
  * and every table is ordered by what it is asked for; `sqlite3 FILE` shows the
- * rest: documents and patches are canonical JSON text. */
+ * rest: documents and patches are canonical JSON text.
+ *
+ * The check of a revision's operation is spelled out, because for "IN" SQLite
+ * builds a tree of the three names for each row that is inserted. */
 static const char *const migrations[SCHEMA_VERSION] = {
     "CREATE TABLE space("
     "  name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
@@ -46,7 +49,7 @@ static const char *const migrations[SCHEMA_VERSION] = {
     "CREATE TABLE revision("
     "  document INTEGER NOT NULL, seq INTEGER NOT NULL,"
     "  op_index INTEGER NOT NULL,"
-    "  op TEXT NOT NULL CHECK(op IN ('set', 'patch', 'delete')),"
+    "  op TEXT NOT NULL CHECK(op = 'set' OR op = 'patch' OR op = 'delete'),"
     "  data TEXT, trace TEXT,"
     "  PRIMARY KEY(document, seq, op_index)) WITHOUT ROWID;"
     "CREATE INDEX revision_base ON revision(document, seq, op_index)"

@@ -35,8 +35,11 @@ X(BRANCH_HEAD,
   " AND branch > 0")
 
 /* Sessions. */
-X(SESSION_FIND, "SELECT session FROM session WHERE key = ?1")
-X(SESSION_INSERT, "INSERT INTO session(key) VALUES(?1) RETURNING session")
+X(SESSION_FIND,
+  "SELECT session, (SELECT local_seq FROM \"commit\" c"
+  " WHERE c.session = s.session ORDER BY local_seq DESC LIMIT 1)"
+  " FROM session s WHERE key = ?1")
+X(SESSION_INSERT, "INSERT INTO session(key) VALUES(?1)")
 
 /* Commits. */
 X(COMMIT_LAST,
@@ -63,7 +66,7 @@ X(DOCUMENT_FIND,
 X(DOCUMENT_INSERT,
   "INSERT INTO document(branch, scope, id, head_seq, head_index, op, base_seq,"
   " tail_count, tail_bytes, base_bytes)"
-  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING document")
+  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")
 X(DOCUMENT_UPDATE,
   "UPDATE document SET head_seq = ?2, head_index = ?3, op = ?4, base_seq = ?5,"
   " tail_count = ?6, tail_bytes = ?7, base_bytes = ?8 WHERE document = ?1")

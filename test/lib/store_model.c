@@ -870,6 +870,9 @@ enum err store_model_fork(struct store_model *model,
                    ? ERR_OK
                    : ERR_ARGUMENT;
     }
+    if (!model->branches.at[parent].active) {
+        return ERR_BRANCH_CLOSED;
+    }
     const struct model_branch branch = {
         .name = name,
         .parent = (size_t)parent,

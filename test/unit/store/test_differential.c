@@ -269,12 +269,7 @@ static void step_fork(struct schedule *schedule)
             ? ENGINE_HEAD
             : random_below(random, store_model_seq(&schedule->model) + 2);
     const struct value from = schedule->model.branches.at[parent].name;
-    /* No fork of what is deleted, unless it is there already. */
-    const bool ended = !schedule->model.branches.at[parent].active &&
-                       store_model_branch(&schedule->model, name) < 0;
-    const enum err want =
-        ended ? ERR_BRANCH_CLOSED
-              : store_model_fork(&schedule->model, name, from, seq);
+    const enum err want = store_model_fork(&schedule->model, name, from, seq);
     const enum err got =
         engine_fork(&schedule_kit(schedule)->engine, name, from, seq, NULL);
     schedule->failed = !EXPECT_TEXT(err_name(got), err_name(want));

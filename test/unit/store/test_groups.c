@@ -196,7 +196,7 @@ TEST(a_fault_fails_the_whole_group_and_nothing_is_half_applied)
                  " BEGIN SELECT RAISE(FAIL, 'no'); END",
                  "DROP TRIGGER stop");
     expect_fault("CREATE TEMP TRIGGER stop AFTER UPDATE ON document"
-                 " WHEN new.head_seq = 3 BEGIN SELECT RAISE(ROLLBACK, 'no');"
+                 " WHEN new.head_seq = 4 BEGIN SELECT RAISE(ROLLBACK, 'no');"
                  " END",
                  "DROP TRIGGER stop");
     expect_fault("CREATE TEMP TRIGGER stop AFTER INSERT ON \"commit\""

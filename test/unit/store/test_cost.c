@@ -1,0 +1,224 @@
+/* What a commit costs, counted: rows, parses, lookups and SQLite's own steps.
+ * None of them grows with the history (scenario A14 and the benchmarks'
+ * counters). How deep SQLite's trees are is not counted by any of them. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/store_kit.h"
+#include "lib/test.h"
+
+enum {
+    DOCUMENTS = 20,
+    INTERVAL = 20,
+    FIRST = 10 * DOCUMENTS, /* each has more snapshots than are kept */
+    LAST = 10000,
+};
+
+struct cost {
+    struct engine_counters engine;
+    uint64_t steps;
+};
+
+/* All that this engine has spent. */
+static struct cost spent(const struct store_kit *kit)
+{
+    struct cost cost = {.engine = kit->engine.counters};
+    for (unsigned i = 0; i < STATEMENT_COUNT; i++) {
+        sqlite3_stmt *stmt = kit->engine.database.statement[i];
+        if (stmt != NULL) {
+            cost.steps +=
+                (uint64_t)sqlite3_stmt_status(stmt,
+                                              SQLITE_STMTSTATUS_VM_STEP,
+                                              0);
+        }
+    }
+    return cost;
+}
+
+static struct cost less(struct cost a, struct cost b)
+{
+    return (struct cost){
+        .engine =
+            {
+                .rows = a.engine.rows - b.engine.rows,
+                .decodes = a.engine.decodes - b.engine.decodes,
+                .snapshots = a.engine.snapshots - b.engine.snapshots,
+                .lookups = a.engine.lookups - b.engine.lookups,
+            },
+        .steps = a.steps - b.steps,
+    };
+}
+
+static void expect_same(struct cost a, struct cost b)
+{
+    EXPECT_EQ(a.engine.rows, b.engine.rows);
+    EXPECT_EQ(a.engine.decodes, b.engine.decodes);
+    EXPECT_EQ(a.engine.snapshots, b.engine.snapshots);
+    EXPECT_EQ(a.engine.lookups, b.engine.lookups);
+    EXPECT_EQ(a.steps, b.steps);
+    EXPECT(a.steps > 0);
+}
+
+/* -- Growing histories --------------------------------------------------- */
+
+/* Commit number n, counted from 0; formatted into `to`. */
+typedef void write_fn(char *to, size_t size, unsigned n);
+
+static void write_set(char *to, size_t size, unsigned n)
+{
+    (void)snprintf(to,
+                   size,
+                   "s1 %u | set D%02u {'x':%u}",
+                   n,
+                   n % DOCUMENTS,
+                   n % 7);
+}
+
+/* With a read, which is checked against what came since. */
+static void write_patch(char *to, size_t size, unsigned n)
+{
+    (void)snprintf(to,
+                   size,
+                   n == 0 ? "s1 %u | set A {'x':%u}"
+                          : "s1 %u | conf A.x @%u | replace A.x 1",
+                   n,
+                   n);
+}
+
+/* Makes the history `to` commits long. */
+static void grow(struct store_kit *kit, write_fn *write, unsigned to)
+{
+    static char lines[KIT_GROUP_MAX][64];
+    const char *group[KIT_GROUP_MAX];
+    while (kit->engine.seq < to) {
+        unsigned count = 0;
+        while (count < KIT_GROUP_MAX && kit->engine.seq + count < to) {
+            write(lines[count],
+                  sizeof lines[count],
+                  (unsigned)kit->engine.seq + count);
+            group[count] = lines[count];
+            count++;
+        }
+        const uint64_t before = kit->engine.seq;
+        kit_group(kit, group, count);
+        CHECK(kit->fault == ERR_OK && kit->engine.seq == before + count);
+    }
+}
+
+/* What the next `count` commits cost. */
+static struct cost cost_of(struct store_kit *kit,
+                           write_fn *write,
+                           unsigned count)
+{
+    const struct cost before = spent(kit);
+    for (unsigned i = 0; i < count; i++) {
+        char line[64];
+        write(line, sizeof line, (unsigned)kit->engine.seq);
+        EXPECT_LANDED(kit, kit->engine.seq + 1, line);
+    }
+    return less(spent(kit), before);
+}
+
+static void expect_flat(write_fn *write, unsigned window)
+{
+    const struct engine_options options = {.snapshot_patches = INTERVAL,
+                                           .snapshot_bytes = UINT32_MAX};
+    struct store_kit kit;
+    kit_open_memory(&kit, &options);
+    grow(&kit, write, FIRST);
+    const struct cost early = cost_of(&kit, write, window);
+    engine_forget(&kit.engine);
+    const struct cost early_cold = cost_of(&kit, write, window);
+    grow(&kit, write, LAST);
+    const struct cost late = cost_of(&kit, write, window);
+    engine_forget(&kit.engine);
+    const struct cost late_cold = cost_of(&kit, write, window);
+    expect_same(early, late);
+    expect_same(early_cold, late_cold);
+    /* What is in the caches is not asked for. */
+    EXPECT_EQ(late.engine.rows, 0);
+    EXPECT_EQ(late.engine.decodes, 0);
+    EXPECT_EQ(late.engine.lookups, 0);
+    kit_close(&kit);
+}
+
+TEST(a14_the_cost_of_a_commit_does_not_grow_with_the_number_of_commits)
+{
+    expect_flat(write_set, 2 * DOCUMENTS);
+}
+
+/* Also when nothing but the file is known, at the same distance from the last
+ * snapshot. */
+TEST(a14_the_cost_of_a_patch_does_not_grow_with_the_number_of_patches)
+{
+    expect_flat(write_patch, 2 * INTERVAL);
+}
+
+/* -- Replays ------------------------------------------------------------- */
+
+static uint64_t lookups_of(struct store_kit *kit,
+                           uint64_t seq,
+                           const char *commit)
+{
+    const uint64_t before = kit->engine.counters.lookups;
+    EXPECT_LANDED(kit, seq, commit);
+    return kit->engine.counters.lookups - before;
+}
+
+TEST(a_local_seq_above_all_others_is_not_looked_for)
+{
+    struct store_kit kit;
+    kit_open_file(&kit, NULL);
+    EXPECT_EQ(lookups_of(&kit, 1, "s1 0 | set A 0"), 0);
+    EXPECT_EQ(lookups_of(&kit, 2, "s1 5 | set A 1"), 0);
+    EXPECT_EQ(lookups_of(&kit, 3, "s1 6 | set A 2"), 0);
+    /* Another session has numbers of its own. */
+    EXPECT_EQ(lookups_of(&kit, 4, "s2 1 | set A 3"), 0);
+    /* One that is below may be there or not. */
+    EXPECT_EQ(lookups_of(&kit, 5, "s1 3 | set A 4"), 1);
+    EXPECT_EQ(lookups_of(&kit, 6, "s1 7 | set A 5"), 0);
+    EXPECT_EQ(lookups_of(&kit, 1, "s1 0 | set A 0"), 1);
+    EXPECT(kit.verdicts[0].replayed);
+    kit_reopen(&kit);
+    EXPECT_EQ(lookups_of(&kit, 6, "s1 7 | set A 5"), 1);
+    EXPECT(kit.verdicts[0].replayed);
+    EXPECT_EQ(lookups_of(&kit, 7, "s1 8 | set A 6"), 0);
+    EXPECT_REFUSED(&kit, ERR_REPLAY_MISMATCH, "localSeq 8", "s1 8 | set A 7");
+    kit_close(&kit);
+}
+
+/* The highest that this engine has seen is not the highest that there is. */
+TEST(a_local_seq_that_another_engine_landed_is_a_replay)
+{
+    struct store_kit kit;
+    struct store_kit other;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    kit_open_beside(&other, &kit);
+    EXPECT_LANDED(&other, 2, "s1 9 | set A 2");
+    EXPECT_LANDED(&kit, 2, "s1 9 | set A 2");
+    EXPECT(kit.verdicts[0].replayed);
+    EXPECT_REFUSED(&kit, ERR_REPLAY_MISMATCH, "localSeq 9", "s1 9 | set A 3");
+    EXPECT_EQ(lookups_of(&kit, 3, "s1 10 | set A 3"), 0);
+    kit_close(&other);
+    kit_close(&kit);
+}
+
+TEST(a_local_seq_whose_group_was_rolled_back_has_not_landed)
+{
+    static const char *const group[] = {"s1 2 | set A 2", "s1 3 | set A 3"};
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    kit_run(&kit,
+            "CREATE TEMP TRIGGER stop AFTER INSERT ON \"commit\""
+            " WHEN new.seq = 3 BEGIN SELECT RAISE(ABORT, 'no'); END");
+    kit_group(&kit, group, COUNT_OF(group));
+    EXPECT_INT(kit.fault, ERR_STORE);
+    kit_run(&kit, "DROP TRIGGER stop");
+    EXPECT_LANDED(&kit, 2, "s1 2 | set A 9");
+    EXPECT_LANDED(&kit, 3, "s1 3 | set A 3");
+    EXPECT(!kit.verdicts[0].replayed);
+    kit_close(&kit);
+}
