@@ -5,6 +5,7 @@
 #   make release         libheddle.a (sealed), libheddle.so, the command
 #   make install         into DESTDIR and PREFIX (default /usr/local)
 #   make check           layout, layers, banned calls, documentation
+#   make docs            the pages that are printed from tables
 #   make help            the rest
 
 ifeq ($(origin CC),default)
@@ -34,11 +35,13 @@ WARN_clang := -Wcomma -Wunreachable-code -Wconditional-uninitialized \
         -Wtautological-constant-in-range-compare
 
 CFLAGS_ALL := -std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Itest -g -MMD -MP \
-        -fno-common -fno-omit-frame-pointer -fvisibility=hidden -fPIC \
+        -fno-common -fvisibility=hidden -fPIC \
         $(WARN) $(WARN_$(FAMILY))
-CFLAGS_debug   := -O1 -DHD_PARANOID \
+CFLAGS_debug   := -O1 -DHD_PARANOID -fno-omit-frame-pointer \
         -fsanitize=address,undefined -fno-sanitize-recover=all
-CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+# Functions with buffers are protected; a canary in every function that takes an
+# address, and a frame pointer, would cost a run of a node a quarter of its time.
+CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector
 # The fuzzers' own mode: clang only, the same checks and coverage feedback.
 CFLAGS_fuzz    := -O1 -DHD_PARANOID \
         -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
@@ -57,7 +60,12 @@ TEST_SRC  := $(wildcard test/unit/*/test_*.c test/spec/*.c)
 SIM_SRC   := $(wildcard test/sim/*.c)
 PROG_SRC  := $(wildcard test/programs/*.c)
 BENCH_LIB := $(wildcard bench/lib/*.c)
-BENCH_SRC := $(wildcard bench/*.c)
+BENCH_SRC := $(wildcard bench/bench_*.c)
+# The signal workloads are compiled twice: for the scheduler, and for the floor
+# that stands beside it.
+SIGNALS   := $(filter-out bench/signals/ours.c bench/signals/floor.c,\
+        $(wildcard bench/signals/*.c))
+SHAPES    := $(wildcard bench/shapes/*.c)
 FUZZ_SRC  := $(wildcard fuzz/fuzz_*.c)
 FILES     := $(wildcard include/*/*.h src/*/*.[ch] test/*/*.[ch] \
         test/*/*/*.[ch] bench/*.[ch] bench/*/*.[ch] fuzz/*.[ch] examples/*.[ch])
@@ -70,7 +78,7 @@ BENCHES := $(patsubst bench/%.c,$(BUILD)/bin/%,$(BENCH_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(BUILD)/bin/%,$(FUZZ_SRC))
 REPLAYS := $(patsubst fuzz/fuzz_%.c,$(BUILD)/bin/replay_%,$(FUZZ_SRC))
 
-.PHONY: all tests sims programs replays test release cli benches fuzzers check format \
+.PHONY: all tests sims programs replays test release cli benches fuzzers check format docs \
         install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -91,13 +99,20 @@ test: tests replays
 
 # What is embedded must do with a small stack; a test need not.
 ifeq ($(MODE),release)
-$(BUILD)/src/%.o: CFLAGS_frame := -Wframe-larger-than=8192
+$(BUILD)/src/%.o: CFLAGS_frame := -Wframe-larger-than=8192 -O3
 endif
 
+$(BUILD)/bench/%.o $(BUILD)/floor/%.o: CFLAGS_bench := -Ibench
+$(BUILD)/floor/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	@echo "CC   $< (floor)"
+	@$(CC) $(CFLAGS_ALL) $(CFLAGS_$(MODE)) $(CFLAGS_bench) -DSIGNALS_FLOOR \
+	    $(CFLAGS) -c -o $@ $<
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	@echo "CC   $<"
-	@$(CC) $(CFLAGS_ALL) $(CFLAGS_$(MODE)) $(CFLAGS_frame) $(CFLAGS) -c -o $@ $<
+	@$(CC) $(CFLAGS_ALL) $(CFLAGS_$(MODE)) $(CFLAGS_frame) $(CFLAGS_bench) \
+	    $(CFLAGS) -c -o $@ $<
 
 LINK = mkdir -p $(@D) && echo "LINK $@" && \
        $(CC) $(CFLAGS_$(MODE)) $(LDFLAGS) -o $@ $(filter %.o,$^)
@@ -112,8 +127,13 @@ $(BUILD)/bin/sim/%: $(BUILD)/test/sim/%.o $(call objects,$(LIB_SRC) $(TEST_LIB))
 # What the scripts of test/e2e start: the library and a main of its own.
 $(BUILD)/bin/programs/%: $(BUILD)/test/programs/%.o $(call objects,$(LIB_SRC))
 	@$(LINK) $(LIBS)
+$(BUILD)/bin/bench_sched: $(call objects,$(SIGNALS) bench/signals/ours.c $(SHAPES))
 $(BUILD)/bin/bench_%: $(BUILD)/bench/bench_%.o $(call objects,$(LIB_SRC) $(BENCH_LIB))
 	@$(LINK) $(TEST_LIBS)
+$(BUILD)/bin/floor_signals: $(patsubst %.c,$(BUILD)/floor/%.o,\
+        bench/floor_signals.c bench/signals/floor.c $(SIGNALS)) \
+        $(call objects,$(wildcard src/base/*.c))
+	@$(LINK) -lm
 $(BUILD)/bin/fuzz_%: $(BUILD)/fuzz/fuzz_%.o $(call objects,$(LIB_SRC))
 	@$(LINK) $(LDFLAGS_fuzz) $(LIBS)
 # The same target without libFuzzer: runs each file it is given once.
@@ -125,7 +145,7 @@ cli: $(BUILD)/heddle
 $(BUILD)/heddle: $(call objects,$(CLI_SRC) $(LIB_SRC))
 	@$(LINK) $(LIBS)
 
-benches: $(BENCHES)
+benches: $(BENCHES) $(BUILD)/bin/floor_signals
 fuzzers: $(FUZZERS)
 
 # One object in which every hidden symbol is local: an embedder's graph_init()
@@ -152,6 +172,11 @@ check:
 
 format:
 	@clang-format -i $(FILES)
+
+# Through a file of its own: a command that fails leaves the page as it was.
+docs: cli
+	@$(BUILD)/heddle lifecycle page >$(BUILD)/lifecycles.md
+	@cp $(BUILD)/lifecycles.md docs/lifecycles.md
 
 MANPAGES := $(wildcard man/*.1)
 SONAME   := libheddle.so.$(firstword $(subst ., ,$(VERSION)))

@@ -93,6 +93,9 @@ typedef enum hd_status {
     HD_SEQUENCE = 71,        /* a sequence number is out of range */
     HD_IMMUTABLE = 72,       /* the document never changes */
     HD_LISTING_MOVED = 73,   /* the listing changed: begin again */
+    HD_STALE = 80,           /* what was read changed before the commit */
+    HD_SESSION_LOST = 81,    /* the session was replaced: fate unknown */
+    HD_CLOSED = 82,          /* the space was closed: fate unknown */
 
     HD_IO = 96,        /* reading or writing failed */
     HD_STORE = 97,     /* the database refused */

@@ -54,6 +54,9 @@ enum err_class {
     X(SEQUENCE,         71, TERMINAL, "the sequence number is out of range")  \
     X(IMMUTABLE,        72, TERMINAL, "the document never changes")           \
     X(LISTING_MOVED,    73, RETRY,    "the listing changed between two pages") \
+    X(STALE,            80, RETRY,    "what was read has changed before")     \
+    X(SESSION_LOST,     81, PERMANENT, "the session was replaced")            \
+    X(CLOSED,           82, PERMANENT, "the space was closed")                \
     X(IO,               96, FAULT,    "reading or writing failed")            \
     X(STORE,            97, FAULT,    "the database refused")                 \
     X(CORRUPT,          98, FAULT,    "the file is damaged")                  \

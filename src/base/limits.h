@@ -29,6 +29,10 @@ enum {
     LIMIT_COMMIT_LAYERS = 10 * 1000,
     LIMIT_COMMIT_OPERATIONS = 100 * 1000,
     LIMIT_COMMIT_PRECONDITIONS = 1000,
+
+    /* Parts of one message between a replica and a store. */
+    LIMIT_MESSAGE_COMMITS = 10 * 1000,
+    LIMIT_MESSAGE_DOCUMENTS = 1000 * 1000,
 };
 
 #endif

@@ -42,6 +42,11 @@ void *vec_grow(void *at, size_t *capacity, size_t need, size_t item_size);
         (vec)->count++;                       \
     } while (0)
 
+/* A new last item, not initialised: for those that are filled field by field,
+ * which a large struct on the stack and a copy of it would only slow down. */
+#define vec_add(vec) \
+    (vec_reserve((vec), (vec)->count + 1), &(vec)->at[(vec)->count++])
+
 #define vec_pop(vec) (CHECK((vec)->count > 0), (vec)->at[--(vec)->count])
 
 #define vec_last(vec) (CHECK((vec)->count > 0), &(vec)->at[(vec)->count - 1])

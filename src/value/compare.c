@@ -405,7 +405,7 @@ static bool equal_inside(struct value a, struct value b)
     return equal;
 }
 
-bool value_equal(struct value a, struct value b)
+bool value_equal_heap(struct value a, struct value b)
 {
     const enum verdict verdict = glance(a, b);
     return verdict == LOOK_INSIDE ? equal_inside(a, b) : verdict == EQUAL;

@@ -14,7 +14,18 @@
 
 #include "value/value.h"
 
-bool value_equal(struct value a, struct value b);
+/* The rest of value_equal, for two values on the heap. */
+bool value_equal_heap(struct value a, struct value b);
+
+/* What is not on the heap is equal iff it is the same (V1), and never equal to
+ * what is. */
+static inline bool value_equal(struct value a, struct value b)
+{
+    if (value_is_same(a, b)) {
+        return true;
+    }
+    return value_is_heap(a) && value_is_heap(b) && value_equal_heap(a, b);
+}
 
 /* A hash of the content for use in this process: never stored, because
  * another build may compute another one. Kept in the nodes; after a change

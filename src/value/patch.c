@@ -58,11 +58,17 @@ static void op_release(struct patch_op *op)
     *op = (struct patch_op){0};
 }
 
-void patch_release(struct patch *patch)
+void patch_clear(struct patch *patch)
 {
     VEC_FOREACH (&patch->ops, op) {
         op_release(op);
     }
+    vec_clear(&patch->ops);
+}
+
+void patch_release(struct patch *patch)
+{
+    patch_clear(patch);
     vec_release(&patch->ops);
 }
 

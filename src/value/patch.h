@@ -62,6 +62,9 @@ struct patch {
 
 void patch_release(struct patch *patch);
 
+/* Empty again, with the room that it had. */
+void patch_clear(struct patch *patch);
+
 /* Adds an operation; adopts the references in it. */
 void patch_push_adopt(struct patch *patch, struct patch_op op);
 

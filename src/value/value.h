@@ -93,9 +93,16 @@ enum value_tag {
     TAG_INDEX,
 };
 
+/* The functions here look at the two words, never at their parts: a value
+ * that is read and written as words stays in registers, while a byte among
+ * them sends it through memory, with a stall each time. */
+enum {
+    VALUE_TAG_SHIFT = 56 /* `tag` is the last byte of the second word */
+};
+
 static inline enum value_tag value_tag(struct value value)
 {
-    return (enum value_tag)(value.tag & 15U);
+    return (enum value_tag)(value.word[1] >> VALUE_TAG_SHIFT & 15U);
 }
 
 enum value_kind value_kind(struct value value);
@@ -109,9 +116,7 @@ const char *value_kind_name(enum value_kind kind);
 
 static inline struct value value_tagged_word(uint64_t word, enum value_tag tag)
 {
-    struct value value = {{{word, 0}}};
-    value.tag = (uint8_t)tag;
-    return value;
+    return (struct value){{{word, (uint64_t)tag << VALUE_TAG_SHIFT}}};
 }
 
 static inline struct value value_null(void)
@@ -167,17 +172,31 @@ struct value value_normalise_adopt(struct value value);
  * as a whole by those who change values step by step. */
 bool value_is_near_envelope(struct value value);
 
+/* *to = value, word by word. A value in two registers that is stored as one
+ * piece goes through the stack, and waits there; where it counts, this does
+ * not. */
+static inline void value_store(struct value *to, struct value value)
+{
+    to->word[0] = value.word[0];
+    to->word[1] = value.word[1];
+}
+
 /* -- Counting ------------------------------------------------------------ */
 
 static inline bool value_is_heap(struct value value)
 {
-    return (value.tag & TAG_HEAP) != 0;
+    return (value.word[1] >> VALUE_TAG_SHIFT & TAG_HEAP) != 0;
+}
+
+static inline struct heap *value_heap(struct value value)
+{
+    return (struct heap *)(uintptr_t)value.word[0];
 }
 
 static inline struct value value_ref(struct value value)
 {
     if (value_is_heap(value)) {
-        ++*(uint32_t *)(void *)value.heap; /* refs is the first member */
+        ++*(uint32_t *)(void *)value_heap(value); /* refs: the first member */
     }
     return value;
 }
@@ -188,8 +207,8 @@ void value_free(struct heap *heap);
 
 static inline void value_unref(struct value value)
 {
-    if (value_is_heap(value) && --*(uint32_t *)(void *)value.heap == 0) {
-        value_free(value.heap);
+    if (value_is_heap(value) && --*(uint32_t *)(void *)value_heap(value) == 0) {
+        value_free(value_heap(value));
     }
 }
 
@@ -197,7 +216,7 @@ static inline void value_unref(struct value value)
 
 static inline bool value_is_absent(struct value value)
 {
-    return value.tag == TAG_ABSENT;
+    return value.word[1] >> VALUE_TAG_SHIFT == TAG_ABSENT;
 }
 
 static inline bool value_is_string(struct value value)
@@ -224,7 +243,7 @@ static inline bool value_is_container(struct value value)
 
 static inline bool value_is_number(struct value value)
 {
-    return value.tag == TAG_INT || value.tag == TAG_DOUBLE;
+    return value_tag(value) == TAG_INT || value_tag(value) == TAG_DOUBLE;
 }
 
 /* The same handle: equal for sure, and at no cost. Not the same says nothing
