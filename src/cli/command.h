@@ -30,11 +30,12 @@ struct command {
     const struct command *children; /* of a group, which has no run */
 };
 
-/* The whole tree, and its branches `value` (cli/value.c) and `store`
- * (cli/store.c). */
+/* The whole tree, and its branches `value` (cli/value.c), `store`
+ * (cli/store.c) and `lifecycle` (cli/lifecycle.c). */
 extern const struct command root_command;
 extern const struct command value_commands[];
 extern const struct command store_commands[];
+extern const struct command lifecycle_commands[];
 
 /* The child of a group with that name, or NULL. */
 const struct command *command_find(const struct command *group,

@@ -1,7 +1,7 @@
 /* The command `heddle`: finds the command, shows help, ends with its code.
  *
  * It uses the public header like any other program; only `heddle store`, which
- * looks into a file, goes deeper. */
+ * looks into a file, and `heddle lifecycle`, which prints tables, go deeper. */
 
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +97,16 @@ static const struct command root_commands[] = {
             "'commit' creates a file that does not exist.\n"
             "'heddle store COMMAND --help' shows more, with an example.\n",
         .children = store_commands,
+    },
+    {
+        .name = "lifecycle",
+        .operands = "COMMAND ...",
+        .brief = "how statuses change: diagrams, and why an event applies",
+        .manual =
+            "Shows the tables by which the status of a thread, an environment\n"
+            "or a piece changes. Nothing is read and nothing is changed.\n"
+            "'heddle lifecycle COMMAND --help' shows more, with an example.\n",
+        .children = lifecycle_commands,
     },
     {
         .name = "version",

@@ -31,6 +31,8 @@ static const struct option_row {
      "SEQ",
      OPTION_KEEP_FROM,
      "fold what is before this sequence number"},
+    {"--profile", "NAME", OPTION_PROFILE, "strict (unless told) or observed"},
+    {"--fact", "NAME", OPTION_FACT, "what holds for the row; many times"},
     {"--json", NULL, OPTION_JSON, "results and errors as JSON"},
     {"--help", NULL, OPTION_HELP, "show this"},
     {"--version", NULL, OPTION_VERSION, "print the version"},
@@ -100,7 +102,18 @@ static void add_operand(struct options *options,
     options->operands[options->operand_count++] = operand;
 }
 
-/* Where the value of an option is kept; NULL: it stands for an operand. */
+static void add_fact(struct options *options,
+                     const char *word,
+                     struct fault *fault)
+{
+    if (options->fact_count == FACTS_MAX) {
+        refuse(fault, "too many facts from", word);
+        return;
+    }
+    options->facts[options->fact_count++] = word;
+}
+
+/* Where the value of an option is kept; NULL: in a list, with others. */
 static const char **value_of(struct options *options, enum option option)
 {
     struct option_values *values = &options->values;
@@ -115,10 +128,13 @@ static const char **value_of(struct options *options, enum option option)
         return &values->limit;
     case OPTION_KEEP_FROM:
         return &values->keep_from;
+    case OPTION_PROFILE:
+        return &values->profile;
     case OPTION_HELP:
     case OPTION_JSON:
     case OPTION_VERSION:
     case OPTION_TEXT:
+    case OPTION_FACT:
     case OPTION_PRETTY:
     case OPTION_CANONICAL:
     case OPTION_RAW:
@@ -135,7 +151,9 @@ static void keep_value(struct options *options,
                        struct fault *fault)
 {
     const char **place = value_of(options, row->option);
-    if (place == NULL) {
+    if (row->option == OPTION_FACT) {
+        add_fact(options, value, fault);
+    } else if (place == NULL) {
         add_operand(options, (struct operand){value, true}, fault);
     } else if (*place != NULL) {
         refuse(fault, "the option is given twice:", row->name);

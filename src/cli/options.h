@@ -29,6 +29,8 @@ enum option {
     OPTION_SCOPE = 1 << 10,
     OPTION_LIMIT = 1 << 11,
     OPTION_KEEP_FROM = 1 << 12,
+    OPTION_PROFILE = 1 << 13,
+    OPTION_FACT = 1 << 14, /* may be given many times; kept in `facts` */
 
     OPTIONS_COMMON = OPTION_HELP | OPTION_JSON,
 };
@@ -40,6 +42,7 @@ struct operand {
 
 enum {
     OPERANDS_MAX = 16,
+    FACTS_MAX = 16,
     COMMAND_NAME_SIZE = 64,
 };
 
@@ -51,7 +54,10 @@ struct options {
         const char *scope;
         const char *limit;
         const char *keep_from;
+        const char *profile;
     } values; /* NULL where the option is not given */
+    const char *facts[FACTS_MAX];
+    size_t fact_count;
     struct operand operands[OPERANDS_MAX];
     size_t operand_count;
     const struct command *command;

@@ -81,7 +81,9 @@ static void put_place(hd_value **object, const char *pointer, size_t number)
     put_adopt(object, pointer, item);
 }
 
-static void print_json(const char *source, const hd_error *error)
+static void print_json(const char *source,
+                       const hd_error *error,
+                       const char *sentence)
 {
     hd_value *object = NULL;
     char *text = NULL;
@@ -91,7 +93,7 @@ static void print_json(const char *source, const hd_error *error)
     put_text(&object, "/source", source);
     put_place(&object, "/line", error->line);
     put_place(&object, "/column", error->column);
-    put_text(&object, "/message", error->text);
+    put_text(&object, "/message", sentence);
     if (hd_value_write(object, HD_AS_GIVEN, 0, &text, NULL) == HD_OK) {
         (void)fprintf(stderr, "%s\n", text);
     }
@@ -101,28 +103,46 @@ static void print_json(const char *source, const hd_error *error)
 
 /* -- A line -------------------------------------------------------------- */
 
-static void print_line(const char *source, const hd_error *error)
+static void print_line(const char *source, const char *sentence)
 {
     struct buf line = {0};
     if (source != NULL) {
         display_append(&line, source);
         buf_append_text(&line, ": ");
     }
-    display_append(&line, error->text);
+    display_append(&line, sentence);
     (void)fprintf(stderr, "heddle: %s\n", buf_text(&line));
     buf_release(&line);
+}
+
+/* `sentence` is that of the error, or a longer one. */
+static int report(const struct options *options,
+                  const char *source,
+                  const hd_error *error,
+                  const char *sentence)
+{
+    if (option_is_given(options, OPTION_JSON)) {
+        print_json(source, error, sentence);
+    } else {
+        print_line(source, sentence);
+    }
+    return code_of(error->status);
 }
 
 int report_error(const struct options *options,
                  const char *source,
                  const hd_error *error)
 {
-    if (option_is_given(options, OPTION_JSON)) {
-        print_json(source, error);
-    } else {
-        print_line(source, error);
-    }
-    return code_of(error->status);
+    return report(options, source, error, error->text);
+}
+
+int report_name(const struct options *options, const char *sentence)
+{
+    const hd_error error = {
+        .status = HD_ARGUMENT,
+        .class_of = hd_status_class(HD_ARGUMENT),
+    };
+    return report(options, NULL, &error, sentence);
 }
 
 /* -- From other forms of failure ----------------------------------------- */

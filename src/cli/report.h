@@ -34,6 +34,10 @@ int report_system(const struct options *options,
                   const char *source,
                   int system_error);
 
+/* A name on the command line is not one of those that there are; `sentence`
+ * says so and lists them, however long. Returns CODE_BAD. */
+int report_name(const struct options *options, const char *sentence);
+
 /* The command line is wrong: adds where to read how it is right. */
 __attribute__((format(printf, 2, 3))) int report_usage(
     const struct options *options,

@@ -409,14 +409,13 @@ static int print_ids(const struct options *options,
     enum err err = ERR_OK;
     do {
         value_unref(ids);
-        err = engine_list(engine,
-                          address->branch,
-                          address->scope_key,
-                          after,
-                          ENGINE_PAGE_MAX,
-                          0,
-                          &ids,
-                          &detail);
+        const struct engine_page page = {
+            .branch = address->branch,
+            .scope_key = address->scope_key,
+            .after = after,
+            .limit = ENGINE_PAGE_MAX,
+        };
+        err = engine_list(engine, &page, &ids, &detail);
         value_unref(after);
         after = VALUE_NONE;
         for (uint32_t i = 0; err == ERR_OK && i < array_count(ids); i++) {

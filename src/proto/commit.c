@@ -28,31 +28,99 @@ const char *precondition_name(enum precondition_kind kind)
     return names[kind];
 }
 
-void commit_release(struct commit *commit)
+/* -- Building ------------------------------------------------------------ */
+
+struct commit_read *commit_add_read(struct commit *commit)
+{
+    vec_reserve(&commit->reads, commit->reads.count + 1);
+    struct commit_read *read = &commit->reads.at[commit->reads.count++];
+    if (commit->reads.count > commit->reads_made) {
+        commit->reads_made = commit->reads.count;
+        *read = (struct commit_read){0};
+    }
+    return read;
+}
+
+struct commit_op *commit_add_op(struct commit *commit)
+{
+    vec_reserve(&commit->ops, commit->ops.count + 1);
+    struct commit_op *op = &commit->ops.at[commit->ops.count++];
+    if (commit->ops.count > commit->ops_made) {
+        commit->ops_made = commit->ops.count;
+        *op = (struct commit_op){0};
+    }
+    return op;
+}
+
+struct commit_precondition *commit_add_precondition(struct commit *commit)
+{
+    vec_push(&commit->preconditions, (struct commit_precondition){0});
+    return vec_last(&commit->preconditions);
+}
+
+static void clear_read(struct commit_read *read)
+{
+    value_unref(read->target.id);
+    value_unref(read->branch);
+    path_unref(read->path);
+    struct layer_list layers = read->layers;
+    vec_clear(&layers.at);
+    *read = (struct commit_read){.layers = layers};
+}
+
+static void clear_op(struct commit_op *op)
+{
+    value_unref(op->target.id);
+    value_unref(op->document);
+    struct patch patch = op->patch;
+    patch_clear(&patch);
+    *op = (struct commit_op){.patch = patch};
+}
+
+void commit_clear(struct commit *commit)
 {
     VEC_FOREACH (&commit->reads, read) {
-        value_unref(read->target.id);
-        value_unref(read->branch);
-        path_unref(read->path);
-        vec_release(&read->layers.at);
+        clear_read(read);
     }
     VEC_FOREACH (&commit->ops, op) {
-        value_unref(op->target.id);
-        value_unref(op->document);
-        patch_release(&op->patch);
+        clear_op(op);
     }
     VEC_FOREACH (&commit->preconditions, precondition) {
         value_unref(precondition->target.id);
         value_unref(precondition->hash);
     }
-    vec_release(&commit->reads);
-    vec_release(&commit->ops);
-    vec_release(&commit->preconditions);
+    if (commit->reads_made < commit->reads.count) {
+        commit->reads_made = commit->reads.count;
+    }
+    if (commit->ops_made < commit->ops.count) {
+        commit->ops_made = commit->ops.count;
+    }
+    vec_clear(&commit->reads);
+    vec_clear(&commit->ops);
+    vec_clear(&commit->preconditions);
     value_unref(commit->session);
     value_unref(commit->branch);
     value_unref(commit->merge);
+    commit->session = commit->branch = commit->merge = VALUE_NONE;
+    commit->local_seq = 0;
+}
+
+void commit_release(struct commit *commit)
+{
+    commit_clear(commit);
+    for (size_t i = 0; i < commit->reads_made; i++) {
+        vec_release(&commit->reads.at[i].layers.at);
+    }
+    for (size_t i = 0; i < commit->ops_made; i++) {
+        patch_release(&commit->ops.at[i].patch);
+    }
+    vec_release(&commit->reads);
+    vec_release(&commit->ops);
+    vec_release(&commit->preconditions);
     *commit = (struct commit){0};
 }
+
+/* -- Checks -------------------------------------------------------------- */
 
 bool commit_numbers_fit(const struct commit *commit)
 {
@@ -115,6 +183,14 @@ static enum err check_counts(const struct commit *commit,
                            "a commit has more than %zu %s",
                            parts[i].most,
                            parts[i].what);
+        }
+    }
+    for (size_t i = 0; i < commit->reads.count; i++) {
+        if (commit->reads.at[i].layers.at.count > LIMIT_COMMIT_LAYERS) {
+            return err_set(detail,
+                           ERR_LIMIT_COMMIT,
+                           "a read names more than %d layers",
+                           LIMIT_COMMIT_LAYERS);
         }
     }
     return ERR_OK;

@@ -88,6 +88,11 @@ struct commit {
     VEC(struct commit_op) ops;
     VEC(struct commit_precondition) preconditions;
     struct value merge; /* carried for people, never interpreted; or absent */
+
+    /* Elements that were made, also those behind the count: each is all zero
+     * there, apart from the room of its own lists (commit_clear). */
+    size_t reads_made;
+    size_t ops_made;
 };
 
 const char *commit_op_name(enum commit_op_kind kind);
@@ -95,6 +100,25 @@ const char *precondition_name(enum precondition_kind kind);
 
 /* All zero is a commit without anything, to be filled in by its author. */
 void commit_release(struct commit *commit);
+
+/* -- Building ------------------------------------------------------------ */
+
+/* Another element at the end, all zero, borrowed until the next one of its
+ * kind. The author fills it in, with references of its own; lists inside it
+ * may have room already and are pushed to as ever.
+ *
+ * After commit_clear, reads and operations are added by these only: a push of
+ * a whole element would lose the room of the one whose place it takes. */
+struct commit_read *commit_add_read(struct commit *commit);
+struct commit_op *commit_add_op(struct commit *commit);
+struct commit_precondition *commit_add_precondition(struct commit *commit);
+
+/* Empty again, with all the room that it had, that of the layers of each read
+ * and of the patch of each operation included: a commit of the same shape is
+ * then built without an allocation. */
+void commit_clear(struct commit *commit);
+
+/* -- As a value ---------------------------------------------------------- */
 
 /* From a value. On an error *out is empty and `detail` names the field. */
 MUST_CHECK enum err commit_read(struct value value,
@@ -114,7 +138,8 @@ bool commit_numbers_fit(const struct commit *commit);
 struct value commit_write_context(const struct commit *commit);
 
 /* What commit_read checks of a whole commit beyond its shape: something to do,
- * usable ids, documents that are objects. For authors inside the process. */
+ * usable ids, documents that are objects, numbers of parts within the limits.
+ * For authors inside the process. */
 MUST_CHECK enum err commit_check(const struct commit *commit,
                                  struct err_detail *detail);
 

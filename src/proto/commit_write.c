@@ -2,24 +2,9 @@
  * commit has one canonical text (P2). */
 
 #include "proto/commit.h"
+#include "proto/fields.h"
 #include "value/array.h"
 #include "value/object.h"
-
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    CHECK(number <= INT64_MAX);
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
-static void put_target(struct value *object, const struct target *target)
-{
-    object_put_adopt(object, "id", value_ref(target->id));
-    if (target->scope != SCOPE_SPACE) {
-        object_put_adopt(object,
-                         "scope",
-                         value_text_new(scope_name(target->scope)));
-    }
-}
 
 static struct value path_array(const struct path *path)
 {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "proto/fields.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -16,12 +17,6 @@ void verdict_release(struct verdict *verdict)
 }
 
 /* -- Writing ------------------------------------------------------------- */
-
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    CHECK(number <= INT64_MAX);
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
 
 static struct value write_landed(const struct verdict *verdict)
 {

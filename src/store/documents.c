@@ -481,20 +481,22 @@ enum err document_head(struct engine *engine,
     return ERR_OK;
 }
 
-enum err document_ever_existed(struct engine *engine,
-                               struct document *document,
-                               bool *out,
-                               struct err_detail *detail)
+enum err document_last_seq(struct engine *engine,
+                           struct document *document,
+                           uint64_t *out,
+                           struct err_detail *detail)
 {
     uint64_t to = INT64_MAX;
-    *out = false;
-    while (document != NULL && !*out) {
+    *out = 0;
+    while (document != NULL && *out == 0) {
         if (document->number != 0) {
             struct query query =
                 query_begin(&engine->database, STATEMENT_REVISION_LAST);
             query_int(&query, 1, document->number);
             query_int(&query, 2, to);
-            *out = query_step(&query);
+            if (query_step(&query)) {
+                *out = query_get_int(&query, 0);
+            }
             const enum err err = query_end(&query, detail);
             if (err != ERR_OK) {
                 return err;
@@ -507,4 +509,15 @@ enum err document_ever_existed(struct engine *engine,
         }
     }
     return ERR_OK;
+}
+
+enum err document_ever_existed(struct engine *engine,
+                               struct document *document,
+                               bool *out,
+                               struct err_detail *detail)
+{
+    uint64_t seq = 0;
+    const enum err err = document_last_seq(engine, document, &seq, detail);
+    *out = seq != 0;
+    return err;
 }

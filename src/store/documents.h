@@ -57,7 +57,14 @@ MUST_CHECK enum err document_at(struct engine *engine,
                                 struct value *out,
                                 struct err_detail *detail);
 
-/* Whether the document, or the one it continues, ever had a revision. */
+/* The seq of the last revision of the document, or of the one it continues;
+ * 0 if there never was one. */
+MUST_CHECK enum err document_last_seq(struct engine *engine,
+                                      struct document *document,
+                                      uint64_t *out,
+                                      struct err_detail *detail);
+
+/* Whether there ever was one. */
 MUST_CHECK enum err document_ever_existed(struct engine *engine,
                                           struct document *document,
                                           bool *out,

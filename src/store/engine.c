@@ -340,6 +340,34 @@ enum err engine_commit(struct engine *engine,
     return err;
 }
 
+enum err engine_write_begin(struct engine *engine, struct err_detail *detail)
+{
+    enum err err = database_begin(&engine->database, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = engine_refresh(engine, detail);
+    if (err == ERR_OK) {
+        err = sequence_catch_up(engine, detail);
+    }
+    return err == ERR_OK ? ERR_OK : engine_write_end(engine, err, detail);
+}
+
+enum err engine_write_commit(struct engine *engine,
+                             struct engine_request *request,
+                             struct err_detail *detail)
+{
+    request->verdict = (struct verdict){0};
+    return commit_one(engine, request, detail);
+}
+
+enum err engine_write_end(struct engine *engine,
+                          enum err err,
+                          struct err_detail *detail)
+{
+    return end_records(engine, err, detail);
+}
+
 /* -- Reading ------------------------------------------------------------- */
 
 static enum err check_seq(const struct engine *engine,
@@ -457,22 +485,104 @@ enum err engine_read(struct engine *engine,
     return err;
 }
 
+enum err engine_head(struct engine *engine,
+                     const struct engine_address *address,
+                     struct value *out,
+                     uint64_t *seq,
+                     struct err_detail *detail)
+{
+    *out = VALUE_NONE;
+    *seq = 0;
+    struct branch *branch = engine_branch(engine, address->branch);
+    if (branch == NULL) {
+        return engine_unknown_branch(address->branch, detail);
+    }
+    struct document *document = NULL;
+    struct value head = VALUE_NONE;
+    enum err err = document_find(engine,
+                                 branch,
+                                 address->scope_key,
+                                 address->id,
+                                 &document,
+                                 detail);
+    if (err == ERR_OK) {
+        err = document_head(engine, document, &head, detail);
+    }
+    if (err == ERR_OK) {
+        *seq = document->head_seq;
+        if (*seq == 0 && branch->parent != NULL) {
+            err = document_last_seq(engine, document, seq, detail);
+        }
+    }
+    if (err == ERR_OK) {
+        *out = value_ref(head);
+    }
+    return err;
+}
+
+/* The name of a branch in a row, borrowed; absent if there is none, which is
+ * damage. */
+static struct value branch_name(const struct engine *engine, uint64_t number)
+{
+    return number < engine->branches.count ? engine->branches.at[number]->name
+                                           : VALUE_NONE;
+}
+
+enum err engine_changes(struct engine *engine,
+                        uint64_t after,
+                        uint64_t to,
+                        engine_change_fn *change,
+                        void *ctx,
+                        struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_COMMIT_CHANGES);
+    query_int(&query, 1, after < INT64_MAX ? after : INT64_MAX);
+    query_int(&query, 2, to < INT64_MAX ? to : INT64_MAX);
+    bool valid = true;
+    while (valid && query_step(&query)) {
+        engine->counters.rows++;
+        const struct text scope = query_get_text(&query, 2);
+        const struct text id = query_get_text(&query, 3);
+        const struct engine_change one = {
+            .seq = query_get_int(&query, 0),
+            .address =
+                {
+                    .branch = branch_name(engine, query_get_int(&query, 1)),
+                    .scope_key = value_string_new(scope.at, scope.length),
+                    .id = value_string_new(id.at, id.length),
+                },
+        };
+        valid = !value_is_absent(one.address.branch);
+        if (valid) {
+            change(ctx, &one);
+        }
+        value_unref(one.address.scope_key);
+        value_unref(one.address.id);
+    }
+    const enum err err = query_end(&query, detail);
+    return err != ERR_OK || valid
+               ? err
+               : err_set(detail, ERR_CORRUPT, "a row names an unknown branch");
+}
+
 static enum err list_ids(struct engine *engine,
                          const struct branch *branch,
-                         struct value scope_key,
-                         struct value after,
-                         uint32_t limit,
+                         const struct engine_page *page,
                          struct value *out,
                          struct err_detail *detail)
 {
     struct query query =
         query_begin(&engine->database, STATEMENT_DOCUMENT_LIST);
     query_int(&query, 1, branch->number);
-    query_string(&query, 2, scope_key);
+    query_string(&query, 2, page->scope_key);
     query_string(&query,
                  3,
-                 value_is_absent(after) ? value_string_new("", 0) : after);
-    query_int(&query, 4, limit < ENGINE_PAGE_MAX ? limit : ENGINE_PAGE_MAX);
+                 value_is_absent(page->after) ? value_string_new("", 0)
+                                              : page->after);
+    query_int(&query,
+              4,
+              page->limit < ENGINE_PAGE_MAX ? page->limit : ENGINE_PAGE_MAX);
     *out = value_empty_array();
     while (query_step(&query)) {
         const struct text id = query_get_text(&query, 0);
@@ -487,11 +597,7 @@ static enum err list_ids(struct engine *engine,
 }
 
 enum err engine_list(struct engine *engine,
-                     struct value branch_name,
-                     struct value scope_key,
-                     struct value after,
-                     uint32_t limit,
-                     uint64_t seq,
+                     const struct engine_page *page,
                      struct value *out,
                      struct err_detail *detail)
 {
@@ -500,19 +606,19 @@ enum err engine_list(struct engine *engine,
     if (err != ERR_OK) {
         return err;
     }
-    const struct branch *branch = engine_branch(engine, branch_name);
+    const struct branch *branch = engine_branch(engine, page->branch);
     if (branch == NULL) {
-        err = engine_unknown_branch(branch_name, detail);
-    } else if (limit == 0) {
+        err = engine_unknown_branch(page->branch, detail);
+    } else if (page->limit == 0) {
         err = err_set(detail, ERR_ARGUMENT, "a page has at least one id");
-    } else if (seq != 0 && seq != engine->seq) {
+    } else if (page->seq != 0 && page->seq != engine->seq) {
         err = err_set(detail,
                       ERR_LISTING_MOVED,
                       "the listing began at seq %llu, the head is now %llu",
-                      (unsigned long long)seq,
+                      (unsigned long long)page->seq,
                       (unsigned long long)engine->seq);
     } else {
-        err = list_ids(engine, branch, scope_key, after, limit, out, detail);
+        err = list_ids(engine, branch, page, out, detail);
     }
     database_read_end(&engine->database);
     return err;
@@ -591,16 +697,10 @@ static enum err change_branch(struct engine *engine,
                               struct err_detail *detail)
 {
     struct err_detail why = {0};
-    enum err err = database_begin(&engine->database, &why);
+    enum err err = engine_write_begin(engine, &why);
     if (err == ERR_OK) {
-        err = engine_refresh(engine, &why);
-        if (err == ERR_OK) {
-            err = sequence_catch_up(engine, &why);
-        }
-        if (err == ERR_OK) {
-            err = land_branch_change(engine, change, &why);
-        }
-        err = end_records(engine, err, &why);
+        err = land_branch_change(engine, change, &why);
+        err = engine_write_end(engine, err, &why);
     }
     if (err != ERR_OK && detail != NULL) {
         *detail = why;

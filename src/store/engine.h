@@ -36,7 +36,7 @@
 #include "value/id.h"
 
 struct effects;
-struct log;
+struct commit_log;
 
 /* A zero field means the default. */
 struct engine_options {
@@ -49,7 +49,7 @@ struct engine_options {
     uint32_t documents_cached;
     uint32_t document_bytes; /* the longest canonical text of a document */
 
-    struct log *log; /* in front of the file (store/log.h), or NULL */
+    struct commit_log *log; /* in front of the file (store/log.h), or NULL */
 
     /* Called with each record, in order, when the group it came with is in the
      * file: never for one that was rolled back. */
@@ -137,6 +137,28 @@ MUST_CHECK enum err engine_commit(struct engine *engine,
                                   size_t count,
                                   struct err_detail *detail);
 
+/* For who keeps rows of his own in the file and wants them to change together
+ * with documents: a write transaction, commits inside it, and its end.
+ *
+ *   err = engine_write_begin(engine, &detail);
+ *   if (err == ERR_OK) {
+ *       ... statements, engine_write_commit ...
+ *       err = engine_write_end(engine, err, &detail);
+ *   }
+ *
+ * After begin the caches are up to date. engine_write_commit is OK with a
+ * verdict (the caller releases it), or a fault: then the transaction must end
+ * with it. engine_write_end is database_end, and keeps the caches right.
+ * `detail` is not NULL. */
+MUST_CHECK enum err engine_write_begin(struct engine *engine,
+                                       struct err_detail *detail);
+MUST_CHECK enum err engine_write_commit(struct engine *engine,
+                                        struct engine_request *request,
+                                        struct err_detail *detail);
+MUST_CHECK enum err engine_write_end(struct engine *engine,
+                                     enum err err,
+                                     struct err_detail *detail);
+
 /* -- Reading ------------------------------------------------------------- */
 
 #define ENGINE_HEAD UINT64_MAX
@@ -155,19 +177,58 @@ MUST_CHECK enum err engine_read(struct engine *engine,
                                 struct value *out,
                                 struct err_detail *detail);
 
-/* Ids of live documents in one scope of one branch's own rows, ascending,
- * after `after` (absent: from the beginning), at most `limit` and at most
- * ENGINE_PAGE_MAX: an array, new. `seq`, if not 0, is the seq of the page
- * before: LISTING_MOVED if something has landed since. */
+/* One state of the space for several questions: engine_head and
+ * engine_changes are asked between these two, with nothing else of this header
+ * in between. `engine->seq` is then the seq of that state. */
+MUST_CHECK enum err engine_read_begin(struct engine *engine,
+                                      struct err_detail *detail);
+void engine_read_end(struct engine *engine);
+
+/* The document at the head, new, and the seq of its last revision; 0 if there
+ * never was one. */
+MUST_CHECK enum err engine_head(struct engine *engine,
+                                const struct engine_address *address,
+                                struct value *out,
+                                uint64_t *seq,
+                                struct err_detail *detail);
+
+/* A document that the commit at `seq` wrote. Borrowed for the call. */
+struct engine_change {
+    uint64_t seq;
+    struct engine_address address;
+};
+
+/* `change` must not ask the engine anything. */
+typedef void engine_change_fn(void *ctx, const struct engine_change *change);
+
+/* What the commits above `after` and up to `to` wrote, in their order, on all
+ * branches; what one commit wrote twice may be told twice. Costs as much as
+ * there are such commits. */
+MUST_CHECK enum err engine_changes(struct engine *engine,
+                                   uint64_t after,
+                                   uint64_t to,
+                                   engine_change_fn *change,
+                                   void *ctx,
+                                   struct err_detail *detail);
+
+/* A page of a listing: ids of live documents in one scope of one branch's own
+ * rows, ascending. */
 enum {
     ENGINE_PAGE_MAX = 1000
 };
+
+struct engine_page {
+    struct value branch; /* name */
+    struct value scope_key;
+    struct value after; /* the last id of the page before; absent: none */
+    uint32_t limit;     /* at most as many, and at most ENGINE_PAGE_MAX */
+    uint64_t seq;       /* the seq of the page before, or 0 */
+};
+
+/* The ids: an array, new. LISTING_MOVED if something has landed since the page
+ * before. */
 MUST_CHECK enum err engine_list(struct engine *engine,
-                                struct value branch,
-                                struct value scope_key,
-                                struct value after,
-                                uint32_t limit,
-                                uint64_t seq,
+                                const struct engine_page *page,
                                 struct value *out,
                                 struct err_detail *detail);
 
@@ -221,12 +282,6 @@ MUST_CHECK enum err engine_check_fork(struct engine *engine,
  * a transaction. */
 MUST_CHECK enum err engine_refresh(struct engine *engine,
                                    struct err_detail *detail);
-
-/* One state of the space for several questions: a transaction around them,
- * with the caches up to date. */
-MUST_CHECK enum err engine_read_begin(struct engine *engine,
-                                      struct err_detail *detail);
-void engine_read_end(struct engine *engine);
 
 /* Forgets everything cached, after a fault or a foreign commit. */
 void engine_forget(struct engine *engine);

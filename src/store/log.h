@@ -40,13 +40,13 @@ struct log_record {
 typedef enum err log_record_fn(void *ctx, const struct log_record *record);
 
 /* Implemented by whoever keeps records; embedded in their structure. */
-struct log {
-    enum log_outcome (*append)(struct log *log,
+struct commit_log {
+    enum log_outcome (*append)(struct commit_log *log,
                                const struct log_record *record,
                                struct err_detail *detail);
 
     /* Records after number `after`. What `visit` returned, or a fault. */
-    enum err (*read)(struct log *log,
+    enum err (*read)(struct commit_log *log,
                      uint64_t after,
                      log_record_fn *visit,
                      void *ctx,

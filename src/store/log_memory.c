@@ -2,7 +2,7 @@
 
 #include "store/log_memory.h"
 
-static struct log_memory_handle *handle_of(struct log *log)
+static struct log_memory_handle *handle_of(struct commit_log *log)
 {
     return CONTAINER_OF(log, struct log_memory_handle, log);
 }
@@ -23,7 +23,7 @@ static void keep(struct log_memory *memory, const struct log_record *record)
     vec_push(&memory->records, kept);
 }
 
-static enum log_outcome append(struct log *log,
+static enum log_outcome append(struct commit_log *log,
                                const struct log_record *record,
                                struct err_detail *detail)
 {
@@ -47,7 +47,7 @@ static enum log_outcome append(struct log *log,
     return trouble == LOG_TROUBLE_LOST_ANSWER ? LOG_UNKNOWN : LOG_APPENDED;
 }
 
-static enum err read(struct log *log,
+static enum err read(struct commit_log *log,
                      uint64_t after,
                      log_record_fn *visit,
                      void *ctx,

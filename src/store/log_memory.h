@@ -23,7 +23,7 @@ enum log_trouble {
 };
 
 struct log_memory_handle {
-    struct log log;
+    struct commit_log log;
     struct log_memory *memory;
     uint64_t epoch;
     enum log_trouble trouble;

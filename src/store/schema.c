@@ -58,6 +58,36 @@ static const char *const migrations[SCHEMA_VERSION] = {
     "CREATE TABLE snapshot("
     "  document INTEGER NOT NULL, seq INTEGER NOT NULL, value TEXT NOT NULL,"
     "  PRIMARY KEY(document, seq)) WITHOUT ROWID;",
+
+    /* The registry (registry.h). Statuses are names, so that they outlive the
+     * order of an enum. */
+    "CREATE TABLE environment("
+    "  id TEXT PRIMARY KEY, status TEXT NOT NULL, since INTEGER NOT NULL,"
+    "  managed INTEGER NOT NULL, kept INTEGER NOT NULL, workspace TEXT,"
+    "  attempt TEXT, provision TEXT, updated_at INTEGER NOT NULL)"
+    "  WITHOUT ROWID;"
+    "CREATE INDEX environment_unsettled ON environment(status)"
+    "  WHERE status NOT IN ('ready', 'destroyed');"
+
+    "CREATE TABLE thread("
+    "  id TEXT PRIMARY KEY, status TEXT NOT NULL, since INTEGER NOT NULL,"
+    "  environment TEXT NOT NULL REFERENCES environment, parent TEXT,"
+    "  run TEXT, input TEXT, archived_at INTEGER, deleted_at INTEGER,"
+    "  attention_at INTEGER NOT NULL, holds INTEGER NOT NULL,"
+    "  updated_at INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX thread_by_environment ON thread(environment);"
+    "CREATE INDEX thread_unsettled ON thread(status)"
+    "  WHERE status NOT IN ('idle', 'error');"
+
+    "CREATE TABLE message("
+    "  thread TEXT NOT NULL REFERENCES thread, number INTEGER NOT NULL,"
+    "  text TEXT NOT NULL, PRIMARY KEY(thread, number)) WITHOUT ROWID;"
+
+    "CREATE TABLE schedule("
+    "  thread TEXT NOT NULL REFERENCES thread, name TEXT NOT NULL,"
+    "  next_at INTEGER NOT NULL, every_ms INTEGER NOT NULL,"
+    "  text TEXT NOT NULL, PRIMARY KEY(thread, name)) WITHOUT ROWID;"
+    "CREATE INDEX schedule_by_time ON schedule(next_at);",
 };
 
 static enum err read_pragma(struct database *database,

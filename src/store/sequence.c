@@ -239,7 +239,7 @@ static enum err apply_record(void *ctx, const struct log_record *record)
 
 enum err sequence_catch_up(struct engine *engine, struct err_detail *detail)
 {
-    struct log *log = engine->options.log;
+    struct commit_log *log = engine->options.log;
     if (log == NULL) {
         return ERR_OK;
     }
@@ -276,7 +276,7 @@ static enum err resolve_unknown(struct engine *engine,
                                 struct err_detail *detail)
 {
     struct lookup lookup = {.number = record->number, .chain = record->chain};
-    struct log *log = engine->options.log;
+    struct commit_log *log = engine->options.log;
     const enum err err =
         log->read(log, record->number - 1, look_at_record, &lookup, detail);
     if (err == ERR_OK) {
@@ -295,7 +295,7 @@ static enum err append_record(struct engine *engine,
                               enum log_outcome *outcome,
                               struct err_detail *detail)
 {
-    struct log *log = engine->options.log;
+    struct commit_log *log = engine->options.log;
     struct log_record record = {.number = effects->record};
     record.record = effects_write(effects);
     const struct digest chain = effects_chain(engine->chain, effects);

@@ -58,6 +58,12 @@ X(COMMIT_LIST,
   " JOIN branch b USING(branch) JOIN session s USING(session)"
   " WHERE c.seq > ?1 ORDER BY c.seq")
 
+X(COMMIT_CHANGES,
+  "SELECT c.seq, d.branch, d.scope, d.id FROM \"commit\" c"
+  " CROSS JOIN json_each(c.documents) o"
+  " CROSS JOIN document d ON d.document = o.value"
+  " WHERE c.seq > ?1 AND c.seq <= ?2 ORDER BY c.seq")
+
 /* Documents: one row a branch, scope and id, with where its history ends. */
 X(DOCUMENT_FIND,
   "SELECT document, head_seq, head_index, op, base_seq, tail_count,"
@@ -141,3 +147,75 @@ X(PAGE_COUNT, "PRAGMA page_count")
 
 /* SQLite's own check. */
 X(INTEGRITY, "PRAGMA integrity_check(20)")
+
+/* The registry: threads, environments, messages and schedules. Only the two
+ * SET_STATUS write the status of a row that exists, and only store/lifecycle.c
+ * uses them; tools/tidy sees to both. */
+X(ENVIRONMENT_GET,
+  "SELECT status, since, managed, kept, workspace, attempt, provision"
+  " FROM environment WHERE id = ?1")
+X(ENVIRONMENT_INSERT,
+  "INSERT INTO environment(id, status, since, managed, kept, workspace,"
+  " provision, updated_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?3)")
+X(ENVIRONMENT_SET_STATUS,
+  "UPDATE environment SET status = ?3, since = ?4, updated_at = ?4,"
+  " attempt = CASE WHEN ?5 THEN ?6 ELSE attempt END,"
+  " workspace = CASE WHEN ?7 THEN ?8 ELSE workspace END"
+  " WHERE id = ?1 AND status = ?2 AND (NOT ?9 OR NOT EXISTS(SELECT 1"
+  " FROM thread WHERE environment = ?1 AND ((archived_at IS NULL"
+  " AND deleted_at IS NULL) OR status NOT IN ('idle', 'error'))))"
+  " RETURNING 1")
+X(ENVIRONMENT_PROVISION,
+  "UPDATE environment SET provision = ?2, updated_at = ?3 WHERE id = ?1")
+X(ENVIRONMENT_KEEP,
+  "UPDATE environment SET kept = ?2, updated_at = ?3 WHERE id = ?1")
+X(ENVIRONMENT_UNSETTLED,
+  "SELECT id FROM environment WHERE status NOT IN ('ready', 'destroyed')"
+  " ORDER BY id")
+X(ENVIRONMENT_COUNTS, "SELECT status, count(*) FROM environment GROUP BY 1")
+X(THREAD_GET,
+  "SELECT status, since, environment, parent, run, input, archived_at,"
+  " deleted_at, attention_at, holds,"
+  " (SELECT count(*) FROM message WHERE thread = ?1) FROM thread WHERE id = ?1")
+X(THREAD_INSERT,
+  "INSERT INTO thread(id, status, since, environment, parent, run, input,"
+  " attention_at, holds, updated_at)"
+  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?3, 0, ?3)")
+X(THREAD_SET_STATUS,
+  "UPDATE thread SET status = ?3, since = ?4, updated_at = ?4,"
+  " run = CASE WHEN ?5 THEN ?6 ELSE run END,"
+  " attention_at = CASE WHEN ?7 THEN ?4 ELSE attention_at END"
+  " WHERE id = ?1 AND status = ?2 RETURNING 1")
+X(THREAD_INPUT, "UPDATE thread SET input = ?2, updated_at = ?3 WHERE id = ?1")
+X(THREAD_HOLD, "UPDATE thread SET holds = ?2, updated_at = ?3 WHERE id = ?1")
+X(THREAD_ARCHIVE,
+  "UPDATE thread SET archived_at = ?2, updated_at = ?3 WHERE id = ?1")
+X(THREAD_DELETE,
+  "UPDATE thread SET deleted_at = ?2, updated_at = ?2 WHERE id = ?1")
+X(THREAD_REMOVE, "DELETE FROM thread WHERE id = ?1")
+X(THREAD_UNSETTLED,
+  "SELECT id FROM thread WHERE status NOT IN ('idle', 'error') ORDER BY id")
+X(THREAD_OF_ENVIRONMENT,
+  "SELECT id FROM thread WHERE environment = ?1 ORDER BY id")
+X(THREAD_WITH_MESSAGE,
+  "SELECT id FROM thread WHERE status = 'idle' AND holds = 0"
+  " AND archived_at IS NULL AND deleted_at IS NULL"
+  " AND EXISTS(SELECT 1 FROM message WHERE thread = id) ORDER BY id")
+X(THREAD_COUNTS, "SELECT status, count(*) FROM thread GROUP BY 1")
+X(MESSAGE_ADD,
+  "INSERT INTO message(thread, number, text) SELECT ?1,"
+  " coalesce(max(number), 0) + 1, ?2 FROM message WHERE thread = ?1")
+X(MESSAGE_TAKE,
+  "DELETE FROM message WHERE thread = ?1 AND number ="
+  " (SELECT min(number) FROM message WHERE thread = ?1) RETURNING text")
+X(MESSAGE_FORGET, "DELETE FROM message WHERE thread = ?1")
+X(SCHEDULE_PUT,
+  "INSERT OR REPLACE INTO schedule(thread, name, next_at, every_ms, text)"
+  " VALUES(?1, ?2, ?3, ?4, ?5)")
+X(SCHEDULE_DUE,
+  "SELECT thread, name, next_at, every_ms, text FROM schedule"
+  " WHERE next_at <= ?1 ORDER BY next_at, thread, name")
+X(SCHEDULE_MOVE,
+  "UPDATE schedule SET next_at = ?4"
+  " WHERE thread = ?1 AND name = ?2 AND next_at = ?3 RETURNING 1")
+X(SCHEDULE_FORGET, "DELETE FROM schedule WHERE thread = ?1")

@@ -94,7 +94,7 @@ make_space() {
 for command in $(commands); do
     check "heddle(1) describes $command" described "$command" man/heddle.1
 done
-for group in value store; do
+for group in value store lifecycle; do
     page=man/heddle-$group.1
     for command in $(commands "$group"); do
         check "$page describes $command" described "$command" "$page"
@@ -104,9 +104,11 @@ for group in value store; do
         done
     done
 done
-for command in $(commands value); do
-    "$HEDDLE" value "$command" --help | sed -n '/^Example:/,$s/^  //p' >"$scratch/examples"
-    check "the example in the help for $command is true" transcript "$scratch/examples"
+for group in value lifecycle; do
+    for command in $(commands "$group"); do
+        "$HEDDLE" "$group" "$command" --help | sed -n '/^Example:/,$s/^  //p' >"$scratch/examples"
+        check "the example in the help for $command is true" transcript "$scratch/examples"
+    done
 done
 for command in $(commands store); do
     example=$("$HEDDLE" store "$command" --help | sed -n '/^Example:/,$s/^  \$ //p')

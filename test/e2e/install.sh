@@ -22,6 +22,7 @@ same "these files are installed" "$(list "$staged")" "./usr/bin/heddle
 ./usr/lib/libheddle.so.${version%%.*}
 ./usr/lib/libheddle.so.$version
 ./usr/lib/pkgconfig/heddle.pc
+./usr/share/man/man1/heddle-lifecycle.1
 ./usr/share/man/man1/heddle-store.1
 ./usr/share/man/man1/heddle-value.1
 ./usr/share/man/man1/heddle.1"

@@ -148,14 +148,12 @@ static void compare_listing(struct schedule *schedule,
         value_unref(id);
     }
     struct value got = VALUE_NONE;
-    const enum err err = engine_list(&kit->engine,
-                                     schedule->model.branches.at[branch].name,
-                                     value_text_new("space"),
-                                     VALUE_NONE,
-                                     ENGINE_PAGE_MAX,
-                                     0,
-                                     &got,
-                                     NULL);
+    const struct engine_page page = {
+        .branch = schedule->model.branches.at[branch].name,
+        .scope_key = value_text_new("space"),
+        .limit = ENGINE_PAGE_MAX,
+    };
+    const enum err err = engine_list(&kit->engine, &page, &got, NULL);
     note(schedule, EXPECT_INT(err, ERR_OK));
     note(schedule, EXPECT_VALUE(got, want));
     value_unref(got);

@@ -605,14 +605,8 @@ const char *kit_list(struct store_kit *kit,
         after != NULL ? value_text_new(after) : VALUE_NONE;
     struct value ids = VALUE_NONE;
     kit->detail = (struct err_detail){0};
-    const enum err err = engine_list(&kit->engine,
-                                     branch_name,
-                                     key,
-                                     from,
-                                     limit,
-                                     seq,
-                                     &ids,
-                                     &kit->detail);
+    const struct engine_page page = {branch_name, key, from, limit, seq};
+    const enum err err = engine_list(&kit->engine, &page, &ids, &kit->detail);
     value_unref(branch_name);
     value_unref(key);
     value_unref(from);

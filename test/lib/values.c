@@ -217,9 +217,10 @@ static size_t hide_common(struct heap *a, struct heap *b)
 
 size_t values_hide_shared(struct value a, struct value b)
 {
-    CHECK(tree_of(a) != NULL);
-    CHECK(tree_of(b) != NULL);
-    return hide_common(tree_of(a), tree_of(b));
+    struct heap *first = tree_of(a);
+    struct heap *second = tree_of(b);
+    CHECK(first != NULL && second != NULL);
+    return hide_common(first, second);
 }
 
 static size_t show_tree(struct heap *heap)

@@ -753,3 +753,119 @@ PROPERTY(p1_garbage_is_refused_or_read_and_never_stops_the_program, 600)
     value_unref(value);
     path_table_release(&maker.paths);
 }
+
+/* -- Building ------------------------------------------------------------ */
+
+/* A commit with `reads` reads of three layers each, and as many operations
+ * with patches of four. */
+static void build(struct commit *commit, struct path *path, size_t reads)
+{
+    commit->session = value_text_new("s1");
+    commit->branch = value_text_new("");
+    commit->local_seq = 7;
+    for (size_t i = 0; i < reads; i++) {
+        struct commit_read *read = commit_add_read(commit);
+        EXPECT(!read->pending && read->kind == 0 && read->path == NULL &&
+               read->seq == 0 && value_is_absent(read->target.id) &&
+               value_is_absent(read->branch) && read->layers.at.count == 0);
+        read->pending = true;
+        read->kind = READ_SHAPE;
+        read->target = (struct target){value_text_new("of:a"), SCOPE_USER};
+        read->path = path_ref(path);
+        read->seq = 4;
+        for (uint64_t layer = 1; layer <= 3; layer++) {
+            vec_push(&read->layers.at, layer);
+        }
+        struct commit_op *op = commit_add_op(commit);
+        EXPECT(op->kind == COMMIT_SET && value_is_absent(op->target.id) &&
+               op->target.scope == SCOPE_SPACE &&
+               value_is_absent(op->document) && op->patch.ops.count == 0);
+        op->kind = COMMIT_PATCH;
+        op->target = (struct target){value_text_new("of:b"), SCOPE_USER};
+        for (int n = 0; n < 4; n++) {
+            patch_push_adopt(&op->patch,
+                             (struct patch_op){.kind = PATCH_REPLACE,
+                                               .path = path_ref(path),
+                                               .value = value_int(n)});
+        }
+        struct commit_precondition *one = commit_add_precondition(commit);
+        EXPECT(one->kind == 0 && one->origin_local_seq == 0 &&
+               value_is_absent(one->target.id) && value_is_absent(one->hash));
+        one->origin_local_seq = 3;
+    }
+}
+
+TEST(a_cleared_commit_is_built_again_without_an_allocation)
+{
+    struct path_table paths;
+    path_table_init(&paths);
+    struct path *path = path_new(&paths, NULL, 0);
+    struct commit commit = {0};
+    build(&commit, path, 20);
+    struct value first = commit_write(&commit);
+    const uint64_t before = test_allocations();
+    for (size_t round = 0; round < 3; round++) {
+        commit_clear(&commit);
+        EXPECT_EQ(commit.reads.count + commit.ops.count, 0);
+        EXPECT_EQ(commit.preconditions.count + commit.local_seq, 0);
+        EXPECT(value_is_absent(commit.session) &&
+               value_is_absent(commit.branch));
+        build(&commit, path, round == 1 ? 5 : 20);
+    }
+    EXPECT_EQ(test_allocations(), before);
+    struct value again = commit_write(&commit);
+    EXPECT_VALUE(again, first);
+    value_unref(first);
+    value_unref(again);
+    /* A few elements in use, the rest spare: all of them are released, which
+     * the harness counts. */
+    commit_clear(&commit);
+    build(&commit, path, 2);
+    commit_release(&commit);
+    EXPECT(commit.reads.at == NULL && commit.reads_made == 0);
+    path_unref(path);
+    path_table_release(&paths);
+}
+
+TEST(a_cleared_commit_keeps_the_room_of_elements_that_were_pushed)
+{
+    struct commit commit = {0};
+    struct commit_read read = {.pending = true};
+    vec_push(&read.layers.at, 1);
+    vec_push(&commit.reads, read);
+    commit_clear(&commit);
+    const uint64_t before = test_allocations();
+    struct commit_read *again = commit_add_read(&commit);
+    EXPECT(!again->pending);
+    EXPECT_EQ(again->layers.at.count, 0);
+    vec_push(&again->layers.at, 2);
+    EXPECT_EQ(test_allocations(), before);
+    commit_release(&commit);
+}
+
+/* What its reader would not take is not made, either. */
+TEST(a_commit_with_too_many_parts_is_refused_by_its_author)
+{
+    struct commit commit = {
+        .session = value_text_new("s"),
+        .local_seq = 1,
+        .branch = value_text_new(""),
+    };
+    struct commit_op *op = commit_add_op(&commit);
+    op->kind = COMMIT_DELETE;
+    op->target.id = value_text_new("of:a");
+    EXPECT(commit_check(&commit, NULL) == ERR_OK);
+    struct commit_read *read = commit_add_read(&commit);
+    for (uint64_t i = 1; i <= LIMIT_COMMIT_LAYERS; i++) {
+        vec_push(&read->layers.at, i);
+    }
+    EXPECT(commit_check(&commit, NULL) == ERR_OK);
+    vec_push(&read->layers.at, LIMIT_COMMIT_LAYERS + 1);
+    EXPECT(commit_check(&commit, NULL) == ERR_LIMIT_COMMIT);
+    vec_clear(&read->layers.at);
+    for (size_t i = 0; i <= LIMIT_COMMIT_PRECONDITIONS; i++) {
+        (void)commit_add_precondition(&commit);
+    }
+    EXPECT(commit_check(&commit, NULL) == ERR_LIMIT_COMMIT);
+    commit_release(&commit);
+}

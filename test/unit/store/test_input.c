@@ -220,9 +220,8 @@ TEST(details_may_be_left_out)
     struct value out;
     EXPECT_INT(engine_read(&kit.engine, &address, 0, &out, NULL),
                ERR_BRANCH_UNKNOWN);
-    EXPECT_INT(
-        engine_list(&kit.engine, nope, nope, VALUE_NONE, 1, 0, &out, NULL),
-        ERR_BRANCH_UNKNOWN);
+    const struct engine_page page = {nope, nope, VALUE_NONE, 1, 0};
+    EXPECT_INT(engine_list(&kit.engine, &page, &out, NULL), ERR_BRANCH_UNKNOWN);
     EXPECT_INT(engine_fork(&kit.engine, nope, nope, 0, NULL),
                ERR_BRANCH_UNKNOWN);
     EXPECT_INT(engine_branch_delete(&kit.engine, nope, NULL),

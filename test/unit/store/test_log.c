@@ -4,6 +4,7 @@
 #include "lib/store_kit.h"
 #include "lib/test.h"
 #include "store/log_memory.h"
+#include "store/registry.h"
 
 /* Several engines, each with a file of its own (in memory), on one log. */
 struct cluster {
@@ -81,13 +82,13 @@ TEST(who_loses_the_race_decides_anew)
 
 /* Another server's record gets in between catching up and appending. */
 struct intruder {
-    struct log log;
+    struct commit_log log;
     struct log_memory_handle *inner;
     struct store_kit *other;
     const char *commit;
 };
 
-static enum log_outcome intruder_append(struct log *log,
+static enum log_outcome intruder_append(struct commit_log *log,
                                         const struct log_record *record,
                                         struct err_detail *detail)
 {
@@ -100,7 +101,7 @@ static enum log_outcome intruder_append(struct log *log,
     return intruder->inner->log.append(&intruder->inner->log, record, detail);
 }
 
-static enum err intruder_read(struct log *log,
+static enum err intruder_read(struct commit_log *log,
                               uint64_t after,
                               log_record_fn *visit,
                               void *ctx,
@@ -217,6 +218,21 @@ TEST(a_history_that_differs_from_the_log_is_refused)
     EXPECT_EQ(cluster.kit[1].fault, ERR_CORRUPT);
     EXPECT_TEXT(kit_sql(&cluster.kit[1], "SELECT count(*) FROM 'commit'"),
                 "0;");
+    cluster_close(&cluster);
+}
+
+TEST(a_registry_whose_rows_a_log_would_not_carry_is_refused)
+{
+    struct cluster cluster;
+    cluster_open(&cluster);
+    const struct registry_options options = {0};
+    struct registry registry;
+    struct err_detail detail = {0};
+    EXPECT_INT(
+        registry_open(&registry, &cluster.kit[0].engine, &options, 1, &detail),
+        ERR_ARGUMENT);
+    EXPECT_CONTAINS(detail.text, "a log does not carry");
+    registry_close(&registry);
     cluster_close(&cluster);
 }
 

@@ -18,7 +18,8 @@ TEST(a01_a_new_file_has_the_tables_of_this_version_and_no_others)
     EXPECT_TEXT(kit_sql(&kit,
                         "SELECT name FROM sqlite_schema WHERE type = 'table'"
                         " ORDER BY name"),
-                "branch;commit;document;revision;session;snapshot;space;");
+                "branch;commit;document;environment;message;revision;schedule;"
+                "session;snapshot;space;thread;");
     EXPECT_TEXT(kit_sql(&kit, "PRAGMA application_id"), "1214541925;");
     struct buf version = {0};
     buf_printf(&version, "%d;", SCHEMA_VERSION);
@@ -84,6 +85,29 @@ TEST(a02_opening_again_changes_nothing)
     EXPECT(memcmp(&chain, &kit.engine.chain, sizeof chain) == 0);
     EXPECT_EQ(kit.engine.seq, 2);
     EXPECT_EQ(kit.engine.record, 3);
+    buf_release(&before);
+    buf_release(&after);
+    kit_close(&kit);
+}
+
+TEST(a_file_of_the_first_version_gets_the_registry_and_keeps_what_it_has)
+{
+    struct store_kit kit;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    struct buf before = kit_dump(&kit);
+    kit_run(&kit,
+            "DROP TABLE schedule; DROP TABLE message; DROP TABLE thread;"
+            "DROP TABLE environment; PRAGMA user_version = 1");
+    kit_reopen(&kit);
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "2;");
+    EXPECT_TEXT(kit_sql(&kit,
+                        "SELECT count(*) FROM thread JOIN environment"
+                        " JOIN message JOIN schedule"),
+                "0;");
+    struct buf after = kit_dump(&kit);
+    EXPECT_TEXT(buf_text(&after), buf_text(&before));
+    EXPECT_LANDED(&kit, 2, "s1 2 | set A 2");
     buf_release(&before);
     buf_release(&after);
     kit_close(&kit);

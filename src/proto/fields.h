@@ -1,0 +1,70 @@
+/* Fields of objects that came from outside, one at a time, and the same the
+ * other way.
+ *
+ * Each function reads one field of an object and names it in its sentence as a
+ * person would: reads.pending[2].localSeq[0]. What is missing, of another type
+ * or out of range is PROTOCOL, or a limit. Nothing is trusted, and nothing is
+ * known here about what the fields mean. */
+
+#ifndef PROTO_FIELDS_H
+#define PROTO_FIELDS_H
+
+#include "proto/commit.h"
+
+struct fields {
+    struct path_table *paths;
+    struct err_detail *detail;
+    char where[96]; /* the object being read, with a dot behind it */
+};
+
+/* Says which object is being read, as by printf: "reads.pending[2].". */
+__attribute__((format(printf, 2, 3))) void fields_enter(struct fields *fields,
+                                                        const char *format,
+                                                        ...);
+
+/* PROTOCOL, with the field's full name and what it must be. */
+enum err fields_bad(const struct fields *fields,
+                    const char *field,
+                    const char *what);
+
+/* A whole number from 0 on. */
+MUST_CHECK enum err field_number(const struct fields *fields,
+                                 struct value object,
+                                 const char *field,
+                                 uint64_t *out);
+
+/* True or false; absent is false. */
+MUST_CHECK enum err field_flag(const struct fields *fields,
+                               struct value object,
+                               const char *field,
+                               bool *out);
+
+/* A string of at most LIMIT_ID_BYTES, new; absent gives `fallback`, unless
+ * that is NULL. */
+MUST_CHECK enum err field_name(const struct fields *fields,
+                               struct value object,
+                               const char *field,
+                               const char *fallback,
+                               struct value *out);
+
+/* The fields "id" and "scope". */
+MUST_CHECK enum err field_target(const struct fields *fields,
+                                 struct value object,
+                                 struct target *out);
+
+/* An array of at most `most` elements, borrowed; absent is empty. `too_many`
+ * is the error for more. */
+MUST_CHECK enum err field_list(const struct fields *fields,
+                               struct value object,
+                               const char *field,
+                               uint32_t most,
+                               enum err too_many,
+                               struct value *out);
+
+/* -- Writing ------------------------------------------------------------- */
+
+/* `number` is at most INT64_MAX. */
+void put_number(struct value *object, const char *name, uint64_t number);
+void put_target(struct value *object, const struct target *target);
+
+#endif

@@ -1,0 +1,67 @@
+/* Messages as data: names, release, and the judge of their order. */
+
+#include "proto/message.h"
+
+const char *message_kind_name(enum message_kind kind)
+{
+    static const char *const names[] = {
+        [MESSAGE_OPEN] = "open",
+        [MESSAGE_COMMITS] = "commits",
+        [MESSAGE_WATCH] = "watch",
+        [MESSAGE_ACK] = "ack",
+        [MESSAGE_OPENED] = "opened",
+        [MESSAGE_VERDICTS] = "verdicts",
+        [MESSAGE_SYNC] = "sync",
+        [MESSAGE_REVOKED] = "revoked",
+    };
+    return names[kind];
+}
+
+static void free_commit(const struct commit *borrowed)
+{
+    /* Ours, though the vector promises to change nobody's. */
+    struct commit *commit = (struct commit *)(uintptr_t)borrowed;
+    commit_release(commit);
+    mem_free(commit, sizeof *commit);
+}
+
+void message_release(struct message *message)
+{
+    if (message->owned) {
+        VEC_FOREACH (&message->commits, commit) {
+            free_commit(*commit);
+        }
+    }
+    VEC_FOREACH (&message->targets, target) {
+        value_unref(target->id);
+    }
+    VEC_FOREACH (&message->upserts, upsert) {
+        value_unref(upsert->target.id);
+        value_unref(upsert->document);
+    }
+    VEC_FOREACH (&message->verdicts, one) {
+        verdict_release(&one->verdict);
+    }
+    vec_release(&message->commits);
+    vec_release(&message->targets);
+    vec_release(&message->upserts);
+    vec_release(&message->verdicts);
+    value_unref(message->session);
+    value_unref(message->branch);
+    value_unref(message->reason);
+    *message = (struct message){0};
+}
+
+enum message_turn message_take(struct message_order *order,
+                               const struct message *message)
+{
+    if (message->connection != order->connection ||
+        message->number <= order->received) {
+        return MESSAGE_STALE;
+    }
+    if (message->number != order->received + 1) {
+        return MESSAGE_GAP;
+    }
+    order->received++;
+    return MESSAGE_NEXT;
+}

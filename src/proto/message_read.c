@@ -1,0 +1,328 @@
+/* Decoding a message. Nothing is trusted (M1). */
+
+#include "base/limits.h"
+#include "proto/fields.h"
+#include "proto/message.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+/* -- Parts --------------------------------------------------------------- */
+
+/* The list in a field that must be there; its elements are objects. */
+static enum err read_list(struct fields *fields,
+                          struct value object,
+                          const char *field,
+                          uint32_t most,
+                          struct value *out)
+{
+    if (value_is_absent(object_field(object, field))) {
+        return fields_bad(fields, field, "must be an array");
+    }
+    return field_list(fields, object, field, most, ERR_LIMIT_ELEMENTS, out);
+}
+
+/* A number that is 0 if it is left out. */
+static enum err read_caught_up(struct fields *fields,
+                               struct value object,
+                               struct message *out)
+{
+    static const char field[] = "caughtUpLocalSeq";
+    return value_is_absent(object_field(object, field))
+               ? ERR_OK
+               : field_number(fields, object, field, &out->caught_up);
+}
+
+/* "field[index].", whose element must be an object. */
+static enum err enter_element(struct fields *fields,
+                              const char *field,
+                              uint32_t index,
+                              struct value element)
+{
+    if (!value_is_object(element)) {
+        fields_enter(fields, "%s[%u]", field, index);
+        return fields_bad(fields, "", "must be an object");
+    }
+    fields_enter(fields, "%s[%u].", field, index);
+    return ERR_OK;
+}
+
+static enum err read_targets(struct fields *fields,
+                             struct value list,
+                             const char *field,
+                             struct message *out)
+{
+    enum err err = ERR_OK;
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        const struct value element = array_at(list, i);
+        err = enter_element(fields, field, i, element);
+        if (err == ERR_OK) {
+            vec_push(&out->targets, (struct target){.scope = SCOPE_SPACE});
+            err = field_target(fields, element, vec_last(&out->targets));
+        }
+    }
+    return err;
+}
+
+static enum err read_upsert(struct fields *fields,
+                            struct value object,
+                            struct upsert *out)
+{
+    enum err err = field_target(fields, object, &out->target);
+    if (err == ERR_OK) {
+        err = field_number(fields, object, "seq", &out->seq);
+    }
+    const struct value document = object_field(object, "document");
+    if (err != ERR_OK || value_is_absent(document)) {
+        return err;
+    }
+    if (!value_is_object(document)) {
+        return fields_bad(fields, "document", "must be an object");
+    }
+    if (value_depth(document) > LIMIT_DEPTH) {
+        return err_set(fields->detail,
+                       ERR_LIMIT_DEPTH,
+                       "%sdocument is nested too deeply",
+                       fields->where);
+    }
+    out->document = value_ref(document);
+    return ERR_OK;
+}
+
+static enum err read_upserts(struct fields *fields,
+                             struct value list,
+                             struct message *out)
+{
+    enum err err = ERR_OK;
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        const struct value element = array_at(list, i);
+        err = enter_element(fields, "upserts", i, element);
+        if (err == ERR_OK) {
+            vec_push(&out->upserts, (struct upsert){.seq = 0});
+            err = read_upsert(fields, element, vec_last(&out->upserts));
+        }
+    }
+    return err;
+}
+
+/* -- Kinds --------------------------------------------------------------- */
+
+static enum err read_open(struct fields *fields,
+                          struct value object,
+                          struct message *out)
+{
+    enum err err = ERR_OK;
+    if (!value_is_absent(object_field(object, "session"))) {
+        err = field_name(fields, object, "session", NULL, &out->session);
+        if (err == ERR_OK && value_text(&out->session).length == 0) {
+            return fields_bad(fields, "session", "must not be empty");
+        }
+    }
+    if (err == ERR_OK) {
+        err = field_name(fields, object, "branch", "", &out->branch);
+    }
+    if (err == ERR_OK) {
+        err = field_number(fields, object, "seenSeq", &out->seen_seq);
+    }
+    if (err == ERR_OK && !value_is_absent(object_field(object, "client"))) {
+        err = field_number(fields, object, "client", &out->client);
+    }
+    return err;
+}
+
+static enum err read_commits(struct fields *fields,
+                             struct value object,
+                             struct message *out)
+{
+    struct value list;
+    enum err err =
+        read_list(fields, object, "commits", LIMIT_MESSAGE_COMMITS, &list);
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        struct err_detail why = {0};
+        struct commit *commit = mem_alloc_zero(sizeof *commit);
+        vec_push(&out->commits, commit);
+        out->owned = true;
+        err = commit_read(array_at(list, i), fields->paths, commit, &why);
+        if (err != ERR_OK) {
+            return err_set(fields->detail, err, "commits[%u]: %s", i, why.text);
+        }
+    }
+    return err;
+}
+
+static enum err read_watch(struct fields *fields,
+                           struct value object,
+                           struct message *out)
+{
+    struct value list;
+    const enum err err =
+        read_list(fields, object, "targets", LIMIT_MESSAGE_DOCUMENTS, &list);
+    return err == ERR_OK ? read_targets(fields, list, "targets", out) : err;
+}
+
+static enum err read_ack(struct fields *fields,
+                         struct value object,
+                         struct message *out)
+{
+    return field_number(fields, object, "seenSeq", &out->seen_seq);
+}
+
+static enum err read_opened(struct fields *fields,
+                            struct value object,
+                            struct message *out)
+{
+    enum err err = field_name(fields, object, "session", NULL, &out->session);
+    if (err == ERR_OK && value_text(&out->session).length == 0) {
+        return fields_bad(fields, "session", "must not be empty");
+    }
+    if (err == ERR_OK) {
+        err = field_flag(fields, object, "resumed", &out->resumed);
+    }
+    if (err == ERR_OK) {
+        err = field_flag(fields, object, "markers", &out->markers);
+    }
+    if (err == ERR_OK) {
+        err = field_number(fields, object, "serverSeq", &out->server_seq);
+    }
+    return err == ERR_OK ? read_caught_up(fields, object, out) : err;
+}
+
+static enum err read_verdicts(struct fields *fields,
+                              struct value object,
+                              struct message *out)
+{
+    struct value list;
+    enum err err =
+        read_list(fields, object, "verdicts", LIMIT_MESSAGE_COMMITS, &list);
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        const struct value element = array_at(list, i);
+        err = enter_element(fields, "verdicts", i, element);
+        if (err != ERR_OK) {
+            break;
+        }
+        vec_push(&out->verdicts, (struct message_verdict){.local_seq = 0});
+        struct message_verdict *one = vec_last(&out->verdicts);
+        err = field_number(fields, element, "localSeq", &one->local_seq);
+        struct err_detail why = {0};
+        if (err == ERR_OK) {
+            err = verdict_read(element, &one->verdict, &why);
+            if (err != ERR_OK) {
+                err = err_set(fields->detail,
+                              err,
+                              "verdicts[%u]: %s",
+                              i,
+                              why.text);
+            }
+        }
+    }
+    return err;
+}
+
+static enum err read_sync(struct fields *fields,
+                          struct value object,
+                          struct message *out)
+{
+    struct value upserts = VALUE_NONE;
+    struct value removes = VALUE_NONE;
+    enum err err = field_number(fields, object, "fromSeq", &out->from_seq);
+    if (err == ERR_OK) {
+        err = field_number(fields, object, "toSeq", &out->to_seq);
+    }
+    if (err == ERR_OK && out->to_seq < out->from_seq) {
+        return fields_bad(fields, "toSeq", "must not be before fromSeq");
+    }
+    if (err == ERR_OK) {
+        err = read_caught_up(fields, object, out);
+    }
+    if (err == ERR_OK) {
+        err = field_flag(fields, object, "pull", &out->pull);
+    }
+    if (err == ERR_OK) {
+        err = field_list(fields,
+                         object,
+                         "upserts",
+                         LIMIT_MESSAGE_DOCUMENTS,
+                         ERR_LIMIT_ELEMENTS,
+                         &upserts);
+    }
+    if (err == ERR_OK) {
+        err = field_list(fields,
+                         object,
+                         "removes",
+                         LIMIT_MESSAGE_DOCUMENTS,
+                         ERR_LIMIT_ELEMENTS,
+                         &removes);
+    }
+    if (err == ERR_OK) {
+        err = read_upserts(fields, upserts, out);
+    }
+    return err == ERR_OK ? read_targets(fields, removes, "removes", out) : err;
+}
+
+static enum err read_revoked(struct fields *fields,
+                             struct value object,
+                             struct message *out)
+{
+    return field_name(fields, object, "reason", NULL, &out->reason);
+}
+
+/* -- The whole ----------------------------------------------------------- */
+
+typedef enum err read_kind_fn(struct fields *fields,
+                              struct value object,
+                              struct message *out);
+
+static read_kind_fn *const readers[] = {
+    [MESSAGE_OPEN] = read_open,
+    [MESSAGE_COMMITS] = read_commits,
+    [MESSAGE_WATCH] = read_watch,
+    [MESSAGE_ACK] = read_ack,
+    [MESSAGE_OPENED] = read_opened,
+    [MESSAGE_VERDICTS] = read_verdicts,
+    [MESSAGE_SYNC] = read_sync,
+    [MESSAGE_REVOKED] = read_revoked,
+};
+
+static enum err read_head(struct fields *fields,
+                          struct value object,
+                          struct message *out)
+{
+    const struct value name = object_field(object, "kind");
+    unsigned kind = MESSAGE_OPEN;
+    while (kind <= MESSAGE_REVOKED &&
+           !value_is_text(name, message_kind_name((enum message_kind)kind))) {
+        kind++;
+    }
+    if (kind > MESSAGE_REVOKED) {
+        return fields_bad(fields, "kind", "must be a kind of message");
+    }
+    out->kind = (enum message_kind)kind;
+    enum err err = field_number(fields, object, "connection", &out->connection);
+    if (err == ERR_OK) {
+        err = field_number(fields, object, "number", &out->number);
+    }
+    if (err == ERR_OK && out->number == 0) {
+        return fields_bad(fields, "number", "must be a whole number from 1 on");
+    }
+    return err;
+}
+
+enum err message_read(struct value value,
+                      struct path_table *paths,
+                      struct message *out,
+                      struct err_detail *detail)
+{
+    struct fields fields = {.paths = paths, .detail = detail};
+    *out = (struct message){0};
+    if (!value_is_object(value)) {
+        return err_set(detail, ERR_PROTOCOL, "a message must be an object");
+    }
+    enum err err = read_head(&fields, value, out);
+    if (err == ERR_OK) {
+        err = readers[out->kind](&fields, value, out);
+    }
+    if (err != ERR_OK) {
+        message_release(out);
+    }
+    return err;
+}

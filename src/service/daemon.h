@@ -1,0 +1,79 @@
+/* What the service asks of a host daemon, and what comes back.
+ *
+ * A daemon makes workspaces, runs turns in them, and destroys them. It is in
+ * another process, perhaps on another machine, so every answer may be late,
+ * come twice, in another order, or never.
+ *
+ *   D1  `send` returns at once and never answers from inside the call.
+ *   D2  A request has a token (of the provisioning, the run or the attempt),
+ *       and its answer repeats the verb, the id and the token. The service
+ *       goes by these alone; it trusts no order.
+ *   D3  A request that comes twice is one request: the daemon may answer it
+ *       once or twice.
+ *   D4  What is not there is destroyed, stopped and cancelled successfully.
+ *
+ * Implemented by a real daemon's connection, and by the tests' script. */
+
+#ifndef SERVICE_DAEMON_H
+#define SERVICE_DAEMON_H
+
+#include "value/value.h"
+
+enum daemon_verb {
+    DAEMON_PROVISION, /* make the workspace of an environment */
+    DAEMON_CANCEL,    /* stop making it */
+    DAEMON_RUN,       /* run a turn of a thread */
+    DAEMON_STOP,      /* end it */
+    DAEMON_DESTROY,   /* remove the workspace */
+    DAEMON_VERB_COUNT,
+};
+
+/* Everything is borrowed for the call. */
+struct daemon_request {
+    enum daemon_verb verb;
+    const char *environment;
+    const char *thread; /* of RUN and STOP, otherwise "" */
+    const char *token;
+    struct value workspace; /* where it is, or absent */
+    struct value input;     /* of RUN */
+};
+
+/* Embedded in whoever implements it. */
+struct daemon {
+    void (*send)(struct daemon *daemon, const struct daemon_request *request);
+};
+
+struct daemon_answer {
+    enum daemon_verb verb;
+    const char *id; /* the thread of RUN and STOP, else the environment */
+    const char *token;
+    bool ok;
+    const char *workspace; /* of a PROVISION that is ok */
+    const char *why;       /* of one that is not, for the log */
+};
+
+/* What happens to a turn without being asked. */
+enum daemon_turn {
+    DAEMON_TURN_STARTED,
+    DAEMON_TURN_COMPLETED,
+    DAEMON_TURN_FAILED, /* also: its process died */
+    DAEMON_TURN_INTERRUPTED,
+    DAEMON_TURN_COUNT,
+};
+
+struct daemon_event {
+    enum daemon_turn turn;
+    const char *thread;
+    const char *run;
+};
+
+/* What runs, when a session is opened. */
+struct daemon_run {
+    const char *thread;
+    const char *run;
+};
+
+/* "provision", ...: for a log. */
+const char *daemon_verb_name(enum daemon_verb verb);
+
+#endif
