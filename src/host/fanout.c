@@ -1,0 +1,429 @@
+/* Who watches what, and who is to be told. */
+
+#include "host/fanout.h"
+
+#include "value/compare.h"
+#include "value/object.h"
+
+/* -- The index ----------------------------------------------------------- */
+
+static uint64_t hash_address(const struct engine_address *address)
+{
+    return value_hash(address->id) ^ (value_hash(address->scope_key) << 1) ^
+           (value_hash(address->branch) << 2);
+}
+
+static bool is_document(const void *item, const void *key)
+{
+    const struct hub_document *document = item;
+    const struct engine_address *address = key;
+    return key_equal(document->id, address->id) &&
+           key_equal(document->scope_key, address->scope_key) &&
+           key_equal(document->branch, address->branch);
+}
+
+static struct hub_document *find_document(const struct hub *hub,
+                                          const struct engine_address *address)
+{
+    return hub->documents.count > 0 ? map_find(&hub->documents,
+                                               hash_address(address),
+                                               is_document,
+                                               address)
+                                    : NULL;
+}
+
+static struct engine_address address_of(const struct hub_session *session,
+                                        const struct target *target)
+{
+    return (struct engine_address){
+        .branch = session->branch,
+        .scope_key = session->scope_keys[target->scope],
+        .id = target->id,
+    };
+}
+
+/* What the session means by a target; NULL if nobody watches it. */
+static struct hub_document *find_target(const struct hub_session *session,
+                                        const struct target *target)
+{
+    const struct engine_address address = address_of(session, target);
+    return value_is_absent(address.scope_key)
+               ? NULL
+               : find_document(session->hub, &address);
+}
+
+static struct hub_document *take_document(struct hub *hub,
+                                          const struct engine_address *address)
+{
+    struct hub_document *document = find_document(hub, address);
+    if (document == NULL) {
+        document = mem_alloc_zero(sizeof *document);
+        document->branch = value_ref(address->branch);
+        document->scope_key = value_ref(address->scope_key);
+        document->id = value_ref(address->id);
+        list_init(&document->watches);
+        map_insert(&hub->documents, hash_address(address), document);
+    }
+    return document;
+}
+
+static void drop_document(struct hub *hub, struct hub_document *document)
+{
+    const struct engine_address address = {
+        .branch = document->branch,
+        .scope_key = document->scope_key,
+        .id = document->id,
+    };
+    (void)map_remove(&hub->documents,
+                     hash_address(&address),
+                     is_document,
+                     &address);
+    value_unref(document->branch);
+    value_unref(document->scope_key);
+    value_unref(document->id);
+    mem_free(document, sizeof *document);
+}
+
+static uint64_t hash_pointer(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static bool is_watch_of(const void *item, const void *document)
+{
+    const struct hub_watch *watch = item;
+    return watch->document == document;
+}
+
+static struct hub_watch *find_watch(const struct hub_session *session,
+                                    const struct hub_document *document)
+{
+    return map_find(&session->watch_by_document,
+                    hash_pointer(document),
+                    is_watch_of,
+                    document);
+}
+
+/* -- Marks --------------------------------------------------------------- */
+
+static void owe(struct hub_session *session)
+{
+    if (session->peer != NULL && !list_node_is_linked(&session->in_owing)) {
+        list_push_back(&session->hub->owing, &session->in_owing);
+    }
+}
+
+/* Who has no peer is looked at when it comes back. */
+static void mark_dirty(struct hub_watch *watch)
+{
+    struct hub_session *session = watch->session;
+    if (session->peer != NULL && !list_node_is_linked(&watch->in_dirty)) {
+        list_push_back(&session->dirty, &watch->in_dirty);
+        owe(session);
+    }
+}
+
+/* A revision of the document landed; `author` is NULL if it is not known.
+ *
+ * Who wrote it upon what it held derives the same itself (H3); who did not
+ * hold what was there is dirty already, and stays so. */
+static void mark_revision(struct hub *hub,
+                          struct hub_document *document,
+                          uint64_t seq,
+                          const struct hub_session *author)
+{
+    LIST_FOREACH (&document->watches, node) {
+        struct hub_watch *watch =
+            CONTAINER_OF(node, struct hub_watch, in_document);
+        if (watch->session != author) {
+            mark_dirty(watch);
+        } else if (!list_node_is_linked(&watch->in_dirty)) {
+            hub->counters.echoes++;
+        }
+    }
+    if (document->seq < seq) {
+        document->seq = seq;
+    }
+}
+
+/* -- Watches ------------------------------------------------------------- */
+
+void fanout_watch(struct hub_session *session,
+                  const struct target *target,
+                  uint64_t seq)
+{
+    const struct engine_address address = address_of(session, target);
+    if (value_is_absent(address.scope_key)) {
+        return; /* nobody can ever write there */
+    }
+    struct hub_document *document = take_document(session->hub, &address);
+    struct hub_watch *watch = find_watch(session, document);
+    if (watch == NULL) {
+        watch = mem_alloc_zero(sizeof *watch);
+        list_node_init(&watch->in_document);
+        list_node_init(&watch->in_session);
+        list_node_init(&watch->in_dirty);
+        watch->session = session;
+        watch->document = document;
+        watch->target = (struct target){value_ref(target->id), target->scope};
+        list_push_back(&document->watches, &watch->in_document);
+        list_push_back(&session->watches, &watch->in_session);
+        map_insert(&session->watch_by_document, hash_pointer(document), watch);
+    }
+    list_remove(&watch->in_dirty);
+    watch->since = session->told;
+    if (document->seq < seq) {
+        document->seq = seq;
+    }
+}
+
+void fanout_unwatch_all(struct hub_session *session)
+{
+    LIST_FOREACH (&session->watches, node) {
+        struct hub_watch *watch =
+            CONTAINER_OF(node, struct hub_watch, in_session);
+        list_remove(&watch->in_document);
+        list_remove(&watch->in_session);
+        list_remove(&watch->in_dirty);
+        if (list_is_empty(&watch->document->watches)) {
+            drop_document(session->hub, watch->document);
+        }
+        value_unref(watch->target.id);
+        mem_free(watch, sizeof *watch);
+    }
+    map_release(&session->watch_by_document);
+}
+
+void fanout_resume(struct hub_session *session, uint64_t seen)
+{
+    session->told = seen;
+    LIST_FOREACH (&session->watches, node) {
+        struct hub_watch *watch =
+            CONTAINER_OF(node, struct hub_watch, in_session);
+        list_remove(&watch->in_dirty);
+        if (watch->document->seq > seen || seen <= watch->since) {
+            mark_dirty(watch);
+        }
+    }
+    session->marker_owed = session->caught_up > 0;
+    if (session->marker_owed) {
+        owe(session);
+    }
+}
+
+/* -- What happened ------------------------------------------------------- */
+
+static bool is_elided(const struct verdict *verdict, size_t op)
+{
+    for (size_t i = 0; i < verdict->elided.count; i++) {
+        if (verdict->elided.at[i] == op) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void fanout_landed(struct hub_session *session,
+                   const struct commit *commit,
+                   const struct verdict *verdict)
+{
+    for (size_t i = 0; i < commit->ops.count; i++) {
+        struct hub_document *document =
+            find_target(session, &commit->ops.at[i].target);
+        if (document != NULL && !is_elided(verdict, i)) {
+            mark_revision(session->hub, document, verdict->seq, session);
+        }
+    }
+    session->hub->seq = verdict->seq;
+}
+
+static void mark_again(struct hub_session *session, const struct target *target)
+{
+    const struct hub_document *document = find_target(session, target);
+    struct hub_watch *watch =
+        document != NULL ? find_watch(session, document) : NULL;
+    if (watch != NULL) {
+        mark_dirty(watch);
+    }
+}
+
+void fanout_conflicted(struct hub_session *session, const struct commit *commit)
+{
+    for (size_t i = 0; i < commit->reads.count; i++) {
+        /* What was read on another branch is not watched here. */
+        if (value_is_absent(commit->reads.at[i].branch)) {
+            mark_again(session, &commit->reads.at[i].target);
+        }
+    }
+    for (size_t i = 0; i < commit->ops.count; i++) {
+        mark_again(session, &commit->ops.at[i].target);
+    }
+}
+
+void fanout_owe_marker(struct hub_session *session, uint64_t local_seq)
+{
+    if (session->caught_up < local_seq) {
+        session->caught_up = local_seq;
+    }
+    session->marker_owed = true;
+    owe(session);
+}
+
+static void notice_change(void *ctx, const struct engine_change *change)
+{
+    struct hub *hub = ctx;
+    struct hub_document *document = find_document(hub, &change->address);
+    if (document != NULL) {
+        mark_revision(hub, document, change->seq, NULL);
+    }
+}
+
+enum err fanout_feed(struct hub *hub, uint64_t to, struct err_detail *detail)
+{
+    if (to <= hub->seq) {
+        return ERR_OK;
+    }
+    enum err err = ERR_OK;
+    if (hub->documents.count > 0) {
+        hub->counters.feeds++;
+        err = engine_changes(hub->engine,
+                             hub->seq,
+                             to,
+                             notice_change,
+                             hub,
+                             detail);
+    }
+    if (err == ERR_OK) {
+        hub->seq = to;
+    }
+    return err;
+}
+
+/* -- Telling ------------------------------------------------------------- */
+
+static enum err add_upsert(struct hub_watch *watch,
+                           struct message *message,
+                           struct err_detail *detail)
+{
+    struct hub_session *session = watch->session;
+    const struct engine_address address = address_of(session, &watch->target);
+    struct upsert upsert = {.target.scope = watch->target.scope};
+    const enum err err = engine_head(session->hub->engine,
+                                     &address,
+                                     &upsert.document,
+                                     &upsert.seq,
+                                     detail);
+    if (err == ERR_OK) {
+        upsert.target.id = value_ref(watch->target.id);
+        vec_push(&message->upserts, upsert);
+    }
+    return err;
+}
+
+/* The sync is in the outbox: from here on the session is taken to hold it. */
+static void settle(struct hub_session *session, const struct message *message)
+{
+    struct hub *hub = session->hub;
+    LIST_FOREACH (&session->dirty, node) {
+        list_remove(node);
+    }
+    session->told = message->to_seq;
+    session->marker_owed = false;
+    list_remove(&session->in_owing);
+    hub->counters.frames++;
+    hub->counters.upserts += message->upserts.count;
+}
+
+static void flush_session(struct hub_session *session)
+{
+    struct hub *hub = session->hub;
+    if (list_is_empty(&session->dirty) && !session->marker_owed) {
+        list_remove(&session->in_owing); /* what it was owed came otherwise */
+        return;
+    }
+    struct message message = {
+        .kind = MESSAGE_SYNC,
+        .from_seq = session->told,
+        .to_seq = hub->seq,
+        .caught_up = session->marker_owed ? session->caught_up : 0,
+    };
+    struct err_detail detail = {0};
+    enum err err = ERR_OK;
+    LIST_FOREACH (&session->dirty, node) {
+        struct hub_watch *watch =
+            CONTAINER_OF(node, struct hub_watch, in_dirty);
+        if (err == ERR_OK) {
+            err = add_upsert(watch, &message, &detail);
+        }
+    }
+    if (err == ERR_OK) {
+        settle(session, &message);
+        hub_queue(session->peer, &message);
+    } else {
+        hub_fault(hub, "a sync was not made", &detail);
+        message_release(&message);
+    }
+}
+
+static void flush_owing(struct hub *hub, struct hub_session *only)
+{
+    if (only != NULL) {
+        flush_session(only);
+        return;
+    }
+    LIST_FOREACH (&hub->owing, node) {
+        flush_session(CONTAINER_OF(node, struct hub_session, in_owing));
+    }
+}
+
+/* A sync that only carries a marker needs nothing from the file, as long as
+ * nothing has landed unnoticed. */
+static bool needs_state(const struct hub *hub)
+{
+    if (hub->engine->seq != hub->seq) {
+        return true;
+    }
+    LIST_FOREACH (&hub->owing, node) {
+        const struct hub_session *session =
+            CONTAINER_OF(node, struct hub_session, in_owing);
+        if (!list_is_empty(&session->dirty)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void flush(struct hub *hub, struct hub_session *only)
+{
+    if (!needs_state(hub)) {
+        flush_owing(hub, only);
+        return;
+    }
+    struct err_detail detail = {0};
+    enum err err = engine_read_begin(hub->engine, &detail);
+    if (err == ERR_OK) {
+        err = fanout_feed(hub, hub->engine->seq, &detail);
+        if (err == ERR_OK) {
+            hub->changes = hub->engine->changes;
+            flush_owing(hub, only);
+        }
+        engine_read_end(hub->engine);
+    }
+    if (err != ERR_OK) {
+        hub_fault(hub, "nobody was told of what landed", &detail);
+    }
+}
+
+void fanout_flush(struct hub *hub)
+{
+    if (!list_is_empty(&hub->owing)) {
+        flush(hub, NULL);
+    }
+}
+
+void fanout_tell(struct hub_session *session)
+{
+    if (list_node_is_linked(&session->in_owing)) {
+        flush(session->hub, session);
+    }
+}

@@ -1,0 +1,715 @@
+/* The hub: peers, sessions, and what they send. */
+
+#include "host/hub.h"
+
+#include "host/fanout.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+void hub_fault(struct hub *hub,
+               const char *what,
+               const struct err_detail *detail)
+{
+    hub->counters.faults++;
+    log_write(hub->options.log,
+              LOG_LEVEL_WARNING,
+              "hub: %s: %s: %s",
+              what,
+              err_name(detail->err),
+              detail->text);
+}
+
+/* -- The outbox ---------------------------------------------------------- */
+
+void hub_queue(struct hub_peer *peer, struct message *message)
+{
+    message->connection = peer->order.connection;
+    message->number = ++peer->sent;
+    const struct hub_outgoing outgoing = {.peer = peer, .message = *message};
+    vec_push(&peer->hub->outbox, outgoing);
+    *message = (struct message){0};
+}
+
+static void enter(struct hub *hub)
+{
+    hub->depth++;
+}
+
+/* The outermost call sends; what is sent may call in again. */
+static void leave(struct hub *hub)
+{
+    while (hub->depth == 1 && hub->outbox_sent < hub->outbox.count) {
+        struct hub_outgoing next = hub->outbox.at[hub->outbox_sent++];
+        if (next.peer != NULL && next.broken) {
+            next.peer->broken(next.peer->ctx);
+        } else if (next.peer != NULL) {
+            next.peer->send(next.peer->ctx, &next.message);
+        }
+        message_release(&next.message);
+    }
+    if (hub->depth == 1) {
+        vec_clear(&hub->outbox);
+        hub->outbox_sent = 0;
+    }
+    hub->depth--;
+}
+
+static void forget_outgoing(struct hub *hub, const struct hub_peer *peer)
+{
+    for (size_t i = hub->outbox_sent; i < hub->outbox.count; i++) {
+        if (hub->outbox.at[i].peer == peer) {
+            hub->outbox.at[i].peer = NULL;
+        }
+    }
+}
+
+/* -- Sessions ------------------------------------------------------------ */
+
+static bool is_session(const void *item, const void *id)
+{
+    const struct hub_session *session = item;
+    return key_equal(session->id, *(const struct value *)id);
+}
+
+static struct hub_session *find_session(const struct hub *hub, struct value id)
+{
+    return map_find(&hub->sessions, value_hash(id), is_session, &id);
+}
+
+static struct hub_session *new_session(struct hub *hub,
+                                       struct value id,
+                                       struct value branch,
+                                       struct value principal)
+{
+    struct hub_session *session = mem_alloc_zero(sizeof *session);
+    session->hub = hub;
+    session->id = value_ref(id);
+    session->branch = value_ref(branch);
+    session->principal = value_ref(principal);
+    const struct identity identity = {principal, id};
+    for (size_t i = 0; i < SCOPE_COUNT; i++) {
+        const enum err err = scope_key_new((enum scope)i,
+                                           identity,
+                                           &session->scope_keys[i],
+                                           NULL);
+        /* Refused: a scope that is not for this one. */
+        CHECK(err == ERR_OK || value_is_absent(session->scope_keys[i]));
+    }
+    list_node_init(&session->in_idle);
+    list_node_init(&session->in_owing);
+    list_init(&session->watches);
+    list_init(&session->dirty);
+    map_insert(&hub->sessions, value_hash(id), session);
+    return session;
+}
+
+/* It has no peer. */
+static void free_session(struct hub_session *session)
+{
+    CHECK(session->peer == NULL);
+    fanout_unwatch_all(session);
+    list_remove(&session->in_idle);
+    list_remove(&session->in_owing);
+    (void)map_remove(&session->hub->sessions,
+                     value_hash(session->id),
+                     is_session,
+                     &session->id);
+    for (size_t i = 0; i < SCOPE_COUNT; i++) {
+        value_unref(session->scope_keys[i]);
+    }
+    value_unref(session->id);
+    value_unref(session->branch);
+    value_unref(session->principal);
+    mem_free(session, sizeof *session);
+}
+
+/* The session of a peer, if it has one, goes on without it. */
+static void leave_session(struct hub_peer *peer)
+{
+    struct hub_session *session = peer->session;
+    if (session == NULL) {
+        return;
+    }
+    struct hub *hub = peer->hub;
+    peer->session = NULL;
+    session->peer = NULL;
+    session->ends = hub->now + HUB_KEEP_MS;
+    list_remove(&session->in_owing);
+    list_push_back(&hub->idle, &session->in_idle);
+}
+
+static void break_peer(struct hub_peer *peer)
+{
+    leave_session(peer);
+    peer->over = true;
+    const struct hub_outgoing outgoing = {.peer = peer, .broken = true};
+    vec_push(&peer->hub->outbox, outgoing);
+}
+
+/* Told for good; what it sends from now on is ignored. */
+static void revoke_peer(struct hub_peer *peer, const char *reason)
+{
+    leave_session(peer);
+    peer->over = true;
+    struct message message = {
+        .kind = MESSAGE_REVOKED,
+        .reason = value_text_new(reason),
+    };
+    hub_queue(peer, &message);
+}
+
+/* -- Opening ------------------------------------------------------------- */
+
+static struct value mint_id(struct hub *hub)
+{
+    struct value id = VALUE_NONE;
+    do {
+        struct buf text = {0};
+        value_unref(id);
+        buf_printf(&text,
+                   "s-%016llx%016llx",
+                   (unsigned long long)random_u64(&hub->random),
+                   (unsigned long long)random_u64(&hub->random));
+        id = value_string_new(buf_text(&text), text.length);
+        buf_release(&text);
+    } while (find_session(hub, id) != NULL);
+    return id;
+}
+
+/* Everything that has landed is noticed; and is there such a branch? */
+static enum err look(struct hub *hub,
+                     struct value branch,
+                     bool *known,
+                     struct err_detail *detail)
+{
+    enum err err = engine_read_begin(hub->engine, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = fanout_feed(hub, hub->engine->seq, detail);
+    if (err == ERR_OK) {
+        hub->changes = hub->engine->changes;
+    }
+    *known = engine_branch(hub->engine, branch) != NULL;
+    engine_read_end(hub->engine);
+    return err;
+}
+
+static bool same_name(struct value a, struct value b)
+{
+    return value_is_absent(a) || value_is_absent(b)
+               ? value_is_absent(a) && value_is_absent(b)
+               : key_equal(a, b);
+}
+
+static void queue_opened(struct hub_session *session, bool resumed)
+{
+    struct message message = {
+        .kind = MESSAGE_OPENED,
+        .session = value_ref(session->id),
+        .resumed = resumed,
+        .markers = true,
+        .server_seq = session->hub->seq,
+        .caught_up = session->caught_up,
+    };
+    hub_queue(session->peer, &message);
+}
+
+/* The peer becomes the session's, whoever was it before. */
+static void take_over(struct hub_session *session,
+                      struct hub_peer *peer,
+                      bool resumed,
+                      uint64_t seen)
+{
+    if (session->peer != NULL) {
+        revoke_peer(session->peer, "taken-over");
+    }
+    list_remove(&session->in_idle);
+    session->peer = peer;
+    peer->session = session;
+    queue_opened(session, resumed);
+    if (resumed) {
+        /* Who has seen what never was has seen nothing. */
+        fanout_resume(session, seen <= session->hub->seq ? seen : 0);
+        fanout_tell(session);
+    }
+}
+
+/* An `open` that was under way for so long that its sender has opened another
+ * connection since. */
+static bool is_outdated(const struct hub_session *session,
+                        const struct message *open)
+{
+    return session != NULL && open->client != 0 &&
+           open->client == session->client &&
+           open->connection < session->connection;
+}
+
+static void open_session(struct hub_peer *peer,
+                         struct value id,
+                         struct value branch,
+                         const struct message *open)
+{
+    struct hub *hub = peer->hub;
+    struct hub_session *session = find_session(hub, id);
+    if (is_outdated(session, open)) {
+        break_peer(peer);
+        return;
+    }
+    if (session != NULL && !same_name(session->principal, peer->principal)) {
+        revoke_peer(peer, "unauthorized");
+        return;
+    }
+    if (session != NULL &&
+        (!session->heard_of || !key_equal(session->branch, branch))) {
+        /* Another view of the space; or nobody knows that this one was made,
+         * and would take it for the one before, with its watches. */
+        if (session->peer != NULL) {
+            revoke_peer(session->peer, "taken-over");
+        }
+        free_session(session);
+        session = NULL;
+    }
+    const bool resumed = session != NULL;
+    if (!resumed) {
+        session = new_session(hub, id, branch, peer->principal);
+    }
+    session->client = open->client;
+    session->connection = open->connection;
+    take_over(session, peer, resumed, open->seen_seq);
+}
+
+static void receive_open(struct hub_peer *peer, const struct message *message)
+{
+    struct hub *hub = peer->hub;
+    struct err_detail detail = {0};
+    bool known = false;
+    leave_session(peer);
+    struct value branch = value_is_absent(message->branch)
+                              ? value_text_new("")
+                              : value_ref(message->branch);
+    if (look(hub, branch, &known, &detail) != ERR_OK) {
+        hub_fault(hub, "a session was not opened", &detail);
+        break_peer(peer);
+    } else if (!known) {
+        revoke_peer(peer, "unknown-branch");
+    } else {
+        struct value id = value_is_absent(message->session)
+                              ? mint_id(hub)
+                              : value_ref(message->session);
+        open_session(peer, id, branch, message);
+        value_unref(id);
+    }
+    value_unref(branch);
+}
+
+/* -- Watching ------------------------------------------------------------ */
+
+static enum err read_targets(struct hub_session *session,
+                             const struct message *watch,
+                             struct message *answer,
+                             struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    for (size_t i = 0; err == ERR_OK && i < watch->targets.count; i++) {
+        const struct target *target = &watch->targets.at[i];
+        struct upsert upsert = {
+            .target = {value_ref(target->id), target->scope},
+        };
+        const struct engine_address address = {
+            .branch = session->branch,
+            .scope_key = session->scope_keys[target->scope],
+            .id = target->id,
+        };
+        /* What nobody can write is told of as never written. */
+        if (!value_is_absent(address.scope_key)) {
+            err = engine_head(session->hub->engine,
+                              &address,
+                              &upsert.document,
+                              &upsert.seq,
+                              detail);
+        }
+        vec_push(&answer->upserts, upsert);
+    }
+    return err;
+}
+
+static void answer_watch(struct hub_session *session,
+                         const struct message *watch,
+                         struct message *answer)
+{
+    for (size_t i = 0; i < watch->targets.count; i++) {
+        fanout_watch(session, &watch->targets.at[i], answer->upserts.at[i].seq);
+    }
+    answer->from_seq = session->told;
+    if (list_is_empty(&session->dirty) && !session->marker_owed) {
+        session->told = session->hub->seq; /* nothing else is to be told */
+    }
+    answer->to_seq = session->told;
+    hub_queue(session->peer, answer);
+}
+
+static void receive_watch(struct hub_peer *peer, const struct message *message)
+{
+    struct hub *hub = peer->hub;
+    struct message answer = {.kind = MESSAGE_SYNC, .pull = true};
+    struct err_detail detail = {0};
+    enum err err = engine_read_begin(hub->engine, &detail);
+    if (err == ERR_OK) {
+        err = fanout_feed(hub, hub->engine->seq, &detail);
+        if (err == ERR_OK) {
+            hub->changes = hub->engine->changes;
+            err = read_targets(peer->session, message, &answer, &detail);
+        }
+        engine_read_end(hub->engine);
+    }
+    if (err == ERR_OK) {
+        answer_watch(peer->session, message, &answer);
+    } else {
+        hub_fault(hub, "documents were not read", &detail);
+        message_release(&answer);
+        break_peer(peer);
+    }
+}
+
+/* -- Commits ------------------------------------------------------------- */
+
+/* A session speaks for itself, on its own branch. */
+static bool is_of(const struct commit *commit,
+                  const struct hub_session *session)
+{
+    return value_is_string(commit->session) &&
+           key_equal(commit->session, session->id) &&
+           value_is_string(commit->branch) &&
+           key_equal(commit->branch, session->branch);
+}
+
+/* Fills in hub->requests, and lets the engine decide. */
+static enum err decide(struct hub_session *session,
+                       const struct message *message,
+                       struct err_detail *detail)
+{
+    struct hub *hub = session->hub;
+    const uint64_t at_ms = hub->options.wall_ms != NULL
+                               ? hub->options.wall_ms(hub->options.ctx)
+                               : 0;
+    vec_clear(&hub->requests);
+    for (size_t i = 0; i < message->commits.count; i++) {
+        if (is_of(message->commits.at[i], session)) {
+            const struct engine_request request = {
+                .commit = message->commits.at[i],
+                .principal = session->principal,
+                .at_ms = at_ms,
+            };
+            vec_push(&hub->requests, request);
+        }
+    }
+    return hub->requests.count > 0 ? engine_commit(hub->engine,
+                                                   hub->requests.at,
+                                                   hub->requests.count,
+                                                   detail)
+                                   : ERR_OK;
+}
+
+/* Others may have committed between what was noticed and `seq`. If they cannot
+ * be asked for, hub->seq stays behind, and the next flush asks again. */
+static bool notice_before(struct hub *hub, uint64_t seq)
+{
+    if (hub->seq + 1 >= seq) {
+        return true;
+    }
+    struct err_detail detail = {0};
+    enum err err = engine_read_begin(hub->engine, &detail);
+    if (err == ERR_OK) {
+        err = fanout_feed(hub, seq - 1, &detail);
+        engine_read_end(hub->engine);
+    }
+    if (err != ERR_OK) {
+        hub_fault(hub, "the changes of others were not read", &detail);
+    }
+    return err == ERR_OK;
+}
+
+/* What the verdict means for this session and the others. */
+static bool digest(struct hub_session *session,
+                   const struct commit *commit,
+                   const struct verdict *verdict,
+                   bool noticed)
+{
+    if (verdict->err == ERR_OK && !verdict->replayed && noticed) {
+        noticed = notice_before(session->hub, verdict->seq);
+        if (noticed) {
+            fanout_landed(session, commit, verdict);
+        }
+    } else if (verdict->err == ERR_CONFLICT) {
+        fanout_conflicted(session, commit);
+    }
+    fanout_owe_marker(session, commit->local_seq);
+    return noticed;
+}
+
+/* The verdicts go out as one message, in the order of the commits. */
+static void answer_commits(struct hub_session *session,
+                           const struct message *message)
+{
+    struct hub *hub = session->hub;
+    struct message answer = {.kind = MESSAGE_VERDICTS};
+    bool noticed = true;
+    size_t next = 0;
+    for (size_t i = 0; i < message->commits.count; i++) {
+        const struct commit *commit = message->commits.at[i];
+        struct message_verdict one = {.local_seq = commit->local_seq};
+        if (is_of(commit, session)) {
+            one.verdict = hub->requests.at[next++].verdict;
+        } else {
+            one.verdict.err = err_set(&one.verdict.detail,
+                                      ERR_PROTOCOL,
+                                      "a commit must name the session and the "
+                                      "branch of its connection");
+        }
+        noticed = digest(session, commit, &one.verdict, noticed);
+        vec_push(&answer.verdicts, one);
+    }
+    vec_clear(&hub->requests);
+    if (noticed && hub->seq == hub->engine->seq) {
+        hub->changes = hub->engine->changes;
+    }
+    hub_queue(session->peer, &answer);
+}
+
+static void receive_commits(struct hub_peer *peer,
+                            const struct message *message)
+{
+    struct hub *hub = peer->hub;
+    struct err_detail detail = {0};
+    if (message->commits.count == 0) {
+        return;
+    }
+    if (decide(peer->session, message, &detail) == ERR_OK) {
+        answer_commits(peer->session, message);
+        return;
+    }
+    VEC_FOREACH (&hub->requests, request) {
+        verdict_release(&request->verdict);
+    }
+    vec_clear(&hub->requests);
+    hub_fault(hub, "nothing of a group landed", &detail);
+    break_peer(peer);
+}
+
+/* -- Receiving ----------------------------------------------------------- */
+
+/* A connection begins with its `open`, which gives it its number. */
+static enum message_turn judge(struct hub_peer *peer,
+                               const struct message *message)
+{
+    const bool begun = peer->order.received > 0;
+    if (message->kind == MESSAGE_OPEN && message->number == 1 &&
+        (!begun || message->connection > peer->order.connection)) {
+        peer->order = (struct message_order){.connection = message->connection};
+        peer->sent = 0;
+    } else if (!begun || message->connection > peer->order.connection) {
+        return MESSAGE_GAP;
+    }
+    return message_take(&peer->order, message);
+}
+
+static void handle(struct hub_peer *peer, const struct message *message)
+{
+    const bool is_open = peer->session != NULL;
+    if (is_open && message->kind != MESSAGE_OPEN) {
+        peer->session->heard_of = true; /* it has answered */
+    }
+    switch (message->kind) {
+    case MESSAGE_OPEN:
+        if (message->number == 1) {
+            receive_open(peer, message);
+            return;
+        }
+        break;
+    case MESSAGE_COMMITS:
+        if (is_open) {
+            receive_commits(peer, message);
+            return;
+        }
+        break;
+    case MESSAGE_WATCH:
+        if (is_open) {
+            receive_watch(peer, message);
+            return;
+        }
+        break;
+    case MESSAGE_ACK:
+        if (is_open) {
+            return; /* a resume says what was seen; nothing is kept for it */
+        }
+        break;
+    case MESSAGE_OPENED:
+    case MESSAGE_VERDICTS:
+    case MESSAGE_SYNC:
+    case MESSAGE_REVOKED:
+        break;
+    }
+    break_peer(peer);
+}
+
+void hub_receive(struct hub_peer *peer, const struct message *message)
+{
+    struct hub *hub = peer->hub;
+    if (peer->over) {
+        return;
+    }
+    enter(hub);
+    switch (judge(peer, message)) {
+    case MESSAGE_NEXT:
+        handle(peer, message);
+        break;
+    case MESSAGE_GAP:
+        break_peer(peer);
+        break;
+    case MESSAGE_STALE:
+        break;
+    }
+    if (hub->options.immediate) {
+        fanout_flush(hub);
+    }
+    leave(hub);
+}
+
+/* -- Life ---------------------------------------------------------------- */
+
+void hub_init(struct hub *hub,
+              struct engine *engine,
+              const struct hub_options *options,
+              mono_ms now)
+{
+    *hub = (struct hub){
+        .engine = engine,
+        .options = *options,
+        .now = now,
+        .polled = now,
+    };
+    random_init(&hub->random, options->seed);
+    list_init(&hub->owing);
+    list_init(&hub->idle);
+}
+
+void hub_release(struct hub *hub)
+{
+    CHECK(hub->peers == 0 && hub->depth == 0);
+    for (struct list_node *node = list_first(&hub->idle); node != NULL;
+         node = list_first(&hub->idle)) {
+        free_session(CONTAINER_OF(node, struct hub_session, in_idle));
+    }
+    CHECK(hub->sessions.count == 0 && hub->documents.count == 0);
+    map_release(&hub->sessions);
+    map_release(&hub->documents);
+    vec_release(&hub->outbox);
+    vec_release(&hub->requests);
+}
+
+struct hub_peer *hub_attach(struct hub *hub,
+                            struct value principal,
+                            void (*send)(void *ctx, struct message *message),
+                            void (*broken)(void *ctx),
+                            void *ctx)
+{
+    struct hub_peer *peer = mem_alloc_zero(sizeof *peer);
+    peer->hub = hub;
+    peer->principal = value_ref(principal);
+    peer->send = send;
+    peer->broken = broken;
+    peer->ctx = ctx;
+    hub->peers++;
+    return peer;
+}
+
+void hub_detach(struct hub_peer *peer)
+{
+    struct hub *hub = peer->hub;
+    leave_session(peer);
+    forget_outgoing(hub, peer);
+    hub->peers--;
+    value_unref(peer->principal);
+    mem_free(peer, sizeof *peer);
+}
+
+void hub_flush(struct hub *hub)
+{
+    enter(hub);
+    fanout_flush(hub);
+    leave(hub);
+}
+
+/* -- Time ---------------------------------------------------------------- */
+
+/* One word, and one for who writes with the same engine past the hub. */
+static bool nothing_landed(const struct hub *hub)
+{
+    return hub->changes != 0 && hub->engine->seq == hub->seq &&
+           hub->changes == database_changes(&hub->engine->database);
+}
+
+void hub_poll(struct hub *hub)
+{
+    hub->polled = hub->now;
+    if (nothing_landed(hub)) {
+        return;
+    }
+    struct err_detail detail = {0};
+    enter(hub);
+    enum err err = engine_read_begin(hub->engine, &detail);
+    if (err == ERR_OK) {
+        err = fanout_feed(hub, hub->engine->seq, &detail);
+        if (err == ERR_OK) {
+            hub->changes = hub->engine->changes;
+        }
+        engine_read_end(hub->engine);
+    }
+    if (err != ERR_OK) {
+        hub_fault(hub, "the changes of others were not read", &detail);
+    }
+    if (hub->options.immediate) {
+        fanout_flush(hub);
+    }
+    leave(hub);
+}
+
+void hub_step(struct hub *hub, mono_ms now)
+{
+    hub->now = now;
+    for (struct list_node *node = list_first(&hub->idle); node != NULL;
+         node = list_first(&hub->idle)) {
+        struct hub_session *session =
+            CONTAINER_OF(node, struct hub_session, in_idle);
+        if (session->ends > now) {
+            break;
+        }
+        free_session(session);
+    }
+    if (now >= hub->polled + HUB_POLL_MS) {
+        hub_poll(hub);
+        if (hub->options.immediate) {
+            hub_flush(hub);
+        }
+    }
+}
+
+/* Somebody listens, and others may write; or a sync is to be tried again. */
+static bool must_poll(const struct hub *hub)
+{
+    const bool shared = hub->engine->options.durability != DURABILITY_MEMORY;
+    return (shared && hub->documents.count > 0) ||
+           (hub->options.immediate && !list_is_empty(&hub->owing));
+}
+
+mono_ms hub_next_wake(const struct hub *hub)
+{
+    mono_ms wake = MONO_NEVER;
+    struct list_node *node = list_first(&hub->idle);
+    if (node != NULL) {
+        wake = CONTAINER_OF(node, struct hub_session, in_idle)->ends;
+    }
+    const mono_ms poll = hub->polled + HUB_POLL_MS;
+    return must_poll(hub) && poll < wake ? poll : wake;
+}

@@ -1,0 +1,62 @@
+/* A link: the transport between a session and a hub in one process.
+ *
+ *   direct  everything happens inside `send`: the answers are there when it
+ *           returns. Nothing is encoded; documents are shared by reference.
+ *   held    messages wait, in both directions and in the form in which they
+ *           would travel (proto/message.h, as values), until link_pump: for
+ *           tests, and for hosts that want to choose the moment.
+ *
+ * A link has one session and at most one connection at a time. It must not be
+ * released from inside a call of its hub or its session. */
+
+#ifndef HOST_LINK_H
+#define HOST_LINK_H
+
+#include "host/hub.h"
+#include "replica/transport.h"
+
+enum link_mode {
+    LINK_DIRECT,
+    LINK_HELD,
+};
+
+struct link_queue {
+    VEC(struct value) at;
+    size_t taken;
+};
+
+struct link {
+    struct transport transport;
+    struct hub *hub;
+    enum link_mode mode;
+    struct value principal;
+    struct path_table paths;
+    struct session *session; /* of the connection, or the attempt */
+    struct hub_peer *peer;   /* NULL: no connection */
+    bool connecting;         /* held: the session does not know it yet */
+    struct link_queue to_hub;
+    struct link_queue to_session;
+};
+
+/* `principal` is a string or absent. */
+void link_init(struct link *link,
+               struct hub *hub,
+               enum link_mode mode,
+               struct value principal);
+
+/* Its session is gone, or will never use it again. */
+void link_release(struct link *link);
+
+/* Held: delivers what waits, in both directions, until nothing does. What is
+ * sent meanwhile is delivered, too. */
+void link_pump(struct link *link);
+
+/* The same for one direction, and only what waits now. */
+void link_pump_to_hub(struct link *link);
+void link_pump_to_session(struct link *link);
+
+/* The connection is lost, with all that waits. The session is told; harmless
+ * without a connection. */
+void link_break(struct link *link);
+
+#endif

@@ -1,0 +1,176 @@
+/* Collecting changes, and telling of them. */
+
+#include "replica/channel.h"
+
+#include "replica/replica.h"
+#include "replica/transaction.h"
+
+const char *notification_name(enum notification_kind kind)
+{
+    switch (kind) {
+    case NOTIFY_COMMIT:
+        return "commit";
+    case NOTIFY_REVERT:
+        return "revert";
+    case NOTIFY_PULL:
+        return "pull";
+    case NOTIFY_INTEGRATE:
+        return "integrate";
+    case NOTIFY_RESET:
+        return "reset";
+    }
+    UNREACHABLE("all kinds are above");
+}
+
+void channel_subscribe(struct replica *replica, struct subscriber *subscriber)
+{
+    list_node_init(&subscriber->node);
+    list_push_back(&replica->subscribers, &subscriber->node);
+}
+
+void channel_unsubscribe(struct subscriber *subscriber)
+{
+    list_remove(&subscriber->node);
+}
+
+void change_list_touch(struct change_list *list, struct entity *entity)
+{
+    if (list->at.count == 0) {
+        list->mark = list->mark % UINT32_MAX + 1;
+    } else if (entity->mark == list->mark) {
+        return;
+    }
+    entity->mark = list->mark;
+    struct change *change = vec_add(&list->at);
+    change->entity = entity;
+    change->before.payload = value_ref(entity->visible.payload);
+    change->before.rest = value_ref(entity->visible.rest);
+}
+
+/* Keeps what looks different now, in order. */
+static void keep_changed(struct change_list *list,
+                         uint64_t version,
+                         bool all_differ)
+{
+    size_t kept = 0;
+    VEC_FOREACH (&list->at, change) {
+        struct entity *entity = change->entity;
+        entity->mark = 0; /* the number comes again, after a long time */
+        if (!all_differ &&
+            entity_state_equal(&change->before, &entity->visible)) {
+            entity_state_release(&change->before);
+            continue;
+        }
+        change->after.payload = value_ref(entity->visible.payload);
+        change->after.rest = value_ref(entity->visible.rest);
+        entity->version = version;
+        if (UNLIKELY(change != &list->at.at[kept])) {
+            list->at.at[kept] = *change;
+        }
+        kept++;
+    }
+    list->at.count = kept;
+}
+
+/* Calls one, and does what it answers. */
+static void tell_one(const struct replica *replica,
+                     struct subscriber *subscriber,
+                     const struct notification *what)
+{
+    switch (subscriber->fn(subscriber->ctx, what)) {
+    case CHANNEL_MORE:
+        break;
+    case CHANNEL_DONE:
+        channel_unsubscribe(subscriber);
+        break;
+    case CHANNEL_FAILED:
+        log_write(replica->log,
+                  LOG_LEVEL_ERROR,
+                  "a subscriber failed on a %s",
+                  notification_name(what->kind));
+        break;
+    }
+}
+
+static void tell(struct replica *replica, const struct notification *what)
+{
+    CHECK(!replica->telling);
+    replica->counters.notifications++;
+    struct list_node *first = list_first(&replica->subscribers);
+    if (first == NULL) {
+        return;
+    }
+    replica->telling = true;
+    if (LIKELY(first == list_last(&replica->subscribers))) {
+        tell_one(replica, CONTAINER_OF(first, struct subscriber, node), what);
+        replica->telling = false;
+        return;
+    }
+    /* Two nodes of our own say how far we are and where to stop: whoever is
+     * called may take others out, and who comes now is behind the end (C4). */
+    struct list_node at;
+    struct list_node end;
+    list_node_init(&at);
+    list_node_init(&end);
+    list_push_front(&replica->subscribers, &at);
+    list_push_back(&replica->subscribers, &end);
+    while (at.next != &end) {
+        struct subscriber *subscriber =
+            CONTAINER_OF(at.next, struct subscriber, node);
+        list_remove(&at);
+        list_insert_after(&at, &subscriber->node);
+        tell_one(replica, subscriber, what);
+    }
+    list_remove(&at);
+    list_remove(&end);
+    replica->telling = false;
+}
+
+static void release_changes(struct change_list *list)
+{
+    VEC_FOREACH (&list->at, change) {
+        entity_state_release(&change->before);
+        entity_state_release(&change->after);
+    }
+    vec_clear(&list->at);
+}
+
+void channel_publish(struct replica *replica,
+                     struct change_list *list,
+                     struct notification *notification)
+{
+    const enum notification_kind kind = notification->kind;
+    keep_changed(list, replica->version + 1, kind == NOTIFY_COMMIT);
+    const bool empty = list->at.count == 0;
+    if (!empty) {
+        replica->version++;
+    }
+    /* A commit always has an effect, and a revert is told of even if it has
+     * none: each is exactly one. */
+    if (!empty || kind != NOTIFY_INTEGRATE) {
+        notification->changes = list->at.at;
+        notification->count = list->at.count;
+        notification->version = replica->version;
+        tell(replica, notification);
+    }
+    release_changes(list);
+}
+
+void channel_tell_commit(struct replica *replica,
+                         struct space *space,
+                         const struct transaction *transaction,
+                         const struct change *changes,
+                         size_t count)
+{
+    replica->counters.commits++;
+    const struct notification notification = {
+        .kind = NOTIFY_COMMIT,
+        .space = space,
+        .changes = changes,
+        .count = count,
+        .version = replica->version,
+        .source = transaction->source,
+        .group = transaction->group,
+    };
+    tell(replica, &notification);
+}

@@ -1,0 +1,200 @@
+/* From the log of a transaction to the reads and preconditions of a commit.
+ *
+ * The store must know what the commit depends on, and no more: a read below
+ * another deep one says nothing new, and what is content-addressed or inline
+ * cannot change. A document with pending layers was read through all of them,
+ * so all of them are named, with the confirmed seq below. */
+
+#include "replica/commit_reads.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "replica/draft.h"
+#include "replica/overlay.h"
+#include "value/compare.h"
+
+/* -- Which reads say something ------------------------------------------- */
+
+static bool is_for_commit(const struct space *space,
+                          const struct read_entry *read)
+{
+    const struct entity *entity = read->place->entity;
+    return entity->space == space && !entity->pinned && !read->own &&
+           (read->flags & READ_NOT_FOR_COMMIT) == 0;
+}
+
+/* Whether `by` makes `read` superfluous; of two that are equal, the first
+ * stays. */
+static bool absorbs(const struct read_entry *by, const struct read_entry *read)
+{
+    if (by->place->entity != read->place->entity) {
+        return false;
+    }
+    if (by->place == read->place) {
+        return by->kind == read->kind ? by < read : by->kind == READ_DEEP;
+    }
+    return by->kind == READ_DEEP &&
+           path_is_prefix(by->place->path, read->place->path);
+}
+
+static void add_read(struct commit *commit,
+                     const struct entity *entity,
+                     struct path *path,
+                     enum read_kind kind)
+{
+    struct commit_read *read = commit_add_read(commit);
+    read->kind = kind;
+    read->target.id = value_ref(entity->id);
+    read->target.scope = entity->scope;
+    read->path = path_ref(path);
+    read->seq = entity->seq;
+    if (entity->overlay != NULL) {
+        read->pending = true;
+        VEC_FOREACH (&entity->overlay->layers, layer) {
+            vec_push(&read->layers.at, layer->local_seq);
+        }
+    }
+}
+
+/* Few reads: each against all, in the order in which they were made. */
+enum {
+    FEW_READS = 16
+};
+
+static void add_few(struct commit *commit,
+                    const struct space *space,
+                    const struct transaction *transaction)
+{
+    VEC_FOREACH (&transaction->reads, read) {
+        bool needed = is_for_commit(space, read);
+        VEC_FOREACH (&transaction->reads, by) {
+            needed = needed && (by == read || !is_for_commit(space, by) ||
+                                !absorbs(by, read));
+        }
+        if (needed) {
+            add_read(commit,
+                     read->place->entity,
+                     read->place->path,
+                     read->kind);
+        }
+    }
+}
+
+/* By document and path, so that what absorbs comes before what it absorbs. */
+static int compare_reads(const void *a, const void *b)
+{
+    const struct read_entry *left = *(const struct read_entry *const *)a;
+    const struct read_entry *right = *(const struct read_entry *const *)b;
+    const struct entity *x = left->place->entity;
+    const struct entity *y = right->place->entity;
+    if (x != y) {
+        const int order = value_compare_strings(x->id, y->id);
+        return order != 0 ? order : (int)x->scope - (int)y->scope;
+    }
+    const int order = path_compare(left->place->path, right->place->path);
+    if (order != 0) {
+        return order;
+    }
+    return left->kind != right->kind ? (int)left->kind - (int)right->kind
+                                     : (left > right) - (left < right);
+}
+
+static void add_many(struct commit *commit,
+                     const struct space *space,
+                     const struct transaction *transaction)
+{
+    const size_t room = transaction->reads.count;
+    const struct read_entry **sorted =
+        mem_alloc(mem_array_size(room, sizeof *sorted));
+    size_t count = 0;
+    VEC_FOREACH (&transaction->reads, read) {
+        if (is_for_commit(space, read)) {
+            sorted[count++] = read;
+        }
+    }
+    qsort(sorted, count, sizeof *sorted, compare_reads);
+    /* The last deep read that was kept absorbs what is below it, and comes
+     * directly before it but for shape reads of the same place. */
+    const struct read_entry *deep = NULL;
+    const struct read_entry *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct read_entry *read = sorted[i];
+        if ((deep != NULL && absorbs(deep, read)) ||
+            (last != NULL && absorbs(last, read))) {
+            continue;
+        }
+        add_read(commit, read->place->entity, read->place->path, read->kind);
+        last = read;
+        deep = read->kind == READ_DEEP ? read : deep;
+    }
+    mem_free(sorted, mem_array_size(room, sizeof *sorted));
+}
+
+/* -- Reads that were not to count ---------------------------------------- */
+
+static bool was_ignored(const struct transaction *transaction,
+                        const struct entity *entity)
+{
+    VEC_FOREACH (&transaction->reads, read) {
+        if (read->place->entity == entity &&
+            (read->flags & READ_NOT_FOR_COMMIT) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A write that rests on reads which the store is not told of still rests on
+ * what it was written into: its parent must have the keys that it had. */
+static void add_parents(struct commit *commit,
+                        const struct space *space,
+                        const struct transaction *transaction)
+{
+    for (size_t i = 0; i < transaction->drafts_used; i++) {
+        const struct draft *draft = transaction->drafts.at[i];
+        if (!draft->effective || draft->entity->space != space ||
+            !was_ignored(transaction, draft->entity)) {
+            continue;
+        }
+        VEC_FOREACH (&draft->writes, write) {
+            if (write->kind <= WRITE_DELETE && write->step->length > 0) {
+                struct path *parent =
+                    path_prefix(write->step, write->step->length - 1);
+                add_read(commit, draft->entity, parent, READ_SHAPE);
+                path_unref(parent);
+            }
+        }
+    }
+}
+
+/* -- All of it ----------------------------------------------------------- */
+
+void commit_reads_add(struct commit *commit,
+                      const struct space *space,
+                      const struct transaction *transaction)
+{
+    if (transaction->reads.count <= FEW_READS) {
+        add_few(commit, space, transaction);
+    } else {
+        add_many(commit, space, transaction);
+    }
+    add_parents(commit, space, transaction);
+    VEC_FOREACH (&transaction->create_only, entity) {
+        if ((*entity)->space == space) {
+            struct commit_precondition *precondition =
+                commit_add_precondition(commit);
+            precondition->kind = PRECONDITION_ENTITY_ABSENT;
+            precondition->target.id = value_ref((*entity)->id);
+            precondition->target.scope = (*entity)->scope;
+        }
+    }
+    VEC_FOREACH (&transaction->origins, origin) {
+        if (origin->space == space) {
+            struct commit_precondition *precondition =
+                commit_add_precondition(commit);
+            precondition->kind = PRECONDITION_ORIGIN_COMMITTED;
+            precondition->origin_local_seq = origin->local_seq;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+/* Entities: interning, and documents in two parts. */
+
+#include "replica/entity.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "replica/overlay.h"
+#include "replica/replica.h"
+#include "replica/space.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+/* -- The state of a document --------------------------------------------- */
+
+#define PAYLOAD_KEY "value"
+
+struct entity_state entity_state_of(struct value document)
+{
+    if (value_is_absent(document)) {
+        return (struct entity_state){VALUE_NONE, VALUE_NONE};
+    }
+    CHECK(value_is_object(document));
+    const struct value payload = object_field(document, PAYLOAD_KEY);
+    if (value_is_absent(payload)) {
+        return (struct entity_state){VALUE_NONE, value_ref(document)};
+    }
+    if (object_count(document) == 1) {
+        return (struct entity_state){value_ref(payload), value_empty_object()};
+    }
+    /* An object that could become an envelope when its payload is cut off (V4)
+     * stays whole. */
+    if (value_is_near_envelope(document)) {
+        return (struct entity_state){VALUE_NONE, value_ref(document)};
+    }
+    const struct value key = value_text_new(PAYLOAD_KEY);
+    return (struct entity_state){value_ref(payload),
+                                 object_remove_adopt(value_ref(document), key)};
+}
+
+struct value entity_state_document(const struct entity_state *state)
+{
+    if (!entity_state_exists(state)) {
+        return VALUE_NONE;
+    }
+    if (value_is_absent(state->payload)) {
+        return value_ref(state->rest);
+    }
+    struct value document;
+    if (object_count(state->rest) == 0) {
+        const struct value pair[2] = {value_text_new(PAYLOAD_KEY),
+                                      value_ref(state->payload)};
+        document = object_new_adopt(pair, 1);
+    } else {
+        document = value_ref(state->rest);
+        object_put_adopt(&document, PAYLOAD_KEY, value_ref(state->payload));
+    }
+    return document;
+}
+
+bool entity_state_equal(const struct entity_state *a,
+                        const struct entity_state *b)
+{
+    return value_equal(a->payload, b->payload) && value_equal(a->rest, b->rest);
+}
+
+/* From `value`, which is at the first `from` segments of `path`. */
+static enum err walk(struct value value,
+                     const struct path *path,
+                     uint32_t from,
+                     struct value *out)
+{
+    for (uint32_t i = from; i < path->length; i++) {
+        if (!value_is_container(value)) {
+            return value_is_absent(value) ? ERR_NOT_FOUND : ERR_TYPE;
+        }
+        value = value_child(value, &path->at[i]);
+    }
+    *out = value_ref(value);
+    return ERR_OK;
+}
+
+enum err entity_state_at(const struct entity_state *state,
+                         const struct path *path,
+                         struct value *out)
+{
+    *out = VALUE_NONE;
+    if (path->length == 0) {
+        *out = entity_state_document(state);
+        return ERR_OK;
+    }
+    if (!entity_state_exists(state)) {
+        return ERR_NOT_FOUND;
+    }
+    return !value_is_absent(state->payload) &&
+                   entity_is_payload_key(path->at[0].key)
+               ? walk(state->payload, path, 1, out)
+               : walk(state->rest, path, 0, out);
+}
+
+/* -- Entities ------------------------------------------------------------ */
+
+struct entity_key {
+    enum scope scope;
+    struct value id;
+};
+
+static bool is_entity(const void *item, const void *key)
+{
+    const struct entity *entity = item;
+    const struct entity_key *want = key;
+    return entity->scope == want->scope && key_equal(entity->id, want->id);
+}
+
+static uint64_t entity_hash(enum scope scope, struct value id)
+{
+    return value_hash(id) + (uint64_t)scope;
+}
+
+struct entity *entity_find(struct space *space,
+                           enum scope scope,
+                           struct value id)
+{
+    return map_find(&space->entities,
+                    entity_hash(scope, id),
+                    is_entity,
+                    &(struct entity_key){scope, id});
+}
+
+static bool id_begins_with(struct value id, const char *prefix, size_t length)
+{
+    const struct text text = value_text(&id);
+    return text.length >= length && memcmp(text.at, prefix, length) == 0;
+}
+
+enum err entity_of(struct space *space,
+                   enum scope scope,
+                   struct value id,
+                   struct entity **out,
+                   struct err_detail *detail)
+{
+    *out = entity_find(space, scope, id);
+    if (*out != NULL) {
+        return ERR_OK;
+    }
+    const enum err err = document_id_check(id, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct entity *entity = mem_alloc_zero(sizeof *entity);
+    entity->space = space;
+    entity->id = value_ref(id);
+    entity->scope = scope;
+    entity->loaded = space->session == NULL;
+    entity->pinned =
+        id_begins_with(id, "cid:", 4) || id_begins_with(id, "data:", 5);
+    map_insert(&space->entities, entity_hash(scope, id), entity);
+    *out = entity;
+    return ERR_OK;
+}
+
+void entity_free(struct entity *entity)
+{
+    CHECK(entity->payload == NULL && entity->root == NULL);
+    overlay_forget(entity);
+    value_unref(entity->id);
+    mem_free(entity, sizeof *entity);
+}

@@ -1,0 +1,82 @@
+/* Places: a document and a path in it, interned.
+ *
+ * What is read and written is named by a place: a pointer that was found once
+ * and then costs no hashing and no comparison of strings. The places of an
+ * entity form a trie along their paths, which is also where the layers above
+ * hang their indexes of readers and writers.
+ *
+ *   P1  One place an entity and path: equal places are the same pointer.
+ *   P2  `parent` is the place one segment shorter, and NULL for the two that
+ *       need none: the root and the payload. place_parent knows better.
+ *   P3  A place lives as long as somebody holds a reference; a child holds
+ *       one to its parent, an index link in `readers` or `writers` holds one
+ *       as well.
+ *
+ * The payload, at "value", is where nearly everything happens. So it has a
+ * place that needs no other, and a document that holds one number has one
+ * place. */
+
+#ifndef REPLICA_PLACE_H
+#define REPLICA_PLACE_H
+
+#include "base/chain.h"
+#include "value/difference.h"
+#include "value/path.h"
+
+struct entity;
+
+struct place {
+    struct entity *entity;
+    struct place *parent; /* P2; holds a reference */
+    struct path *path;    /* from the root of the document */
+    struct chain children;
+    struct chain_link sibling; /* in the parent's children */
+    uint64_t logged; /* the last transaction that logged it, times 4, and a
+                        bit for each kind of read (replica/transaction.h) */
+    uint32_t refs;
+    uint32_t child_count;
+
+    /* For the layer above: how many of the places below it, by way of their
+     * parents, somebody writes to; and a number to find its own again. */
+    uint32_t writers_below;
+    uint32_t scratch;
+
+    /* For the layer above: links of who reads here, by kind of read, and of
+     * who writes here. */
+    struct chain readers[2];
+    struct chain writers;
+};
+
+/* The place, a new reference. */
+struct place *place_of(struct entity *entity, struct path *path);
+struct place *place_payload(struct entity *entity); /* at "value" */
+struct place *place_root(struct entity *entity);
+struct place *place_child(struct place *place, struct value key);
+
+void place_free(struct place *place);
+
+static inline struct place *place_ref(struct place *place)
+{
+    place->refs++;
+    return place;
+}
+
+static inline void place_unref(struct place *place)
+{
+    if (--place->refs == 0) {
+        place_free(place);
+    }
+}
+
+/* The place above, if it exists as a place, or NULL: no place is made. */
+struct place *place_parent(const struct place *place);
+
+/* The place at `path`, or one segment below a place; borrowed, or NULL: none
+ * is made. */
+struct place *place_find(const struct entity *entity, const struct path *path);
+struct place *place_find_child(const struct place *place, struct value key);
+
+/* P1 to P3 for all places of an entity. */
+bool place_check(const struct entity *entity);
+
+#endif

@@ -1,0 +1,79 @@
+/* The replica: a runtime's view of its spaces.
+ *
+ * It keeps what is confirmed, replays on top what this runtime has committed
+ * and the store has not answered yet, and tells of every change through one
+ * channel. The files, from the bottom:
+ *
+ *   place        a document and a path, interned
+ *   entity       a document: what is visible
+ *   channel      notifications
+ *   overlay      the pending layers of one entity
+ *   transaction  reads that are logged, writes that are collected
+ *   draft        the writes of a transaction to one entity, as operations
+ *   space        commits on their way: applied, accepted, refused, reverted
+ *   session      the connection to the store: open, resume, send again
+ *   transport    what a host implements
+ *
+ * It does no I/O and reads no clock: time is an argument. One replica belongs
+ * to one thread. */
+
+#ifndef REPLICA_REPLICA_H
+#define REPLICA_REPLICA_H
+
+#include "base/host.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "replica/channel.h"
+#include "value/path.h"
+
+struct pending;
+struct space;
+struct transaction;
+
+struct replica {
+    struct path_table paths;
+    struct path *root_path;    /* the path of a document itself, */
+    struct path *payload_path; /* and of its payload */
+    struct map places;         /* struct place by parent and key */
+    struct list spaces;        /* struct space */
+    size_t sessions;           /* of those, with a store */
+    struct list subscribers;   /* struct subscriber */
+    bool telling;              /* a notification is being delivered */
+    const struct log *log;     /* or NULL */
+
+    uint64_t version; /* of the last notification with changes */
+    uint64_t epoch;   /* of the last transaction */
+    uint32_t open;    /* transactions now */
+    bool restless;    /* something is to be sent, or has arrived */
+    bool settling;    /* and is being seen to */
+
+    /* What is kept for the next one. */
+    VEC(struct transaction *) idle_transactions;
+    VEC(struct pending *) idle_pendings;
+    VEC(struct overlay *) idle_overlays;
+    struct change_list changes;
+
+    struct replica_counters {
+        uint64_t commits;       /* with an effect */
+        uint64_t notifications; /* delivered, whoever listens */
+        uint64_t folds;         /* overlays computed anew */
+        uint64_t layers_skipped;
+    } counters;
+};
+
+/* `log` may be NULL. */
+void replica_init(struct replica *replica, const struct log *log);
+
+/* All transactions are closed; spaces that are open are closed at once. */
+void replica_release(struct replica *replica);
+
+/* Everything that is due at `now`, in all spaces; and when to call again. */
+void replica_step(struct replica *replica, mono_ms now);
+mono_ms replica_next_wake(const struct replica *replica);
+
+/* Sends what is to be sent and handles what has arrived, as far as it may be
+ * done now: not while a transaction is open or somebody is being told. */
+void replica_settle(struct replica *replica);
+
+#endif

@@ -1,0 +1,515 @@
+/* Connecting, sending, and sending again. */
+
+#include "replica/session.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "replica/fate.h"
+#include "value/object.h"
+
+#define PENDING_OF(list_node) CONTAINER_OF((list_node), struct pending, node)
+
+struct session *session_new(struct space *space,
+                            const struct space_options *options)
+{
+    struct session *session = mem_alloc_zero(sizeof *session);
+    session->space = space;
+    session->transport = options->transport;
+    session->state = SESSION_IDLE;
+    session->id = value_is_absent(options->session)
+                      ? value_text_new("")
+                      : value_ref(options->session);
+    random_init(&session->random, options->seed);
+    if (options->seed != 0) {
+        session->client = random_u64(&session->random) >> 2 | 1;
+    }
+    session->wake = MONO_NEVER;
+    space->replica->sessions++;
+    return session;
+}
+
+static bool has_connection(const struct session *session)
+{
+    return session->state == SESSION_CONNECTING ||
+           session->state == SESSION_OPENING || session->state == SESSION_OPEN;
+}
+
+static void clear_inbox(struct session *session)
+{
+    for (size_t i = session->inbox_read; i < session->inbox.count; i++) {
+        message_release(&session->inbox.at[i]);
+    }
+    vec_clear(&session->inbox);
+    session->inbox_read = 0;
+}
+
+static void clear_held(struct session *session)
+{
+    VEC_FOREACH (&session->held, message) {
+        message_release(message);
+    }
+    vec_clear(&session->held);
+}
+
+void session_close(struct session *session)
+{
+    const bool connected = has_connection(session);
+    session->state = SESSION_CLOSED;
+    session->wake = MONO_NEVER;
+    if (connected) {
+        session->transport->methods->disconnect(session->transport);
+    }
+}
+
+enum err session_check(const struct session *session, struct err_detail *detail)
+{
+    if (session->state == SESSION_CLOSED) {
+        return err_set(detail, ERR_CLOSED, "the space is closed");
+    }
+    if (session->state == SESSION_REVOKED) {
+        return err_set(detail,
+                       ERR_SESSION_LOST,
+                       "the store has revoked the session");
+    }
+    return ERR_OK;
+}
+
+void session_free(struct session *session)
+{
+    session_close(session);
+    session->space->replica->sessions--;
+    clear_inbox(session);
+    vec_release(&session->inbox);
+    clear_held(session);
+    vec_release(&session->held);
+    vec_release(&session->outgoing.commits);
+    value_unref(session->id);
+    mem_free(session, sizeof *session);
+}
+
+/* -- Losing a connection, and making one --------------------------------- */
+
+/* 25 ms, 50 ms, ... and up to a fifth more, so that many do not come back at
+ * the same moment. */
+static mono_ms backoff(struct session *session)
+{
+    mono_ms delay = SESSION_BACKOFF_MAX_MS;
+    if (session->failures < 11) {
+        delay = (mono_ms)SESSION_BACKOFF_MS << session->failures;
+    }
+    if (delay > SESSION_BACKOFF_MAX_MS) {
+        delay = SESSION_BACKOFF_MAX_MS;
+    }
+    return delay + random_below(&session->random, delay / 5 + 1);
+}
+
+/* Nothing that was sent can be counted on any more. What was received stays:
+ * it is true, and in order. */
+static void lose(struct session *session)
+{
+    session->state = SESSION_WAITING;
+    session->wake = session->now + backoff(session);
+    session->failures++;
+    LIST_FOREACH (&session->space->pending, node) {
+        struct pending *pending = PENDING_OF(node);
+        if (pending->state == PENDING_SENT) {
+            pending->state = PENDING_QUEUED;
+            pending->unsure = true;
+            session->unsure = true;
+        }
+    }
+    space_watch_again(session->space, false);
+}
+
+static void give_up(struct session *session)
+{
+    session->transport->methods->disconnect(session->transport);
+    lose(session);
+}
+
+static void connect(struct session *session)
+{
+    session->state = SESSION_CONNECTING;
+    session->connection++;
+    session->sent = 0;
+    session->order = (struct message_order){session->connection, 0};
+    session->pulls_owed = 0;
+    session->wake = session->now + SESSION_ANSWER_MS;
+    session->counters.connections++;
+    session->transport->methods->connect(session->transport, session);
+}
+
+void session_disconnected(struct session *session)
+{
+    if (has_connection(session)) {
+        lose(session);
+    }
+}
+
+void session_restart(struct session *session)
+{
+    if (has_connection(session)) {
+        session->transport->methods->disconnect(session->transport);
+    }
+    clear_inbox(session);
+    clear_held(session);
+    session->seen_seq = 0;
+    session->acked_seq = 0;
+    if (session->state != SESSION_REVOKED && session->state != SESSION_CLOSED) {
+        session->state = SESSION_IDLE;
+        session->wake = MONO_NEVER;
+    }
+    session->space->replica->restless = true;
+}
+
+/* -- Sending ------------------------------------------------------------- */
+
+static void send(struct session *session, struct message *message)
+{
+    message->connection = session->connection;
+    message->number = ++session->sent;
+    session->transport->methods->send(session->transport, message);
+}
+
+void session_connected(struct session *session)
+{
+    if (session->state != SESSION_CONNECTING) {
+        return;
+    }
+    session->state = SESSION_OPENING;
+    struct message message = {
+        .kind = MESSAGE_OPEN,
+        .session =
+            value_text(&session->id).length > 0 ? session->id : VALUE_NONE,
+        .branch = session->space->branch,
+        .seen_seq = session->seen_seq,
+        .client = session->client,
+    };
+    send(session, &message);
+}
+
+static void send_watch(struct session *session)
+{
+    struct space *space = session->space;
+    if (space->wanted.count == 0) {
+        return;
+    }
+    struct message message = {.kind = MESSAGE_WATCH};
+    VEC_FOREACH (&space->wanted, entity) {
+        const struct target target = {(*entity)->id, (*entity)->scope};
+        vec_push(&message.targets, target);
+    }
+    vec_clear(&space->wanted);
+    session->pulls_owed++;
+    session->wake = session->now + SESSION_ANSWER_MS;
+    send(session, &message);
+    vec_release(&message.targets);
+}
+
+/* One message of commits; false if there was none to send. */
+static bool send_commits(struct session *session)
+{
+    struct message *message = &session->outgoing;
+    *message = (struct message){
+        .kind = MESSAGE_COMMITS,
+        .commits = {message->commits.at, 0, message->commits.capacity},
+    };
+    LIST_FOREACH (&session->space->pending, node) {
+        struct pending *pending = PENDING_OF(node);
+        if (pending->state != PENDING_QUEUED || pending->doomed) {
+            continue;
+        }
+        pending->state = PENDING_SENT;
+        /* The id may have been chosen by the store in the meantime. */
+        value_unref(pending->commit.session);
+        pending->commit.session = value_ref(session->id);
+        vec_push(&message->commits, &pending->commit);
+        if (message->commits.count == SESSION_BATCH_MAX) {
+            break;
+        }
+    }
+    if (message->commits.count == 0) {
+        return false;
+    }
+    session->counters.sent_commits += message->commits.count;
+    session->wake = session->now + SESSION_ANSWER_MS;
+    send(session, message);
+    return true;
+}
+
+static void send_ack(struct session *session)
+{
+    if (session->acked_seq < session->seen_seq) {
+        session->acked_seq = session->seen_seq;
+        session->counters.acks++;
+        struct message message = {
+            .kind = MESSAGE_ACK,
+            .seen_seq = session->seen_seq,
+        };
+        send(session, &message);
+    }
+}
+
+static bool has_queued(const struct session *session)
+{
+    struct list_node *last = list_last(&session->space->pending);
+    return last != NULL && PENDING_OF(last)->state == PENDING_QUEUED;
+}
+
+void session_flush(struct session *session)
+{
+    if (session->state == SESSION_IDLE &&
+        (session->space->wanted.count > 0 || has_queued(session))) {
+        connect(session);
+    }
+    if (session->state != SESSION_OPEN || session->flushing) {
+        return;
+    }
+    /* A synchronous store answers inside: that waits until all is sent, and
+     * what is committed because of an answer goes out in the next round. */
+    struct replica *replica = session->space->replica;
+    const bool settling = replica->settling;
+    replica->settling = true;
+    session->flushing = true;
+    send_watch(session);
+    while (session->state == SESSION_OPEN && send_commits(session)) {
+    }
+    session->flushing = false;
+    replica->settling = settling;
+}
+
+/* -- Receiving ----------------------------------------------------------- */
+
+/* The store does not know this session any more. What it has decided is in its
+ * files; what it was to tell is not. */
+static void begin_anew(struct session *session)
+{
+    struct space *space = session->space;
+    session->seen_seq = 0;
+    session->acked_seq = 0;
+    space->caught_up = 0;
+    space_watch_again(space, true);
+    space_settle_parked(space);
+}
+
+/* I4 */
+static bool is_unsure(struct session *session)
+{
+    if (LIKELY(!session->unsure)) {
+        return false;
+    }
+    LIST_FOREACH (&session->space->pending, node) {
+        const struct pending *pending = PENDING_OF(node);
+        if (pending->unsure && !pending->doomed &&
+            (pending->state == PENDING_QUEUED ||
+             pending->state == PENDING_SENT)) {
+            return true;
+        }
+    }
+    session->unsure = false;
+    return false;
+}
+
+static void integrate(struct session *session, const struct message *message)
+{
+    space_take_sync(session->space, message);
+    if (message->to_seq > session->seen_seq) {
+        session->seen_seq = message->to_seq;
+    }
+}
+
+static void take_sync(struct session *session, struct message *message)
+{
+    session->pulls_owed -= message->pull && session->pulls_owed > 0;
+    if (UNLIKELY(is_unsure(session))) {
+        vec_push(&session->held, *message);
+        *message = (struct message){0};
+    } else {
+        integrate(session, message);
+    }
+}
+
+static void take_verdicts(struct session *session, struct message *message)
+{
+    VEC_FOREACH (&message->verdicts, entry) {
+        fate_take_verdict(session->space, entry->local_seq, &entry->verdict);
+    }
+    if (UNLIKELY(session->held.count > 0) && !is_unsure(session)) {
+        VEC_FOREACH (&session->held, held) {
+            integrate(session, held);
+        }
+        clear_held(session);
+    }
+}
+
+static void take_opened(struct session *session, struct message *message)
+{
+    struct space *space = session->space;
+    if (session->state != SESSION_OPENING ||
+        message->connection != session->connection) {
+        return;
+    }
+    session->state = SESSION_OPEN;
+    session->failures = 0;
+    session->wake = MONO_NEVER;
+    space->markers = message->markers;
+    const struct text name = value_text(&session->id);
+    if (!key_equal(session->id, message->session)) {
+        const bool replaced = name.length > 0;
+        value_unref(session->id);
+        session->id = value_ref(message->session);
+        if (replaced) {
+            fate_fail_all(space,
+                          ERR_SESSION_LOST,
+                          "the session was replaced by another one");
+        }
+    }
+    if (message->resumed) {
+        /* The marker is of no use yet: what it stands for, and was not seen,
+         * comes in a sync, which has it as well. */
+        session->counters.resumed++;
+    } else {
+        begin_anew(session);
+    }
+    space->replica->restless = true;
+}
+
+static void take_revoked(struct session *session, const struct message *message)
+{
+    session->transport->methods->disconnect(session->transport);
+    session->state = SESSION_REVOKED;
+    session->wake = MONO_NEVER;
+    const struct text reason = value_text(&message->reason);
+    char why[128];
+    (void)snprintf(why,
+                   sizeof why,
+                   "the store revoked the session: %.*s",
+                   (int)reason.length,
+                   reason.at);
+    fate_fail_all(session->space, ERR_SESSION_LOST, why);
+}
+
+static void take(struct session *session, struct message *message)
+{
+    switch (message->kind) {
+    case MESSAGE_OPENED:
+        take_opened(session, message);
+        return;
+    case MESSAGE_VERDICTS:
+        take_verdicts(session, message);
+        return;
+    case MESSAGE_SYNC:
+        take_sync(session, message);
+        return;
+    case MESSAGE_REVOKED:
+        take_revoked(session, message);
+        return;
+    case MESSAGE_OPEN:
+    case MESSAGE_COMMITS:
+    case MESSAGE_WATCH:
+    case MESSAGE_ACK:
+        give_up(session); /* not for us: the other side is confused */
+        return;
+    }
+    UNREACHABLE("all kinds are above");
+}
+
+void session_receive(struct session *session, struct message *message)
+{
+    const enum message_turn turn = has_connection(session)
+                                       ? message_take(&session->order, message)
+                                       : MESSAGE_STALE;
+    if (turn == MESSAGE_NEXT) {
+        vec_push(&session->inbox, *message);
+        *message = (struct message){0};
+        session->space->replica->restless = true;
+        replica_settle(session->space->replica);
+        return;
+    }
+    session->counters.dropped_messages++;
+    message_release(message);
+    *message = (struct message){0};
+    if (turn == MESSAGE_GAP) {
+        give_up(session);
+    }
+}
+
+void session_receive_garbage(struct session *session)
+{
+    session->counters.dropped_messages++;
+    if (has_connection(session)) {
+        give_up(session);
+    }
+}
+
+/* Nothing is owed by the store any more, or something still is. */
+static void watch_silence(struct session *session)
+{
+    if (session->state != SESSION_OPEN) {
+        return;
+    }
+    session->wake =
+        list_is_empty(&session->space->pending) && session->pulls_owed == 0
+            ? MONO_NEVER
+            : session->now + SESSION_ANSWER_MS;
+}
+
+void session_drain(struct session *session)
+{
+    const struct replica *replica = session->space->replica;
+    if (session->draining) {
+        return;
+    }
+    session->draining = true;
+    bool any = false;
+    while (session->inbox_read < session->inbox.count && replica->open == 0 &&
+           !replica->telling) {
+        /* Handled outside of the vector, which may grow meanwhile. */
+        struct message message = session->inbox.at[session->inbox_read++];
+        take(session, &message);
+        message_release(&message);
+        any = true;
+    }
+    if (session->inbox_read == session->inbox.count) {
+        vec_clear(&session->inbox);
+        session->inbox_read = 0;
+    }
+    if (any) {
+        watch_silence(session);
+    }
+    session->draining = false;
+}
+
+bool session_is_restless(const struct session *session)
+{
+    return session->inbox.count > session->inbox_read;
+}
+
+/* -- Time ---------------------------------------------------------------- */
+
+void session_step(struct session *session, mono_ms now)
+{
+    session->now = now;
+    if (session->wake <= now) {
+        session->wake = MONO_NEVER;
+        if (has_connection(session)) {
+            give_up(session); /* silence for too long */
+        } else if (session->state == SESSION_WAITING) {
+            connect(session);
+        }
+    }
+    session_flush(session);
+    if (session->state == SESSION_OPEN) {
+        send_ack(session);
+    }
+}
+
+mono_ms session_next_wake(const struct session *session)
+{
+    if (session->state == SESSION_OPEN &&
+        session->acked_seq < session->seen_seq) {
+        return session->now; /* an ack is owed */
+    }
+    return session->wake;
+}

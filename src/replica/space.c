@@ -1,0 +1,248 @@
+/* Opening a space, and applying a transaction to it. */
+
+#include "replica/space.h"
+
+#include "base/mem.h"
+#include "proto/verdict.h"
+#include "replica/commit_reads.h"
+#include "replica/draft.h"
+#include "replica/fate.h"
+#include "replica/session.h"
+
+/* -- Open and close ------------------------------------------------------ */
+
+enum err space_open(struct replica *replica,
+                    const struct space_options *options,
+                    struct space **out,
+                    struct err_detail *detail)
+{
+    *out = NULL;
+    const enum err err = space_id_check(options->id, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct space *space = mem_alloc_zero(sizeof *space);
+    list_node_init(&space->node);
+    space->replica = replica;
+    space->id = value_ref(options->id);
+    space->branch = value_is_absent(options->branch)
+                        ? value_text_new("")
+                        : value_ref(options->branch);
+    space->batch = options->batch;
+    space->local_seq =
+        options->first_local_seq > 0 ? options->first_local_seq - 1 : 0;
+    list_init(&space->pending);
+    if (options->transport != NULL) {
+        space->session = session_new(space, options);
+    }
+    list_push_back(&replica->spaces, &space->node);
+    *out = space;
+    return ERR_OK;
+}
+
+void space_close(struct space *space)
+{
+    CHECK(space->replica->open == 0);
+    if (space->session != NULL) {
+        session_close(space->session);
+    }
+    fate_fail_all(space, ERR_CLOSED, "the space was closed");
+    if (space->session != NULL) {
+        session_free(space->session);
+    }
+    MAP_FOREACH (&space->entities, slot) {
+        entity_free(slot->item);
+    }
+    map_release(&space->entities);
+    vec_release(&space->wanted);
+    list_remove(&space->node);
+    value_unref(space->id);
+    value_unref(space->branch);
+    mem_free(space, sizeof *space);
+}
+
+size_t space_outstanding(const struct space *space)
+{
+    size_t count = 0;
+    LIST_FOREACH (&space->pending, node) {
+        count++;
+    }
+    return count;
+}
+
+void space_flush(struct space *space)
+{
+    if (space->session != NULL) {
+        session_flush(space->session);
+        replica_settle(space->replica);
+    }
+}
+
+void space_want(struct space *space, struct entity *entity)
+{
+    if (!entity->watched && space->session != NULL) {
+        entity->watched = true;
+        entity->answered = false;
+        vec_push(&space->wanted, entity);
+        space->replica->restless = true;
+    }
+}
+
+/* -- Without a store ----------------------------------------------------- */
+
+/* The drafts of the transaction that change something here become visible. */
+static void show_drafts(struct space *space,
+                        const struct transaction *transaction)
+{
+    for (size_t i = 0; i < transaction->drafts_used; i++) {
+        const struct draft *draft = transaction->drafts.at[i];
+        struct entity *entity = draft->entity;
+        if (!draft->effective || entity->space != space) {
+            continue;
+        }
+        change_list_touch(&space->replica->changes, entity);
+        const struct entity_state work = entity_state_ref(&draft->work);
+        entity_state_release(&entity->visible);
+        entity->visible = work;
+        if (space->session == NULL) {
+            entity->seq = space->seq;
+        }
+    }
+}
+
+static void tell_commit(struct space *space,
+                        const struct transaction *transaction,
+                        uint64_t local_seq)
+{
+    space->replica->counters.commits++;
+    struct notification notification = {
+        .kind = NOTIFY_COMMIT,
+        .space = space,
+        .local_seq = local_seq,
+        .source = transaction->source,
+        .group = transaction->group,
+    };
+    channel_publish(space->replica, &space->replica->changes, &notification);
+}
+
+/* A document that must be new, and is not. */
+static enum err check_create_only(const struct space *space,
+                                  const struct transaction *transaction,
+                                  struct err_detail *detail)
+{
+    VEC_FOREACH (&transaction->create_only, entity) {
+        if ((*entity)->space == space && (*entity)->seq > 0) {
+            const struct text id = value_text(&(*entity)->id);
+            return err_set(detail,
+                           ERR_RECEIPT_EXISTS,
+                           "%.*s exists already",
+                           (int)id.length,
+                           id.at);
+        }
+    }
+    return ERR_OK;
+}
+
+void space_settle_local(const struct space *space,
+                        const struct transaction *transaction)
+{
+    const struct commit_watch *watch = &transaction->watch;
+    if (LIKELY(watch->verdict == NULL && watch->settled == NULL)) {
+        return;
+    }
+    const struct verdict verdict = {.seq = space->seq};
+    if (watch->verdict != NULL) {
+        watch->verdict(watch->ctx, &verdict);
+    }
+    if (watch->settled != NULL) {
+        watch->settled(watch->ctx, &verdict);
+    }
+}
+
+static enum err apply_at_once(struct space *space,
+                              const struct transaction *transaction,
+                              struct err_detail *detail)
+{
+    const enum err err = check_create_only(space, transaction, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    space->seq++;
+    show_drafts(space, transaction);
+    tell_commit(space, transaction, 0);
+    space_settle_local(space, transaction);
+    return ERR_OK;
+}
+
+/* -- With a store -------------------------------------------------------- */
+
+/* The commit that goes to the store; nothing is applied yet. */
+static void build_commit(struct pending *pending,
+                         const struct space *space,
+                         const struct transaction *transaction)
+{
+    struct commit *commit = &pending->commit;
+    /* Its name may still be the store's to choose: it is put in again when the
+     * commit is sent. */
+    const struct text name = value_text(&space->session->id);
+    commit->session = name.length > 0 ? value_ref(space->session->id)
+                                      : value_text_new("unnamed");
+    commit->local_seq = space->local_seq + 1;
+    commit->branch = value_ref(space->branch);
+    for (size_t i = 0; i < transaction->drafts_used; i++) {
+        const struct draft *draft = transaction->drafts.at[i];
+        if (draft->effective && draft->entity->space == space) {
+            draft_operation(draft, commit_add_op(commit));
+            vec_push(&pending->entities, draft->entity);
+        }
+    }
+    commit_reads_add(commit, space, transaction);
+}
+
+/* Each operation becomes a layer. The states before are in the change list,
+ * in the same order. */
+static void push_layers(struct pending *pending)
+{
+    const struct change_list *changes = &pending->space->replica->changes;
+    CHECK(changes->at.count == pending->entities.count);
+    for (size_t i = 0; i < pending->entities.count; i++) {
+        overlay_push(pending->entities.at[i],
+                     &changes->at.at[i].before,
+                     pending->commit.local_seq,
+                     &pending->commit.ops.at[i]);
+    }
+}
+
+static enum err apply_and_queue(struct space *space,
+                                struct transaction *transaction,
+                                struct err_detail *detail)
+{
+    enum err err = session_check(space->session, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct pending *pending = pending_new(space, transaction);
+    build_commit(pending, space, transaction);
+    err = commit_check(&pending->commit, detail);
+    if (err != ERR_OK) {
+        pending_end(pending);
+        return err;
+    }
+    space->local_seq++;
+    transaction->local_seq = space->local_seq;
+    show_drafts(space, transaction);
+    push_layers(pending);
+    list_push_back(&space->pending, &pending->node);
+    fate_inherit(pending);
+    tell_commit(space, transaction, space->local_seq);
+    space->replica->restless = true;
+    return ERR_OK;
+}
+
+enum err space_apply(struct space *space,
+                     struct transaction *transaction,
+                     struct err_detail *detail)
+{
+    return space->session == NULL ? apply_at_once(space, transaction, detail)
+                                  : apply_and_queue(space, transaction, detail);
+}

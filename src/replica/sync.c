@@ -1,0 +1,126 @@
+/* What the store tells about documents, applied under the pending layers. */
+
+#include "proto/message.h"
+#include "replica/fate.h"
+#include "replica/session.h"
+#include "replica/space.h"
+
+static void take_upsert(struct space *space, const struct upsert *upsert)
+{
+    struct entity *entity =
+        entity_find(space, upsert->target.scope, upsert->target.id);
+    if (entity == NULL) {
+        return; /* nobody here knows it */
+    }
+    change_list_touch(&space->replica->changes, entity);
+    entity->loaded = true;
+    entity->answered = true;
+    if (overlay_confirm(entity, upsert->seq, upsert->document)) {
+        fate_absorb(entity);
+    }
+}
+
+/* It left the watch: what the store has is unknown from now on. */
+static void take_remove(struct space *space, const struct target *target)
+{
+    struct entity *entity = entity_find(space, target->scope, target->id);
+    if (entity == NULL) {
+        return;
+    }
+    change_list_touch(&space->replica->changes, entity);
+    entity->seq = 0;
+    entity->watched = false;
+    entity->loaded = false;
+    (void)overlay_confirm(entity, 0, VALUE_NONE);
+}
+
+void space_take_sync(struct space *space, const struct message *message)
+{
+    VEC_FOREACH (&message->upserts, upsert) {
+        take_upsert(space, upsert);
+    }
+    VEC_FOREACH (&message->targets, target) {
+        take_remove(space, target);
+    }
+    if (message->to_seq > space->seq) {
+        space->seq = message->to_seq;
+    }
+    if (message->caught_up > space->caught_up) {
+        space->caught_up = message->caught_up;
+    }
+    fate_promote_until(space, space->caught_up);
+    struct notification notification = {
+        .kind = message->pull ? NOTIFY_PULL : NOTIFY_INTEGRATE,
+        .space = space,
+    };
+    channel_publish(space->replica, &space->replica->changes, &notification);
+    fate_settle_promoted(space);
+    fate_drop_until(space, space->caught_up);
+}
+
+void space_settle_parked(struct space *space)
+{
+    fate_confirm_landed(space);
+    fate_drop_until(space, UINT64_MAX);
+}
+
+void space_step(struct space *space, mono_ms now)
+{
+    const struct replica *replica = space->replica;
+    if (replica->open == 0 && !replica->telling) {
+        fate_drop_overdue(space, now); /* T4 */
+    }
+    if (space->session != NULL) {
+        session_step(space->session, now);
+    }
+}
+
+mono_ms space_next_wake(const struct space *space)
+{
+    mono_ms wake =
+        space->session != NULL ? session_next_wake(space->session) : MONO_NEVER;
+    LIST_FOREACH (&space->pending, node) {
+        const struct pending *pending =
+            CONTAINER_OF(node, struct pending, node);
+        if (pending->state == PENDING_REFUSED && pending->deadline < wake) {
+            wake = pending->deadline;
+        }
+    }
+    return wake;
+}
+
+void space_watch_again(struct space *space, bool answered)
+{
+    vec_clear(&space->wanted);
+    MAP_FOREACH (&space->entities, slot) {
+        struct entity *entity = slot->item;
+        if (entity->watched && (answered || !entity->answered)) {
+            entity->watched = false;
+            space_want(space, entity);
+        }
+    }
+}
+
+void space_reset(struct space *space)
+{
+    fate_fail_all(space, ERR_SESSION_LOST, "the replica was reset");
+    space->caught_up = 0;
+    space->seq = 0;
+    /* Every document is another one now, and nobody is told which. */
+    const uint64_t version = ++space->replica->version;
+    MAP_FOREACH (&space->entities, slot) {
+        struct entity *entity = slot->item;
+        overlay_forget(entity);
+        entity->version = version;
+        entity->loaded = space->session == NULL;
+    }
+    space_watch_again(space, true);
+    if (space->session != NULL) {
+        session_restart(space->session);
+    }
+    struct notification notification = {
+        .kind = NOTIFY_RESET,
+        .space = space,
+    };
+    channel_publish(space->replica, &space->replica->changes, &notification);
+}

@@ -1,0 +1,282 @@
+/* Transactions: reads that are logged, writes that are collected.
+ *
+ * A transaction sees the visible state of every space, and its own writes. It
+ * changes nothing until it is committed; then it is applied whole, and told of
+ * once, before the commit returns. What becomes of it at the store is told
+ * later (struct commit_watch).
+ *
+ *   T1  Each place is logged once a kind of read. (Where transactions
+ *       interleave, perhaps more than once, which says nothing new.)
+ *   T2  A commit validates first: what was read must still be what it was, or
+ *       nothing is applied and the answer is STALE. Writes to a document that
+ *       somebody else has changed since are replayed on what it is now.
+ *   T3  A write that changes nothing is no write, and a transaction without
+ *       effect is OK without any check: nothing depends on it.
+ *   T4  While a transaction is open nothing arrives from a store: verdicts and
+ *       remote changes wait until the last one is closed.
+ *   T5  After the end, the log of reads and writes can still be read until the
+ *       transaction is released.
+ *
+ * They come from a pool: after a while, a run that reads and writes numbers
+ * allocates nothing. */
+
+#ifndef REPLICA_TRANSACTION_H
+#define REPLICA_TRANSACTION_H
+
+#include "base/vec.h"
+#include "proto/verdict.h"
+#include "replica/entity.h"
+
+struct replica;
+
+/* -- What is logged ------------------------------------------------------ */
+
+enum read_flags {
+    READ_FOR_BOTH = 0,
+    READ_NOT_FOR_COMMIT = 1,     /* the store need not check it */
+    READ_NOT_FOR_SCHEDULING = 2, /* nobody is to run again because of it */
+    READ_UNTRACKED = 3,          /* neither: not logged at all */
+};
+
+struct read_entry {
+    struct place *place; /* holds a reference */
+    struct value seen;   /* what was visible there, own writes left aside */
+    uint64_t version;    /* of the entity, then */
+    enum read_kind kind;
+    uint8_t flags;
+    bool own; /* all of it was this transaction's own writing */
+};
+
+enum write_kind {
+    WRITE_PUT,
+    WRITE_DELETE,
+    WRITE_APPEND, /* the rest can be merged with those of others */
+    WRITE_ADD_UNIQUE,
+    WRITE_REMOVE_VALUE,
+    WRITE_INCREMENT,
+};
+
+struct write_entry {
+    struct place *place; /* holds a reference */
+    struct path *step;   /* where the difference is sought: its path, or that
+                            of the array whose length it changed, or of what
+                            became a leaf by it, or of the first that it had to
+                            create on the way; a reference */
+    struct value value;  /* what was given; absent for a delete */
+    enum write_kind kind;
+    bool creates; /* `step` is what it had to create on the way */
+    bool changed; /* after the end: there is something else now */
+};
+
+/* What is told of a commit after it was applied. Both are called exactly once
+ * a space in which the transaction had an effect, `verdict` first, and both
+ * after the notification: from inside transaction_commit if the space has no
+ * store or one that answers at once, later otherwise. Either may be NULL.
+ *   verdict   the store has decided
+ *   settled   and what is visible shows it: a retry may read now */
+struct commit_watch {
+    void (*verdict)(void *ctx, const struct verdict *verdict);
+    void (*settled)(void *ctx, const struct verdict *verdict);
+    void *ctx;
+};
+
+/* Why somebody runs: a place looked different after a notification. */
+struct cause {
+    struct place *place;
+    uint64_t version; /* of the notification */
+};
+
+/* A commit that must have landed. */
+struct origin {
+    struct space *space;
+    uint64_t local_seq;
+};
+
+enum transaction_state {
+    TRANSACTION_OPEN,
+    TRANSACTION_COMMITTED,
+    TRANSACTION_ABORTED,
+};
+
+struct transaction {
+    struct replica *replica;
+    uint64_t epoch;
+    enum transaction_state state;
+
+    /* Given at the beginning. */
+    const void *source;  /* who runs, by identity, or NULL */
+    const void *group;   /* a change group, or NULL */
+    uint32_t attempt;    /* from 0 */
+    bool several_spaces; /* may write to more than one */
+    struct commit_watch watch;
+    const struct cause *causes; /* why it runs; borrowed until the release */
+    size_t cause_count;
+
+    VEC(struct read_entry) reads;
+    VEC(struct write_entry) quick; /* replica/quick.h */
+    VEC(struct draft *)
+    drafts; /* one an entity that was written, in order;
+               those from `drafts_used` on are spare */
+    size_t drafts_used;
+    VEC(struct entity *) create_only;
+    VEC(struct origin) origins;
+
+    uint32_t unloaded;  /* reads of documents that have not come yet */
+    uint64_t local_seq; /* after a commit to a space with a store */
+};
+
+/* -- Its life ------------------------------------------------------------ */
+
+struct transaction_options {
+    const void *source;
+    const void *group;
+    uint32_t attempt;
+    bool several_spaces;
+    struct commit_watch watch;
+    const struct cause *causes; /* for labels and explanations */
+    size_t cause_count;
+};
+
+/* `options` may be NULL. */
+struct transaction *transaction_begin(
+    struct replica *replica,
+    const struct transaction_options *options);
+
+/* For who keeps one to use it again and again: empties what it has logged and
+ * collected, after its end; and begins it anew, with what it was given at its
+ * beginning. */
+void transaction_empty(struct transaction *transaction);
+void transaction_again(struct transaction *transaction);
+
+/* Ends it. STALE (T2), or what a precondition or a limit says: nothing was
+ * applied. With several spaces: in the order of their first write, up to the
+ * first that fails; those before it stay. */
+MUST_CHECK enum err transaction_commit(struct transaction *transaction,
+                                       struct err_detail *detail);
+
+void transaction_abort(struct transaction *transaction);
+
+/* Back into the pool; an open one is aborted. */
+void transaction_release(struct transaction *transaction);
+
+/* -- Reading ------------------------------------------------------------- */
+
+/* Whether this kind of read of the place is in the log already (T1); from now
+ * on it is. A deep read sees what a shape read sees. */
+static inline bool transaction_has_logged(const struct transaction *transaction,
+                                          struct place *place,
+                                          enum read_kind kind)
+{
+    const uint64_t now = transaction->epoch << 2;
+    const uint64_t bits = kind == READ_DEEP ? 3 : 1U << READ_SHAPE;
+    if ((place->logged & ~(uint64_t)3) != now) {
+        place->logged = now | bits;
+        return false;
+    }
+    if ((place->logged & (1U << kind)) != 0) {
+        return true;
+    }
+    place->logged |= bits;
+    return false;
+}
+
+/* A new entry of the log. */
+static inline void transaction_log_read(struct transaction *transaction,
+                                        struct place *place,
+                                        enum read_kind kind,
+                                        unsigned flags,
+                                        struct value seen)
+{
+    struct read_entry *entry = vec_add(&transaction->reads);
+    entry->place = place_ref(place);
+    value_store(&entry->seen, value_ref(seen));
+    entry->version = place->entity->version;
+    entry->kind = kind;
+    entry->flags = (uint8_t)flags;
+    entry->own = false;
+}
+
+/* The rest of transaction_read. */
+enum err transaction_read_any(struct transaction *transaction,
+                              struct place *place,
+                              enum read_kind kind,
+                              unsigned flags,
+                              struct value *out);
+
+/* What is at a place, new; absent if there is nothing. The answer tells how
+ * far the way led (entity_state_at): OK, NOT_FOUND, TYPE. Logged in any case:
+ * that there is nothing is what was read. */
+static inline enum err transaction_read(struct transaction *transaction,
+                                        struct place *place,
+                                        enum read_kind kind,
+                                        unsigned flags,
+                                        struct value *out)
+{
+    const struct entity *entity = place->entity;
+    if (UNLIKELY(transaction->drafts_used > 0 || transaction->quick.count > 0 ||
+                 !entity->loaded || flags != READ_FOR_BOTH ||
+                 place != entity->payload ||
+                 value_is_absent(entity->visible.payload))) {
+        return transaction_read_any(transaction, place, kind, flags, out);
+    }
+    /* Nearly always: the payload of a document, before anything was
+     * written. */
+    CHECK(transaction->state == TRANSACTION_OPEN);
+    const struct value seen = entity->visible.payload;
+    value_store(out, value_ref(seen));
+    if (!transaction_has_logged(transaction, place, kind)) {
+        transaction_log_read(transaction, place, kind, flags, seen);
+    }
+    return ERR_OK;
+}
+
+/* -- Writing ------------------------------------------------------------- */
+
+/* The value at a place. Its parent must exist and be a container (NOT_FOUND,
+ * TYPE); in an array, the index must exist or be the one behind the last
+ * (RANGE). At the root the value must be an object. A second space is
+ * ARGUMENT unless it was opted in. Adopts `value`, also if it fails. */
+MUST_CHECK enum err transaction_put_adopt(struct transaction *transaction,
+                                          struct place *place,
+                                          struct value value,
+                                          struct err_detail *detail);
+
+/* What is not there is not an error. */
+MUST_CHECK enum err transaction_delete(struct transaction *transaction,
+                                       struct place *place,
+                                       struct err_detail *detail);
+
+/* The four that merge with what others do at the same time (value/patch.h has
+ * their rules): append and add-unique take an array of values, remove a value,
+ * increment a number. */
+MUST_CHECK enum err transaction_merge_adopt(struct transaction *transaction,
+                                            struct place *place,
+                                            enum write_kind kind,
+                                            struct value value,
+                                            struct err_detail *detail);
+
+/* -- Conditions ---------------------------------------------------------- */
+
+/* The document must never have existed at the store. */
+void transaction_create_only(struct transaction *transaction,
+                             struct entity *entity);
+
+/* The space's commit `local_seq` must have landed. */
+void transaction_needs(struct transaction *transaction,
+                       struct space *space,
+                       uint64_t local_seq);
+
+/* -- Its log ------------------------------------------------------------- */
+
+/* Visits the writes of a transaction in order; both counters start at 0. NULL
+ * at the end. */
+const struct write_entry *transaction_next_write(
+    const struct transaction *transaction,
+    size_t *draft,
+    size_t *write);
+
+/* -- For the replica ----------------------------------------------------- */
+
+void transaction_free(struct transaction *transaction);
+
+#endif

@@ -1,0 +1,510 @@
+/* The hub: connections that come, go, are lost and are taken over, messages out
+ * of order, and several processes on one file. */
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/hub.h"
+#include "lib/hub_kit.h"
+#include "lib/test.h"
+#include "lib/values.h"
+
+/* -- Connections --------------------------------------------------------- */
+
+TEST(a_session_without_a_name_gets_one)
+{
+    struct hub_stage stage;
+    hub_stage_begin(&stage, NULL, false, false);
+    raw_open(&stage.peers[0], NULL);
+    raw_open(&stage.peers[1], NULL);
+    EXPECT_CONTAINS(heard(&stage.peers[0]), "opened s-");
+    EXPECT_CONTAINS(heard(&stage.peers[1]), "opened s-");
+    EXPECT(strcmp(stage.peers[0].id, stage.peers[1].id) != 0);
+    EXPECT_EQ(stage.hub.sessions.count, 2);
+    hub_stage_end(&stage);
+}
+
+TEST(a_session_moves_to_its_new_peer)
+{
+    struct hub_stage stage;
+    hub_stage_watching(&stage, "A");
+    struct raw *old = &stage.peers[0];
+    struct raw *new = &stage.peers[2];
+    raw_open(new, "s1");
+    EXPECT_TEXT(heard(old), "revoked taken-over");
+    EXPECT_TEXT(heard(new), "opened s1 resumed seq=0; sync 0-0 A@0=-");
+    /* What the old one sends is ignored, whatever it is. */
+    raw_commit(old, "s1 1 | set A 7");
+    raw_watch(old, "B");
+    EXPECT_TEXT(heard(old), "");
+    EXPECT_TEXT(kit_read(&stage.kit, "A"), "(absent)");
+    raw_detach(old);
+    raw_commit(new, "s1 1 | set A 1");
+    EXPECT_TEXT(heard(new), "verdicts 1@1");
+    hub_stage_end(&stage);
+}
+
+TEST(a_session_belongs_to_its_principal)
+{
+    struct hub_stage stage;
+    hub_stage_begin(&stage, NULL, false, false);
+    stage.peers[0].principal = "alice";
+    stage.peers[1].principal = "bob";
+    raw_open(&stage.peers[0], "s1");
+    raw_open(&stage.peers[1], "s1");
+    raw_open(&stage.peers[2], "s1");
+    EXPECT_TEXT(heard(&stage.peers[0]), "opened s1 seq=0");
+    EXPECT_TEXT(heard(&stage.peers[1]), "revoked unauthorized");
+    EXPECT_TEXT(heard(&stage.peers[2]), "revoked unauthorized");
+    raw_commit(&stage.peers[0], "s1 1 | set A 1");
+    EXPECT_TEXT(heard(&stage.peers[0]), "verdicts 1@1");
+    hub_stage_end(&stage);
+}
+
+TEST(who_comes_back_is_told_what_it_has_not_seen)
+{
+    struct hub_stage stage;
+    hub_stage_watching(&stage, "A B C");
+    struct raw *raw = &stage.peers[0];
+    raw_commit(&stage.peers[1], "s2 1 | set A 1");
+    raw_commit(raw, "s1 1 | set B 1");
+    hub_flush(&stage.hub);
+    EXPECT_EQ(raw->seen, 2);
+    raw_detach(raw);
+    raw_commit(&stage.peers[1], "s2 2 | set A 3");
+    (void)heard(raw);
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw),
+                "opened s1 resumed seq=3 marker=1; "
+                "sync 2-3 marker=1 A@3={'value':3}");
+    /* A replay is answered as before. */
+    raw_commit(raw, "s1 1 | set B 1");
+    hub_flush(&stage.hub);
+    EXPECT_TEXT(heard(raw), "verdicts 1@2; sync 3-3 marker=1");
+    hub_stage_end(&stage);
+}
+
+TEST(what_was_sent_but_not_seen_is_sent_again_whole)
+{
+    struct hub_stage stage;
+    hub_stage_watching(&stage, "A B");
+    struct raw *raw = &stage.peers[0];
+    raw_commit(raw, "s1 1 | set A {'x':1}");
+    hub_flush(&stage.hub);
+    const uint64_t seen = raw->seen;
+    /* Its own, and somebody else's: the frames are lost with the connection,
+     * and so is the verdict. */
+    raw_commit(raw, "s1 2 | replace A.x 2");
+    raw_commit(&stage.peers[1], "s2 1 | set B 1");
+    hub_flush(&stage.hub);
+    (void)heard(raw);
+    raw->seen = seen;
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw),
+                "opened s1 resumed seq=3 marker=2; "
+                "sync 1-3 marker=2 A@2={'value':{'x':2}} B@3={'value':1}");
+    /* And from here on it is held. */
+    raw_commit(raw, "s1 3 | replace A.x 3");
+    hub_flush(&stage.hub);
+    EXPECT_TEXT(heard(raw), "verdicts 3@4; sync 3-4 marker=3");
+    hub_stage_end(&stage);
+}
+
+TEST(the_answer_to_a_watch_that_may_be_lost_is_sent_again)
+{
+    struct hub_stage stage;
+    hub_stage_watching(&stage, "A");
+    struct raw *raw = &stage.peers[0];
+    raw_commit(&stage.peers[1], "s2 1 | set A 1 | set B 1");
+    hub_flush(&stage.hub);
+    EXPECT_EQ(raw->seen, 1);
+    raw_watch(raw, "B"); /* the answer is lost */
+    (void)heard(raw);
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw),
+                "opened s1 resumed seq=1; sync 1-1 B@1={'value':1}");
+    /* A later frame proves that it came. */
+    raw_commit(&stage.peers[1], "s2 2 | set A 2");
+    hub_flush(&stage.hub);
+    (void)heard(raw);
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw), "opened s1 resumed seq=2");
+    hub_stage_end(&stage);
+}
+
+TEST(a_session_whose_making_nobody_heard_of_is_not_resumed)
+{
+    struct hub_stage stage;
+    hub_stage_watching(&stage, "A");
+    struct raw *raw = &stage.peers[0];
+    raw_detach(raw);
+    hub_step(&stage.hub, 1000 + HUB_KEEP_MS);
+    /* Made anew, without watches; the answer is lost with the connection. */
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw), "opened s1 seq=0");
+    /* It must hear that its watches are gone. */
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw), "opened s1 seq=0");
+    raw_watch(raw, "A");
+    raw_open(raw, "s1");
+    EXPECT_CONTAINS(heard(raw), "opened s1 resumed seq=0");
+    hub_stage_end(&stage);
+}
+
+TEST(a_session_is_kept_for_a_while_and_then_forgotten)
+{
+    struct hub_stage stage;
+    hub_stage_watching(&stage, "A");
+    struct raw *raw = &stage.peers[0];
+    EXPECT_EQ(hub_next_wake(&stage.hub), MONO_NEVER);
+    raw_detach(raw);
+    EXPECT_EQ(hub_next_wake(&stage.hub), 1000 + HUB_KEEP_MS);
+    hub_step(&stage.hub, 1000 + HUB_KEEP_MS - 1);
+    EXPECT_EQ(stage.hub.sessions.count, 2);
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw), "opened s1 resumed seq=0; sync 0-0 A@0=-");
+    raw_detach(raw);
+    raw_detach(&stage.peers[1]);
+    hub_step(&stage.hub, 1000 + 2 * HUB_KEEP_MS);
+    EXPECT_EQ(stage.hub.sessions.count, 0);
+    EXPECT_EQ(stage.hub.documents.count, 0);
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw), "opened s1 seq=0");
+    hub_stage_end(&stage);
+}
+
+TEST(a_fault_is_no_verdict_and_breaks_the_connection)
+{
+    struct hub_stage stage;
+    hub_stage_watching(&stage, "A");
+    struct raw *raw = &stage.peers[0];
+    kit_run(&stage.kit,
+            "CREATE TRIGGER no BEFORE INSERT ON \"commit\""
+            " BEGIN SELECT RAISE(ABORT, 'no'); END");
+    raw_commit(raw, "s1 1 | set A 1");
+    EXPECT_TEXT(heard(raw), "broken");
+    raw_commit(raw, "s1 2 | set A 1");
+    hub_flush(&stage.hub);
+    EXPECT_TEXT(heard(raw), "");
+    EXPECT_TEXT(heard(&stage.peers[1]), "");
+    kit_run(&stage.kit, "DROP TRIGGER no");
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw), "opened s1 resumed seq=0; sync 0-0 A@0=-");
+    raw_commit(raw, "s1 1 | set A 1");
+    hub_flush(&stage.hub);
+    EXPECT_TEXT(heard(raw), "verdicts 1@1; sync 0-1 marker=1");
+    EXPECT_TEXT(heard(&stage.peers[1]), "sync 0-1 A@1={'value':1}");
+    hub_stage_end(&stage);
+}
+
+TEST(a_watch_that_cannot_be_read_breaks_the_connection_and_watches_nothing)
+{
+    struct hub_stage stage;
+    hub_stage_two(&stage);
+    struct raw *raw = &stage.peers[0];
+    raw_commit(&stage.peers[1], "s2 1 | set A 1");
+    kit_run(&stage.kit, "UPDATE revision SET data = '{'");
+    raw_watch(raw, "B A");
+    EXPECT_TEXT(heard(raw), "broken");
+    EXPECT_EQ(stage.hub.documents.count, 0);
+    hub_stage_end(&stage);
+}
+
+/* -- Order --------------------------------------------------------------- */
+
+TEST(a_message_that_is_missing_breaks_the_connection)
+{
+    struct hub_stage stage;
+    hub_stage_two(&stage);
+    struct raw *raw = &stage.peers[0];
+    raw->number++; /* lost */
+    raw_commit(raw, "s1 1 | set A 1");
+    EXPECT_TEXT(heard(raw), "broken");
+    EXPECT_TEXT(kit_read(&stage.kit, "A"), "(absent)");
+    hub_stage_end(&stage);
+}
+
+static struct value ack(void)
+{
+    return from_quoted("{'seenSeq':0}");
+}
+
+TEST(what_was_had_already_or_is_left_over_is_ignored)
+{
+    struct hub_stage stage;
+    hub_stage_two(&stage);
+    struct raw *raw = &stage.peers[0];
+    raw_open(raw, "s1");
+    raw_send(raw, "ack", ack());
+    (void)heard(raw);
+    raw_send_as(raw, "ack", raw->connection, 1, ack());
+    raw_send_as(raw, "ack", raw->connection, 2, ack());
+    raw_send_as(raw, "ack", raw->connection - 1, 3, ack());
+    raw_send_as(raw, "open", raw->connection - 1, 1, ack());
+    EXPECT_TEXT(heard(raw), "");
+    raw_commit(raw, "s1 1 | set A 1");
+    EXPECT_TEXT(heard(raw), "verdicts 1@1");
+    hub_stage_end(&stage);
+}
+
+TEST(a_connection_begins_with_its_open_and_has_one)
+{
+    struct hub_stage stage;
+    hub_stage_begin(&stage, NULL, false, false);
+    struct raw *raw = &stage.peers[0];
+    static const char *const first[] = {"ack", "open"};
+    for (size_t i = 0; i < COUNT_OF(first); i++) {
+        raw_attach(raw);
+        raw_send_as(raw, first[i], raw->connection, i + 1, ack());
+        EXPECT_TEXT(heard(raw), "broken");
+    }
+    raw_open(raw, "s1");
+    raw_send(raw, "open", ack());
+    EXPECT_TEXT(heard(raw), "opened s1 seq=0; broken");
+    /* A message of a connection whose `open` did not come. */
+    raw_open(raw, "s1");
+    raw_send_as(raw, "ack", raw->connection + 1, 3, ack());
+    EXPECT_TEXT(heard(raw), "opened s1 seq=0; broken");
+    /* And what only a store says. */
+    raw_open(raw, "s1");
+    raw_send(raw, "revoked", from_quoted("{'reason':'no'}"));
+    EXPECT_TEXT(heard(raw), "opened s1 seq=0; broken");
+    hub_stage_end(&stage);
+}
+
+TEST(an_open_that_was_left_over_does_not_stand_in_the_way_of_the_right_one)
+{
+    struct hub_stage stage;
+    hub_stage_begin(&stage, NULL, false, false);
+    struct raw *raw = &stage.peers[0];
+    raw_attach(raw);
+    raw->order.connection = raw->connection;
+    raw_send_as(raw,
+                "open",
+                raw->connection,
+                1,
+                from_quoted("{'session':'s1','seenSeq':0}"));
+    raw->connection++;
+    raw->order = (struct message_order){.connection = raw->connection};
+    raw_send(raw, "open", from_quoted("{'session':'s1','seenSeq':0}"));
+    EXPECT_TEXT(heard(raw), "opened s1 seq=0; opened s1 seq=0");
+    raw_commit(raw, "s1 1 | set A 1");
+    EXPECT_TEXT(heard(raw), "verdicts 1@1");
+    hub_stage_end(&stage);
+}
+
+/* It is late: its sender has opened another connection since, and lives
+ * there. Without the number it could be anybody, and takes over. */
+TEST(an_open_of_an_earlier_connection_does_not_take_a_session_over)
+{
+    struct hub_stage stage;
+    hub_stage_begin(&stage, NULL, false, false);
+    struct raw *live = &stage.peers[0];
+    struct raw *late = &stage.peers[1];
+    raw_attach(live);
+    raw_attach(late);
+    live->connection = 5;
+    live->order = (struct message_order){.connection = 5};
+    late->order = (struct message_order){.connection = 4};
+    raw_send(live,
+             "open",
+             from_quoted("{'session':'s1','seenSeq':0,"
+                         "'client':77}"));
+    EXPECT_TEXT(heard(live), "opened s1 seq=0");
+    raw_watch(live, "A");
+    (void)heard(live);
+    raw_send_as(late,
+                "open",
+                4,
+                1,
+                from_quoted("{'session':'s1','seenSeq':0,'client':77}"));
+    EXPECT_TEXT(heard(late), "broken");
+    EXPECT_TEXT(heard(live), "");
+    raw_commit(live, "s1 1 | set A 1");
+    EXPECT_TEXT(heard(live), "verdicts 1@1");
+    hub_stage_end(&stage);
+}
+
+TEST(a_peer_may_send_while_it_is_sent_to)
+{
+    struct hub_stage stage;
+    hub_stage_begin(&stage, NULL, false, true);
+    raw_open(&stage.peers[0], "s1");
+    raw_open(&stage.peers[1], "s2");
+    raw_watch(&stage.peers[0], "A");
+    raw_watch(&stage.peers[1], "A");
+    (void)heard(&stage.peers[0]);
+    (void)heard(&stage.peers[1]);
+    stage.peers[0].reply = "s1 2 | set A 2";
+    stage.peers[1].reply = "s2 1 | set A 3";
+    raw_commit(&stage.peers[0], "s1 1 | set A 1");
+    EXPECT_TEXT(heard(&stage.peers[0]),
+                "verdicts 1@1; sync 0-1 marker=1; verdicts 2@2; "
+                "sync 1-2 marker=2; sync 2-3 A@3={'value':3}");
+    EXPECT_TEXT(heard(&stage.peers[1]),
+                "sync 0-1 A@1={'value':1}; sync 1-2 A@2={'value':2}; "
+                "verdicts 1@3; sync 2-3 marker=1");
+    hub_stage_end(&stage);
+}
+
+/* -- Several processes --------------------------------------------------- */
+
+TEST(what_another_hub_on_the_file_takes_in_is_told_here)
+{
+    struct hub_stage a;
+    struct hub_stage b;
+    hub_stage_begin(&a, NULL, true, true);
+    hub_stage_begin(&b, &a.kit, true, true);
+    raw_open(&a.peers[0], "s1");
+    raw_open(&b.peers[0], "s2");
+    raw_watch(&a.peers[0], "A B");
+    raw_watch(&b.peers[0], "A B");
+    (void)heard(&a.peers[0]);
+    (void)heard(&b.peers[0]);
+    raw_commit(&b.peers[0], "s2 1 | set A 1 | set Z 1");
+    EXPECT_TEXT(heard(&b.peers[0]), "verdicts 1@1; sync 0-1 marker=1");
+    EXPECT_TEXT(heard(&a.peers[0]), "");
+    hub_poll(&a.hub);
+    EXPECT_TEXT(heard(&a.peers[0]), "sync 0-1 A@1={'value':1}");
+    /* By the clock: nobody has to ask. */
+    raw_commit(&b.peers[0], "s2 2 | set B 1");
+    EXPECT_EQ(hub_next_wake(&a.hub), a.hub.polled + HUB_POLL_MS);
+    hub_step(&a.hub, hub_next_wake(&a.hub));
+    EXPECT_TEXT(heard(&a.peers[0]), "sync 1-2 B@2={'value':1}");
+    hub_stage_end(&b);
+    hub_stage_end(&a);
+}
+
+TEST(a_commit_upon_unnoticed_changes_of_others_is_not_taken_for_derived)
+{
+    struct hub_stage a;
+    struct hub_stage b;
+    hub_stage_begin(&a, NULL, true, true);
+    hub_stage_begin(&b, &a.kit, true, true);
+    raw_open(&a.peers[0], "s1");
+    raw_open(&b.peers[0], "s2");
+    raw_watch(&a.peers[0], "A B");
+    raw_commit(&b.peers[0], "s2 1 | set A {'x':1}");
+    raw_commit(&b.peers[0], "s2 2 | set B 1");
+    (void)heard(&a.peers[0]);
+    raw_commit(&a.peers[0], "s1 1 | replace A.y 2");
+    EXPECT_TEXT(heard(&a.peers[0]),
+                "verdicts 1@3; sync 0-3 marker=1 "
+                "A@3={'value':{'x':1,'y':2}} B@2={'value':1}");
+    /* Nor is a conflict with them answered without them. */
+    raw_commit(&b.peers[0], "s2 3 | set B 2");
+    raw_commit(&a.peers[0], "s1 2 | conf B @2 | set A 1");
+    EXPECT_TEXT(heard(&a.peers[0]),
+                "verdicts 2!CONFLICT; sync 3-4 marker=2 B@4={'value':2} "
+                "A@3={'value':{'x':1,'y':2}}");
+    /* Nor another refusal that they are the cause of. */
+    raw_commit(&b.peers[0], "s2 4 | delete B");
+    raw_commit(&a.peers[0], "s1 3 | absent B | set A 1");
+    EXPECT_TEXT(heard(&a.peers[0]),
+                "verdicts 3!RECEIPT_EXISTS; sync 4-5 marker=3 B@5=-");
+    hub_stage_end(&b);
+    hub_stage_end(&a);
+}
+
+/* How often SQLite was asked whether something has changed. */
+static int questions(const struct store_kit *kit)
+{
+    sqlite3_stmt *statement =
+        kit->engine.database.statement[STATEMENT_DATA_VERSION];
+    return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_RUN, 0);
+}
+
+TEST(a_poll_asks_the_database_nothing_if_nothing_has_changed)
+{
+    struct hub_stage a;
+    struct hub_stage b;
+    hub_stage_begin(&a, NULL, true, true);
+    hub_stage_begin(&b, &a.kit, true, true);
+    raw_open(&a.peers[0], "s1");
+    raw_watch(&a.peers[0], "A");
+    raw_commit(&a.peers[0], "s1 1 | set A 1");
+    const int before = questions(&a.kit);
+    const uint64_t feeds = a.hub.counters.feeds;
+    for (size_t i = 0; i < 100; i++) {
+        hub_poll(&a.hub);
+    }
+    EXPECT_INT(questions(&a.kit), before);
+    EXPECT_EQ(a.hub.counters.feeds, feeds);
+    raw_open(&b.peers[0], "s2");
+    raw_commit(&b.peers[0], "s2 1 | set A 2");
+    hub_poll(&a.hub);
+    EXPECT(questions(&a.kit) > before);
+    EXPECT_EQ(a.hub.counters.feeds, feeds + 1);
+    hub_stage_end(&b);
+    hub_stage_end(&a);
+}
+
+/* Waits for a byte, commits, and ends: 0 if the commit landed. */
+static int commit_when_told(int told, const struct store_kit *place)
+{
+    char byte = 0;
+    if (read(told, &byte, 1) != 1) {
+        return 2;
+    }
+    struct store_kit kit;
+    kit_open_beside(&kit, place);
+    kit_commit(&kit, "x 1 | set A 'from afar'");
+    const bool landed = kit.fault == ERR_OK && kit.verdicts[0].err == ERR_OK;
+    kit_close(&kit);
+    return landed ? 0 : 1;
+}
+
+TEST(what_another_process_commits_is_told_here)
+{
+    struct store_kit place = {0};
+    kit_folder_new(place.folder, sizeof place.folder);
+    (void)snprintf(place.path, sizeof place.path, "%s/space", place.folder);
+    int pipe_ends[2];
+    CHECK(pipe(pipe_ends) == 0);
+    /* Before a file is open here: SQLite does not survive a fork. */
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)close(pipe_ends[1]);
+        _exit(commit_when_told(pipe_ends[0], &place));
+    }
+    struct hub_stage stage;
+    hub_stage_begin(&stage, &place, true, true);
+    struct raw *raw = &stage.peers[0];
+    raw_open(raw, "s1");
+    raw_watch(raw, "A");
+    (void)heard(raw);
+    CHECK(write(pipe_ends[1], "!", 1) == 1);
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    EXPECT_INT(status, 0);
+    hub_step(&stage.hub, hub_next_wake(&stage.hub));
+    EXPECT_TEXT(heard(raw), "sync 0-1 A@1={'value':'from afar'}");
+    hub_stage_end(&stage);
+    (void)close(pipe_ends[0]);
+    (void)close(pipe_ends[1]);
+    kit_folder_remove(place.folder);
+}
+
+/* -- No walks ------------------------------------------------------------ */
+
+TEST(a_commit_touches_only_those_who_watch_its_documents)
+{
+    struct hub_stage stage;
+    hub_stage_watching(&stage, "A");
+    raw_open(&stage.peers[2], "s3");
+    raw_watch(&stage.peers[2], "B C D");
+    (void)heard(&stage.peers[2]);
+    raw_commit(&stage.peers[0], "s1 1 | set A 1");
+    size_t owing = 0;
+    LIST_FOREACH (&stage.hub.owing, node) {
+        owing++;
+    }
+    EXPECT_EQ(owing, 2);
+    EXPECT_EQ(stage.hub.documents.count, 4);
+    hub_flush(&stage.hub);
+    EXPECT(list_is_empty(&stage.hub.owing));
+    EXPECT_TEXT(heard(&stage.peers[2]), "");
+    hub_stage_end(&stage);
+}
