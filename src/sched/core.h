@@ -1,0 +1,226 @@
+/* The state that the files of the scheduler share, each its own part. Who
+ * includes this is a part of the scheduler; everybody else includes
+ * sched/scheduler.h. */
+
+#ifndef SCHED_CORE_H
+#define SCHED_CORE_H
+
+#include "replica/replica.h"
+#include "sched/node.h"
+
+enum {
+    SCHED_SWEEPS_MAX = 10,  /* a pass */
+    SCHED_RUNS_MAX = 10,    /* of one node a pass */
+    SCHED_NESTING_MAX = 64, /* runs inside reads */
+    SCHED_ATTEMPTS_MAX = 10,
+    SCHED_BACKOFF_MS = 250, /* doubled up to */
+    SCHED_BACKOFF_MAX_MS = 2000,
+    SCHED_HOLD_PASSES = 3, /* backoffs for which idle waits */
+    SCHED_AUTO_RUNS = 3,   /* an effect with as many runs that took */
+    SCHED_AUTO_MS = 50,    /* so long on average is given a debounce of */
+    SCHED_AUTO_DEBOUNCE_MS = 100,
+    SCHED_DEBOUNCE_STRETCH = 10,   /* windows: the longest wait */
+    SCHED_RECORDS = 1024,          /* runs that are remembered */
+    SCHED_RESTLESS_MS = 5000,      /* without rest for longer than this, */
+    SCHED_RESTLESS_BUSY_MS = 1000, /* and busy for longer than this: told */
+    SCHED_RESTLESS_SLIDE_MS = 10000,
+};
+
+/* A place and what was and is there, still to be compared. */
+struct change_pair {
+    struct place *place;
+    struct value before;
+    struct value after;
+};
+
+/* A node of which the reads are being seen to (sched/refresh.h). */
+struct refresh_frame {
+    struct node *node; /* NULL: is gone */
+    uint32_t read;     /* the next one */
+};
+
+/* How a run ended. */
+enum run_outcome {
+    OUTCOME_COMMITTED, /* whether or not that changed anything */
+    OUTCOME_REFUSED,   /* its commit was, before it was applied */
+    OUTCOME_FAILED,
+    OUTCOME_GIVEN_UP, /* to be run again */
+    OUTCOME_DROPPED,  /* its node had been removed */
+};
+
+/* A run that is remembered (sched/introspection.h). */
+struct run_record {
+    uint64_t number;
+    struct value name;
+    uint32_t ordinal;
+    uint32_t parent; /* 1 and its ordinal; 0: none */
+    enum node_kind kind;
+    enum run_outcome outcome;
+    bool first; /* it had never run */
+    mono_ms at;
+    mono_ms busy_ms;
+    uint64_t pass;
+    uint32_t sweep;
+    uint32_t height;
+    uint64_t version;     /* of its own commit; 0: nothing was changed */
+    uint32_t cause_count; /* all of them; the first ones follow */
+    struct cause causes[4];
+};
+
+/* A notification that is remembered, for the causes. */
+struct change_record {
+    uint64_t version;
+    enum notification_kind kind;
+    uint64_t local_seq;
+    uint32_t source; /* 1 and the ordinal of the node; 0: somebody else */
+};
+
+/* Of a pass, for those who are told. */
+enum pass_moment {
+    PASS_BEGINS,
+    PASS_SETTLED,
+    PASS_BACKED_OFF, /* ended with work that did not settle */
+};
+
+/* A write that should not have been one. All borrowed. */
+struct violation {
+    const struct node *node;
+    const struct place *place;
+    struct value before; /* what its run has left there */
+    struct value after;  /* what the same run would leave there now */
+};
+
+/* What somebody outside wants to know. Any may be NULL. */
+struct sched_hooks {
+    void *ctx;
+    /* A run failed, or its commit did for good. */
+    void (*error)(void *ctx,
+                  const struct node *node,
+                  const struct err_detail *detail);
+    /* It does not come to rest: the nodes that keep it busy. Once an episode
+     * (sched/settling.h). */
+    void (*not_settling)(void *ctx,
+                         const struct node *const *nodes,
+                         size_t count);
+    /* A node is not idempotent (sched/validator.h). Once a node. */
+    void (*not_idempotent)(void *ctx, const struct violation *violation);
+    /* For traces (sched/trace.h): a run has ended, a pass begins or has
+     * ended, and a read was looked at because of a change, before anything
+     * comes of it. */
+    void (*run)(void *ctx,
+                const struct run *run,
+                const struct run_record *record);
+    void (*pass)(void *ctx, const struct sched *sched, enum pass_moment moment);
+    void (*trigger)(void *ctx,
+                    const struct node *node,
+                    const struct notification *notification,
+                    const struct place *place,
+                    const char *decision);
+};
+
+struct sched_counters {
+    uint64_t runs;
+    uint64_t nested_runs;
+    uint64_t discarded_runs; /* given up to run again in order */
+    uint64_t failed_runs;
+    uint64_t passes;
+    uint64_t sweeps;
+    uint64_t pops;     /* nodes taken from the queue, */
+    uint64_t filtered; /* of those, not to be run after all */
+    uint64_t visits;   /* read links and places looked at by changes */
+    uint64_t invalidations;
+    uint64_t liveness_work; /* nodes whose count was changed */
+    uint64_t height_work;   /* nodes whose height was looked at */
+    uint64_t delta_links;   /* read links added or removed */
+    uint64_t surface_violations;
+    uint64_t backoffs;
+    uint64_t not_settling; /* passes */
+    uint64_t validations;
+    uint64_t violations;
+};
+
+/* Nodes that wait, by why (sched/queue.h). */
+enum queue_place {
+    QUEUE_NONE,
+    QUEUE_SWEEP, /* in queues[0]; and 1 more: in queues[1] */
+    QUEUE_OTHER_SWEEP,
+    QUEUE_IDLE,  /* materializers without hurry */
+    QUEUE_GATED, /* until a time */
+    QUEUE_ALONE, /* the only one of this sweep: in no queue */
+};
+
+struct sched {
+    struct replica *replica;
+    struct host *host; /* for durations; or NULL */
+    struct subscriber subscriber;
+    struct sched_hooks hooks;
+    mono_ms now;
+    bool disposed;
+
+    /* registry */
+    uint32_t ordinals;
+    size_t computations;
+    size_t effects;
+    struct list nodes; /* all that are registered, in their order */
+
+    /* walks over the graph */
+    uint64_t visits;
+    VEC(struct node *) stack;
+    VEC(struct node *) found;
+    VEC(struct node *) waking;       /* about to be live, writers first */
+    VEC(struct read_link *) readers; /* who is to be told of a change */
+    VEC(struct change_pair) pairs;   /* what is to be compared */
+    VEC(struct refresh_frame) frames;
+    VEC(struct read_link) links; /* of a read delta, being put together */
+
+    /* queue */
+    struct bucket_queue queues[2]; /* this sweep and the next, in turns */
+    struct node *alone; /* of this sweep, while its queue is empty; or NULL */
+    unsigned current;
+    struct list idle_materializers;
+    VEC(struct node *) gated; /* a heap by the time of eligibility */
+    VEC(struct node *) rearming;
+
+    /* settle */
+    uint64_t pass; /* number of the last one */
+    bool in_pass;
+    bool stepping; /* somebody steps: `now` is the time */
+    uint32_t sweep;
+    uint32_t cursor;                /* the height that the sweep has reached */
+    uint32_t floor;                 /* what is lower waits for the next one */
+    VEC(struct node *) provisional; /* granted in this pass */
+    VEC(struct node *) unsettled;   /* backed off in this pass */
+    VEC(struct node *) recovering;  /* ran in this pass after a backoff */
+
+    /* runner */
+    struct run *run;         /* the innermost run, or NULL */
+    struct run *pending;     /* a run that goes on later, or NULL */
+    struct node *committing; /* whose changes are being told, or NULL */
+    uint64_t own_version;    /* of the last of those; 0: none yet */
+    uint32_t own_commits;    /* how many there were, one a space */
+    uint64_t run_number;
+    uint64_t world;  /* grows with every change that a node could see */
+    uint64_t staled; /* grows when a node may have to run that had not to */
+    bool unwinding;  /* too deep: runs are given up, to be run in order */
+    struct list idle_flights;
+    VEC(struct run *) runs;   /* by depth of nesting, to be used again */
+    struct list lost_flights; /* of nodes that have gone */
+    size_t flights;           /* commits without a verdict */
+
+    /* settling */
+    mono_ms restless_since; /* the episode; 0: at rest */
+    mono_ms restless_busy;  /* of it, in passes */
+    mono_ms pass_began;     /* the pass under way; 0: none, or no clock */
+    size_t backing_off;     /* nodes that did not settle yet */
+    bool restless_told;
+
+    /* validator */
+    bool validating;
+
+    /* introspection */
+    struct sched_counters counters;
+    struct run_record *records;    /* a ring of SCHED_RECORDS */
+    struct change_record *changes; /* likewise, by version */
+};
+
+#endif

@@ -1,0 +1,232 @@
+/* When a node may run. */
+
+#include "sched/gates.h"
+
+#include "base/mem.h"
+#include "sched/queue.h"
+
+static mono_ms later(mono_ms a, mono_ms b)
+{
+    return a > b ? a : b;
+}
+
+mono_ms gates_eligible_at(const struct node *node)
+{
+    const struct gate *gate = node->gate;
+    return gate == NULL
+               ? 0
+               : later(later(gate->debounce_ready, gate->throttle_ready),
+                       gate->backoff_until);
+}
+
+static struct gate *gate_of(struct node *node)
+{
+    if (node->gate == NULL) {
+        node->gate = mem_alloc_zero(sizeof *node->gate);
+    }
+    return node->gate;
+}
+
+void gates_free(struct sched *sched, struct node *node)
+{
+    gates_settled(sched, node);
+    mem_free(node->gate, sizeof *node->gate);
+    node->gate = NULL;
+}
+
+/* -- Debounce ------------------------------------------------------------ */
+
+/* A computation's first run is not delayed, unless a parent that is running
+ * has just created it. */
+static bool is_debounced(const struct node *node)
+{
+    return node->kind == NODE_EFFECT || node->status != NODE_NEVER_RAN ||
+           node->provisional != 0;
+}
+
+/* The end of the window moves, as far as it may. */
+static void move_end(const struct sched *sched, struct gate *gate)
+{
+    if (gate->debounce_ready == 0) {
+        gate->debounce_latest =
+            sched->now + gate->debounce * SCHED_DEBOUNCE_STRETCH;
+    }
+    gate->debounce_ready = sched->now + gate->debounce;
+    if (gate->debounce_ready > gate->debounce_latest) {
+        gate->debounce_ready = gate->debounce_latest;
+    }
+}
+
+void gates_on_invalid(struct sched *sched, struct node *node)
+{
+    struct gate *gate = node->gate;
+    if (gate == NULL || gate->debounce == 0 || gate->rearm ||
+        !is_debounced(node)) {
+        return;
+    }
+    /* In a pass the time is known: who has waited long enough runs in its
+     * turn, not after those who read from it. The end of a run that is under
+     * way would forget it. */
+    if (sched->stepping && !node->running) {
+        move_end(sched, gate);
+        return;
+    }
+    gate->rearm = true;
+    vec_push(&sched->rearming, node);
+}
+
+static void arm(struct sched *sched, struct node *node)
+{
+    struct gate *gate = node->gate;
+    queue_remove(sched, node);
+    gate->rearm = false;
+    if (gate->debounce > 0) {
+        move_end(sched, gate);
+    }
+    queue_consider(sched, node);
+}
+
+void gates_rearm(struct sched *sched)
+{
+    while (sched->rearming.count > 0) {
+        struct node *node = vec_pop(&sched->rearming);
+        /* NULL: removed meanwhile; or clean again without a run. */
+        if (node != NULL && node->gate->rearm) {
+            arm(sched, node);
+        }
+    }
+}
+
+void gates_disarm(struct node *node)
+{
+    if (node->gate != NULL) {
+        node->gate->rearm = false;
+    }
+}
+
+/* -- Runs and passes ----------------------------------------------------- */
+
+/* An effect that is slow on average gets a window of quiet. */
+static void consider_auto_debounce(struct node *node)
+{
+    if (node->kind != NODE_EFFECT || node->runs < SCHED_AUTO_RUNS ||
+        node->busy_ms < node->runs * SCHED_AUTO_MS) {
+        return;
+    }
+    if (node->gate != NULL &&
+        (node->gate->no_auto_debounce || node->gate->debounce > 0)) {
+        return;
+    }
+    gate_of(node)->debounce = SCHED_AUTO_DEBOUNCE_MS;
+}
+
+void gates_on_run(struct sched *sched, struct node *node, mono_ms busy_ms)
+{
+    node->busy_ms += busy_ms;
+    node->last_ms = busy_ms;
+    node->ended_at = sched->now + busy_ms;
+    consider_auto_debounce(node);
+    struct gate *gate = node->gate;
+    if (gate == NULL) {
+        return;
+    }
+    gate->debounce_ready = 0;
+    if (gate->throttle > 0) {
+        gate->throttle_ready = node->ended_at + gate->throttle;
+    }
+}
+
+void gates_back_off(struct sched *sched, struct node *node)
+{
+    struct gate *gate = gate_of(node);
+    queue_remove(sched, node);
+    mono_ms delay = SCHED_BACKOFF_MAX_MS;
+    if (gate->backoff_streak < 3) {
+        delay = (mono_ms)SCHED_BACKOFF_MS << gate->backoff_streak;
+    }
+    gate->backoff_until = sched->now + delay;
+    sched->backing_off += gate->backoff_streak == 0;
+    gate->backoff_streak++;
+    gate->hold_passes++;
+    sched->counters.backoffs++;
+    queue_consider(sched, node);
+}
+
+void gates_settled(struct sched *sched, struct node *node)
+{
+    if (node->gate != NULL) {
+        sched->backing_off -= node->gate->backoff_streak > 0;
+        node->gate->backoff_until = 0;
+        node->gate->backoff_streak = 0;
+        node->gate->hold_passes = 0;
+    }
+}
+
+/* -- Asking -------------------------------------------------------------- */
+
+const char *gates_reason(const struct node *node, mono_ms now)
+{
+    const struct gate *gate = node->gate;
+    if (gate == NULL) {
+        return NULL;
+    }
+    if (gate->backoff_until > now) {
+        return "backoff";
+    }
+    if (gate->throttle_ready > now) {
+        return "throttle";
+    }
+    return gate->rearm || gate->debounce_ready > now ? "debounce" : NULL;
+}
+
+bool gates_holds_idle(const struct node *node, mono_ms now)
+{
+    const struct gate *gate = node->gate;
+    if (gate == NULL || gate->hold_passes >= SCHED_HOLD_PASSES) {
+        return false;
+    }
+    if (node->kind == NODE_EFFECT || node->materializer) {
+        return true;
+    }
+    if (node->provisional != 0 && node->status == NODE_NEVER_RAN) {
+        return true;
+    }
+    return node->counted && gate->backoff_until > now;
+}
+
+/* -- Setting ------------------------------------------------------------- */
+
+void gates_set_debounce(struct sched *sched, struct node *node, mono_ms window)
+{
+    queue_remove(sched, node);
+    struct gate *gate = gate_of(node);
+    gate->debounce = window;
+    if (window == 0) {
+        gate->debounce_ready = 0;
+    } else if (node_is_stale(node)) {
+        gates_on_invalid(sched, node);
+    }
+    queue_consider(sched, node);
+}
+
+void gates_set_throttle(struct sched *sched, struct node *node, mono_ms window)
+{
+    queue_remove(sched, node);
+    struct gate *gate = gate_of(node);
+    gate->throttle = window;
+    gate->throttle_ready =
+        window > 0 && node->runs > 0 ? node->ended_at + window : 0;
+    queue_consider(sched, node);
+}
+
+void gates_clear(struct sched *sched, struct node *node)
+{
+    if (node->gate == NULL) {
+        return;
+    }
+    queue_remove(sched, node);
+    node->gate->debounce_ready = 0;
+    node->gate->throttle_ready = 0;
+    node->gate->backoff_until = 0;
+    queue_consider(sched, node);
+}

@@ -1,0 +1,52 @@
+/* Time gates: when a node may run.
+ *
+ *   debounce   quiet time after a change. A computation's first run is not
+ *              delayed, unless its parent created it just now; an effect's is.
+ *              Every change moves the end, but not beyond a fixed number of
+ *              windows after the first (SCHED_DEBOUNCE_STRETCH).
+ *   throttle   distance from the end of the last run.
+ *   backoff    after a pass in which the node did not settle.
+ *
+ *   T1  eligible_at is the greatest of the three; nothing else delays a run.
+ *   T2  Asking arms nothing. A gate is armed by an invalidation, when the
+ *       scheduler next knows the time.
+ *   T3  A policy (auto-debounce) belongs to the node, not to its name. */
+
+#ifndef SCHED_GATES_H
+#define SCHED_GATES_H
+
+#include "sched/core.h"
+
+mono_ms gates_eligible_at(const struct node *node);
+
+/* The node was invalidated, or registered. */
+void gates_on_invalid(struct sched *sched, struct node *node);
+
+/* Arms what was invalidated since the last time, at sched->now. */
+void gates_rearm(struct sched *sched);
+
+/* The node is clean after all: what was to be armed is not. */
+void gates_disarm(struct node *node);
+
+/* A run ended at sched->now after `busy_ms`. */
+void gates_on_run(struct sched *sched, struct node *node, mono_ms busy_ms);
+
+/* The node did not settle: 250 ms, 500 ms, ... */
+void gates_back_off(struct sched *sched, struct node *node);
+
+/* It did. */
+void gates_settled(struct sched *sched, struct node *node);
+
+/* What keeps it from running now, as a word, or NULL. */
+const char *gates_reason(const struct node *node, mono_ms now);
+
+/* Whether idle waits for this gated node. */
+bool gates_holds_idle(const struct node *node, mono_ms now);
+
+void gates_set_debounce(struct sched *sched, struct node *node, mono_ms window);
+void gates_set_throttle(struct sched *sched, struct node *node, mono_ms window);
+void gates_clear(struct sched *sched, struct node *node); /* all of them */
+
+void gates_free(struct sched *sched, struct node *node);
+
+#endif

@@ -1,0 +1,595 @@
+/* Links between nodes and places. */
+
+#include "sched/graph.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "sched/liveness.h"
+#include "sched/order.h"
+
+#define READ_OF(chain_link) \
+    CONTAINER_OF((chain_link), struct read_link, in_place)
+#define WRITE_OF(chain_link) \
+    CONTAINER_OF((chain_link), struct write_link, in_place)
+#define PLACE_OF(chain_link) CONTAINER_OF((chain_link), struct place, sibling)
+
+/* -- Places below a place ------------------------------------------------ */
+
+/* The next place of the trie below `top` in depth-first order, or NULL. The
+ * payload comes after the root's other children, whose parent it does not
+ * have. */
+static struct place *next_below(const struct place *top, struct place *place)
+{
+    struct place *payload = top->entity->payload;
+    if (place->children.first != NULL) {
+        return PLACE_OF(place->children.first);
+    }
+    while (place != top && place != payload) {
+        if (place->sibling.next != NULL) {
+            return PLACE_OF(place->sibling.next);
+        }
+        place = place->parent;
+    }
+    return top == top->entity->root && place == top ? payload : NULL;
+}
+
+/* -- Writers of a read --------------------------------------------------- */
+
+struct writer_walk graph_writers(const struct read_link *read)
+{
+    return (struct writer_walk){
+        .read = read,
+        .place = read->place,
+        .next = read->place->writers.first,
+    };
+}
+
+static bool has_writers_below(const struct place *place)
+{
+    if (place->writers_below > 0) {
+        return true;
+    }
+    const struct place *payload = place->entity->payload;
+    return place == place->entity->root && payload != NULL &&
+           (payload->writers_below > 0 || payload->writers.first != NULL);
+}
+
+/* Moves to the next place with writers that the read could see; NULL at the
+ * end. First up to the root, then below the read. */
+static struct place *next_writer_place(struct writer_walk *walk)
+{
+    struct place *top = walk->read->place;
+    if (!walk->below) {
+        struct place *up = place_parent(walk->place);
+        if (up != NULL) {
+            return up;
+        }
+        walk->below = true;
+        walk->place = top;
+        if (!has_writers_below(top)) {
+            return NULL;
+        }
+    }
+    struct place *place = walk->place;
+    do {
+        place = next_below(top, place);
+    } while (place != NULL && walk->read->kind == READ_SHAPE &&
+             place->path->length > top->path->length + 1); /* G2 */
+    return place;
+}
+
+struct node *graph_next_writer(struct writer_walk *walk)
+{
+    while (walk->place != NULL) {
+        while (walk->next != NULL) {
+            const struct write_link *write = WRITE_OF(walk->next);
+            walk->next = walk->next->next;
+            if (write->node != walk->read->node && /* G3 */
+                (!write->envelope || walk->envelopes)) {
+                return write->node;
+            }
+        }
+        walk->place = next_writer_place(walk);
+        walk->next = walk->place != NULL ? walk->place->writers.first : NULL;
+    }
+    return NULL;
+}
+
+/* -- Readers of an output ------------------------------------------------ */
+
+static void enter_output(struct reader_walk *walk)
+{
+    const struct node *writer = walk->writer;
+    while (walk->output < writer->write_count &&
+           writer->writes[walk->output].envelope) {
+        walk->output++;
+    }
+    walk->below = true;
+    walk->kind = 0;
+    walk->place = walk->output < writer->write_count
+                      ? writer->writes[walk->output].place
+                      : NULL;
+    walk->next =
+        walk->place != NULL ? walk->place->readers[READ_DEEP].first : NULL;
+}
+
+struct reader_walk graph_readers(const struct node *writer)
+{
+    struct reader_walk walk = {.writer = writer};
+    enter_output(&walk);
+    return walk;
+}
+
+/* The next place: below the output, then above it, then another output. */
+static void next_reader_place(struct reader_walk *walk)
+{
+    struct place *output = walk->writer->writes[walk->output].place;
+    struct place *place = NULL;
+    if (walk->below) {
+        place = next_below(output, walk->place);
+        if (place == NULL) {
+            walk->below = false;
+            place = place_parent(output);
+        }
+    } else {
+        place = place_parent(walk->place);
+    }
+    if (place == NULL) {
+        walk->output++;
+        enter_output(walk);
+        return;
+    }
+    walk->place = place;
+    walk->kind = 0;
+    walk->next = place->readers[READ_DEEP].first;
+}
+
+/* G2: from above, only the direct parent's shape can have changed. */
+static bool sees_shape(const struct reader_walk *walk)
+{
+    const struct place *output = walk->writer->writes[walk->output].place;
+    return walk->below || output->path->length <= walk->place->path->length + 1;
+}
+
+struct read_link *graph_next_reader(struct reader_walk *walk)
+{
+    while (walk->place != NULL) {
+        while (walk->next != NULL) {
+            struct read_link *read = READ_OF(walk->next);
+            walk->next = walk->next->next;
+            if (read->node != walk->writer) { /* G3 */
+                return read;
+            }
+        }
+        if (walk->kind == 0 && sees_shape(walk)) {
+            walk->kind = 1;
+            walk->next = walk->place->readers[READ_SHAPE].first;
+        } else {
+            next_reader_place(walk);
+        }
+    }
+    return NULL;
+}
+
+/* -- Outputs ------------------------------------------------------------- */
+
+static void count_writer(struct place *place, int by)
+{
+    for (place = place->parent; place != NULL; place = place->parent) {
+        place->writers_below += (uint32_t)by;
+    }
+}
+
+/* A writer comes to readers that are there already. Who lives because of it
+ * may become a reader meanwhile: those are counted by liveness itself. */
+static void meet_readers(struct sched *sched, struct node *node)
+{
+    size_t live = 0;
+    struct reader_walk walk = graph_readers(node);
+    for (struct read_link *read = graph_next_reader(&walk); read != NULL;
+         read = graph_next_reader(&walk)) {
+        order_join(sched, node, read->node);
+        live += read->node->counted;
+    }
+    walk = graph_readers(node);
+    for (struct read_link *read = graph_next_reader(&walk); read != NULL;
+         read = graph_next_reader(&walk)) {
+        order_raise(sched, node, read->node);
+    }
+    for (; live > 0; live--) {
+        liveness_grant(sched, node);
+    }
+}
+
+void graph_add_writes(struct sched *sched,
+                      struct node *node,
+                      const struct node_spec *spec)
+{
+    const size_t count = spec->output_count + spec->envelope_count;
+    if (count == 0) {
+        return;
+    }
+    node->writes = mem_alloc_zero(mem_array_size(count, sizeof *node->writes));
+    node->write_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        struct write_link *write = &node->writes[i];
+        write->node = node;
+        write->envelope = i >= spec->output_count;
+        write->place =
+            place_ref(write->envelope ? spec->envelopes[i - spec->output_count]
+                                      : spec->outputs[i]);
+        chain_push(&write->place->writers, &write->in_place);
+        count_writer(write->place, 1);
+    }
+    meet_readers(sched, node);
+}
+
+void graph_remove_writes(struct sched *sched, struct node *node)
+{
+    (void)sched;
+    for (uint32_t i = 0; i < node->write_count; i++) {
+        struct write_link *write = &node->writes[i];
+        count_writer(write->place, -1);
+        chain_remove(&write->in_place);
+        place_unref(write->place);
+    }
+    mem_free(node->writes,
+             mem_array_size(node->write_count, sizeof *node->writes));
+    node->writes = NULL;
+    node->write_count = 0;
+}
+
+/* -- Single reads -------------------------------------------------------- */
+
+/* Puts a link of an attached node into the graph. */
+static void link_read(struct sched *sched, struct read_link *read)
+{
+    struct node *node = read->node;
+    chain_push(&read->place->readers[read->kind], &read->in_place);
+    struct writer_walk walk = graph_writers(read);
+    for (struct node *writer = graph_next_writer(&walk); writer != NULL;
+         writer = graph_next_writer(&walk)) {
+        order_join(sched, writer, node);
+    }
+    walk = graph_writers(read);
+    for (struct node *writer = graph_next_writer(&walk); writer != NULL;
+         writer = graph_next_writer(&walk)) {
+        order_raise(sched, writer, node);
+    }
+    if (!node->counted) {
+        return;
+    }
+    walk = graph_writers(read);
+    for (struct node *writer = graph_next_writer(&walk); writer != NULL;
+         writer = graph_next_writer(&walk)) {
+        liveness_grant(sched, writer);
+    }
+}
+
+/* The order after edges inside of a component have gone. */
+static void settle_component(struct sched *sched, struct component *component)
+{
+    VEC(struct node *) members = {0};
+    VEC_FOREACH (&component->members, member) {
+        vec_push(&members, *member);
+    }
+    order_split(sched, component);
+    VEC_FOREACH (&members, member) {
+        liveness_reconsider(sched, *member);
+    }
+    vec_release(&members);
+}
+
+/* After a link of an attached node was taken out of its place: what follows
+ * for demand and order. */
+static void forget_read(struct sched *sched, const struct read_link *read)
+{
+    struct node *node = read->node;
+    bool in_cycle = false;
+    struct writer_walk walk = graph_writers(read);
+    for (struct node *writer = graph_next_writer(&walk); writer != NULL;
+         writer = graph_next_writer(&walk)) {
+        in_cycle = in_cycle || (node->component != NULL &&
+                                node->component == writer->component);
+        if (node->counted) {
+            liveness_withdraw(sched, writer);
+        }
+    }
+    if (in_cycle && node->component != NULL) {
+        settle_component(sched, node->component);
+    }
+}
+
+void graph_attach(struct sched *sched, struct node *node)
+{
+    if (node->attached) {
+        return;
+    }
+    node->attached = true;
+    VEC_FOREACH (&node->reads, read) {
+        link_read(sched, read);
+    }
+}
+
+void graph_detach(struct sched *sched, struct node *node)
+{
+    if (!node->attached) {
+        return;
+    }
+    CHECK(!node->counted);
+    node->attached = false;
+    VEC_FOREACH (&node->reads, read) {
+        chain_remove(&read->in_place);
+    }
+    if (node->component != NULL) {
+        settle_component(sched, node->component);
+    }
+}
+
+/* -- The read delta ------------------------------------------------------ */
+
+static bool counts(const struct read_entry *entry)
+{
+    return (entry->flags & READ_NOT_FOR_SCHEDULING) == 0;
+}
+
+enum {
+    TAKEN = 1 /* the mark of a link that stays */
+};
+
+/* The link of the node for that read, or NULL. `scratch` of a place is where
+ * its link was seen last, which is only a hint. */
+static struct read_link *find_link(struct read_link *links,
+                                   size_t count,
+                                   const struct place *place,
+                                   uint8_t kind,
+                                   uint32_t hint)
+{
+    if (hint < count && links[hint].place == place &&
+        links[hint].kind == kind) {
+        return &links[hint];
+    }
+    if (hint >= count || links[hint].place != place) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) { /* read in both ways */
+        if (links[i].place == place && links[i].kind == kind) {
+            return &links[i];
+        }
+    }
+    return NULL;
+}
+
+void graph_declare_reads(struct node *node,
+                         struct place *const *places,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (find_link(node->reads.at,
+                      node->reads.count,
+                      places[i],
+                      READ_DEEP,
+                      places[i]->scratch) != NULL) {
+            continue; /* said twice */
+        }
+        places[i]->scratch = (uint32_t)node->reads.count;
+        const struct read_link read = {
+            .node = node,
+            .place = place_ref(places[i]),
+            .kind = READ_DEEP,
+            .declared = true,
+        };
+        vec_push(&node->reads, read);
+    }
+}
+
+/* The new list of links, in sched->links: those of the node that stay, and new
+ * ones that are in no place yet. Links that stay are marked as taken. */
+static void collect_links(struct sched *sched,
+                          struct node *node,
+                          const struct transaction *transaction)
+{
+    vec_clear(&sched->links);
+    for (size_t i = 0; i < node->reads.count; i++) {
+        node->reads.at[i].mark = 0;
+        node->reads.at[i].place->scratch = (uint32_t)i;
+    }
+    VEC_FOREACH (&transaction->reads, entry) {
+        struct place *place = entry->place;
+        if (!counts(entry)) {
+            continue;
+        }
+        struct read_link *old = find_link(node->reads.at,
+                                          node->reads.count,
+                                          place,
+                                          (uint8_t)entry->kind,
+                                          place->scratch);
+        if (old != NULL && old->mark == TAKEN) {
+            continue; /* logged twice */
+        }
+        struct read_link *link = vec_add(&sched->links);
+        if (old != NULL) {
+            old->mark = TAKEN;
+            *link = *old;
+        } else {
+            *link = (struct read_link){
+                .node = node,
+                .place = place_ref(place),
+                .kind = (uint8_t)entry->kind,
+            };
+        }
+        link->mark = old != NULL ? TAKEN : 0;
+        link->declared = false;
+        link->caused = false;
+        link->version = entry->version;
+    }
+}
+
+/* A transaction logs a place once a kind (T1), unless others interleave: what
+ * is new may be there twice then. */
+static void drop_repetitions(struct sched *sched)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < sched->links.count; i++) {
+        struct read_link *link = &sched->links.at[i];
+        const struct read_link *earlier = find_link(sched->links.at,
+                                                    kept,
+                                                    link->place,
+                                                    link->kind,
+                                                    link->place->scratch);
+        if (earlier != NULL) {
+            place_unref(link->place);
+            continue;
+        }
+        link->place->scratch = (uint32_t)kept;
+        if (kept != i) {
+            sched->links.at[kept] = *link;
+        }
+        kept++;
+    }
+    sched->links.count = kept;
+}
+
+/* The chain must point to where a link is now. */
+static void follow_moved(struct read_link *link)
+{
+    if (chain_link_is_in(&link->in_place)) {
+        *link->in_place.back = &link->in_place;
+        if (link->in_place.next != NULL) {
+            link->in_place.next->back = &link->in_place.next;
+        }
+    }
+}
+
+/* Most nodes read the same from their first run on: they get just the room that
+ * they need. Who reads something else later may keep what it got. */
+static void fit_links(struct node *node)
+{
+    const size_t count = node->reads.count;
+    if (node->runs > 0 || node->reads.capacity == count || count == 0) {
+        return;
+    }
+    node->reads.at =
+        mem_resize(node->reads.at,
+                   mem_array_size(node->reads.capacity, sizeof *node->reads.at),
+                   mem_array_size(count, sizeof *node->reads.at));
+    node->reads.capacity = count;
+}
+
+/* Exchanges the node's links for the collected ones; the old ones are in
+ * sched->links afterwards, and those that stayed are marked. */
+static void exchange_links(struct sched *sched, struct node *node)
+{
+    struct read_link *at = node->reads.at;
+    const size_t count = node->reads.count;
+    const size_t capacity = node->reads.capacity;
+    node->reads.at = sched->links.at;
+    node->reads.count = sched->links.count;
+    node->reads.capacity = sched->links.capacity;
+    sched->links.at = at;
+    sched->links.count = count;
+    sched->links.capacity = capacity;
+    fit_links(node);
+    VEC_FOREACH (&node->reads, link) {
+        follow_moved(link);
+    }
+}
+
+/* Takes the links that do not stay out of their places: from here on they are
+ * no edges. */
+static void unlink_old(struct sched *sched)
+{
+    VEC_FOREACH (&sched->links, old) {
+        if (old->mark != TAKEN) {
+            follow_moved(old);
+            chain_remove(&old->in_place);
+        }
+    }
+}
+
+/* What follows from that comes after the new links are in the graph, so that
+ * nobody goes to sleep in between. */
+static void drop_old(struct sched *sched, struct node *node)
+{
+    while (sched->links.count > 0) {
+        const struct read_link link = vec_pop(&sched->links);
+        if (link.mark == TAKEN) {
+            continue;
+        }
+        sched->counters.delta_links++;
+        if (node->attached) {
+            forget_read(sched, &link);
+        }
+        place_unref(link.place);
+    }
+}
+
+static void keep_old(struct sched *sched,
+                     struct node *node,
+                     enum reads_kept keep)
+{
+    VEC_FOREACH (&sched->links, old) {
+        if (old->mark != TAKEN && (!old->declared || keep == READS_KEPT_ALL)) {
+            old->caused = false; /* the run has taken the causes */
+            vec_push(&node->reads, *old);
+            old->mark = TAKEN;
+        }
+    }
+    VEC_FOREACH (&node->reads, link) {
+        follow_moved(link);
+    }
+}
+
+void graph_change_reads(struct sched *sched,
+                        struct node *node,
+                        const struct transaction *transaction,
+                        enum reads_kept keep)
+{
+    collect_links(sched, node, transaction);
+    drop_repetitions(sched);
+    exchange_links(sched, node);
+    const size_t fresh = node->reads.count;
+    if (keep != READS_KEPT_NONE) {
+        keep_old(sched, node, keep);
+    }
+    unlink_old(sched);
+    for (size_t i = 0; i < fresh && node->attached; i++) {
+        struct read_link *link = &node->reads.at[i];
+        if (!chain_link_is_in(&link->in_place)) {
+            sched->counters.delta_links++;
+            link_read(sched, link);
+        }
+    }
+    drop_old(sched, node);
+}
+
+void graph_remove_reads(struct sched *sched, struct node *node)
+{
+    while (node->reads.count > 0) {
+        struct read_link link = *vec_last(&node->reads);
+        node->reads.count--;
+        if (node->attached) {
+            follow_moved(&link);
+            chain_remove(&link.in_place);
+            forget_read(sched, &link);
+        }
+        place_unref(link.place);
+    }
+    vec_release(&node->reads);
+    node->attached = false;
+}
+
+bool graph_check(const struct node *node)
+{
+    if (!node->registered) {
+        return true;
+    }
+    VEC_FOREACH (&node->reads, read) {
+        if (read->node != node ||
+            chain_link_is_in(&read->in_place) != node->attached) {
+            return false;
+        }
+    }
+    return node->attached || !node->counted;
+}

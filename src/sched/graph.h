@@ -1,0 +1,121 @@
+/* The graph: who reads what, who writes what, kept in the places themselves.
+ *
+ * A node's reads are links in the places that it read; its outputs are links
+ * in the places that it writes. An edge from a writer to a reader is the fact
+ * that two such links overlap; it is not stored.
+ *
+ *   G1  An attached node has its read links in their places. Live nodes are
+ *       attached, and so are dormant ones that are clean. A dormant node that
+ *       is not clean is detached: whatever changes costs it nothing, and
+ *       nothing costs because of it. Its links keep the versions that they
+ *       saw.
+ *   G2  A read and a write overlap if one path is a prefix of the other; a
+ *       shape read does not see a write that is more than one segment below
+ *       it (reference 2.5).
+ *   G3  A node is no reader of its own outputs.
+ *   G4  A node has one link a place and kind of read. */
+
+#ifndef SCHED_GRAPH_H
+#define SCHED_GRAPH_H
+
+#include "sched/core.h"
+
+/* -- Walking along edges ------------------------------------------------- */
+
+/* The writers of what a link reads, one after the other, each as often as it
+ * overlaps; envelopes are left out. NULL at the end. Nothing may be linked or
+ * unlinked meanwhile. */
+struct writer_walk {
+    const struct read_link *read;
+    struct place *place;     /* where it is */
+    struct chain_link *next; /* in that place */
+    bool below;              /* the places below the read are being walked */
+    bool envelopes;          /* envelopes count as well */
+};
+struct writer_walk graph_writers(const struct read_link *read);
+struct node *graph_next_writer(struct writer_walk *walk);
+
+/* The attached readers of a node's outputs, each as often as it overlaps. */
+struct reader_walk {
+    const struct node *writer;
+    uint32_t output;
+    struct place *place;
+    unsigned kind;
+    struct chain_link *next;
+    bool below; /* at and below the output, not above it */
+};
+struct reader_walk graph_readers(const struct node *writer);
+struct read_link *graph_next_reader(struct reader_walk *walk);
+
+/* -- Changing it --------------------------------------------------------- */
+
+/* Puts a node's outputs and envelopes into their places, and takes them out. */
+void graph_add_writes(struct sched *sched,
+                      struct node *node,
+                      const struct node_spec *spec);
+void graph_remove_writes(struct sched *sched, struct node *node);
+
+/* Reads that will come, of a node that never ran. */
+void graph_declare_reads(struct node *node,
+                         struct place *const *places,
+                         size_t count);
+
+/* G1. Attaching brings order and liveness up to date. */
+void graph_attach(struct sched *sched, struct node *node);
+void graph_detach(struct sched *sched, struct node *node);
+
+/* What stays of the reads before. */
+enum reads_kept {
+    READS_KEPT_NONE,
+    READS_KEPT_READ, /* not those that were only declared */
+    READS_KEPT_ALL,
+};
+
+/* Whether the transaction read just what the node reads, in the same order;
+ * then only the versions are new. */
+static inline bool graph_reads_stay(struct node *node,
+                                    const struct transaction *transaction)
+{
+    size_t at = 0;
+    struct read_link *reads = node->reads.at;
+    const struct read_entry *entry = transaction->reads.at;
+    for (size_t left = transaction->reads.count; left > 0; left--, entry++) {
+        if (UNLIKELY((entry->flags & READ_NOT_FOR_SCHEDULING) != 0)) {
+            continue;
+        }
+        if (at == node->reads.count || reads[at].place != entry->place ||
+            reads[at].kind != entry->kind || reads[at].declared) {
+            return false;
+        }
+        reads[at].version = entry->version;
+        reads[at].caused = false;
+        at++;
+    }
+    return at == node->reads.count;
+}
+
+/* The rest of graph_apply_reads. */
+void graph_change_reads(struct sched *sched,
+                        struct node *node,
+                        const struct transaction *transaction,
+                        enum reads_kept keep);
+
+/* What the transaction has read becomes what the node reads. Without a change
+ * this compares and stores versions, and does nothing else. */
+static inline void graph_apply_reads(struct sched *sched,
+                                     struct node *node,
+                                     const struct transaction *transaction,
+                                     enum reads_kept keep)
+{
+    if (UNLIKELY(!graph_reads_stay(node, transaction))) {
+        graph_change_reads(sched, node, transaction, keep);
+    }
+}
+
+/* Forgets all reads. */
+void graph_remove_reads(struct sched *sched, struct node *node);
+
+/* G1 to G3 for one node. */
+bool graph_check(const struct node *node);
+
+#endif

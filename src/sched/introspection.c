@@ -1,0 +1,310 @@
+/* What happened and why, in records and sentences. */
+
+#include "sched/introspection.h"
+
+#include "base/mem.h"
+#include "replica/space.h"
+#include "sched/gates.h"
+
+void introspection_begin(struct sched *sched)
+{
+    sched->records =
+        mem_alloc_zero(mem_array_size(SCHED_RECORDS, sizeof *sched->records));
+    sched->changes =
+        mem_alloc_zero(mem_array_size(SCHED_RECORDS, sizeof *sched->changes));
+}
+
+enum {
+    KEPT_CAUSES = COUNT_OF(((struct run_record *)0)->causes),
+};
+
+static size_t kept_causes(const struct run_record *record)
+{
+    return record->cause_count < KEPT_CAUSES ? record->cause_count
+                                             : KEPT_CAUSES;
+}
+
+static void record_clear(struct run_record *record)
+{
+    for (size_t i = 0; i < kept_causes(record); i++) {
+        place_unref(record->causes[i].place);
+    }
+    value_unref(record->name);
+    record->cause_count = 0;
+    record->name = VALUE_NONE;
+}
+
+void introspection_end(struct sched *sched)
+{
+    for (size_t i = 0; i < SCHED_RECORDS; i++) {
+        record_clear(&sched->records[i]);
+    }
+    mem_free(sched->records,
+             mem_array_size(SCHED_RECORDS, sizeof *sched->records));
+    mem_free(sched->changes,
+             mem_array_size(SCHED_RECORDS, sizeof *sched->changes));
+}
+
+/* -- Recording ----------------------------------------------------------- */
+
+void introspection_note_change(struct sched *sched,
+                               const struct notification *what)
+{
+    if (what->count == 0) {
+        return; /* its version is another's */
+    }
+    struct change_record *record =
+        &sched->changes[what->version % SCHED_RECORDS];
+    record->version = what->version;
+    record->kind = what->kind;
+    record->local_seq = what->local_seq;
+    record->source = what->source != NULL && what->source == sched->committing
+                         ? sched->committing->ordinal + 1
+                         : 0;
+}
+
+void introspection_note_run(struct sched *sched,
+                            const struct run *run,
+                            enum run_outcome outcome)
+{
+    const struct node *node = run->node;
+    struct run_record *record = &sched->records[run->number % SCHED_RECORDS];
+    record_clear(record);
+    record->number = run->number;
+    value_store(&record->name, value_ref(node->name));
+    record->ordinal = node->ordinal;
+    record->parent = node->parent != NULL ? node->parent->ordinal + 1 : 0;
+    record->kind = node->kind;
+    record->outcome = outcome;
+    record->first = run->was == NODE_NEVER_RAN;
+    record->at = sched->now;
+    record->busy_ms = node->last_ms;
+    record->pass = sched->pass;
+    record->sweep = sched->sweep;
+    record->height = node->height;
+    record->version = run->version;
+    record->cause_count = (uint32_t)run->causes.count;
+    for (size_t i = 0; i < kept_causes(record); i++) {
+        record->causes[i] = run->causes.at[i];
+        place_ref(record->causes[i].place);
+    }
+    if (UNLIKELY(sched->hooks.run != NULL)) {
+        sched->hooks.run(sched->hooks.ctx, run, record);
+    }
+}
+
+/* -- Asking -------------------------------------------------------------- */
+
+const struct run_record *introspection_last_run(const struct sched *sched,
+                                                const struct node *node)
+{
+    const struct run_record *last = NULL;
+    for (size_t i = 0; i < SCHED_RECORDS; i++) {
+        const struct run_record *record = &sched->records[i];
+        if (record->number > 0 && record->ordinal == node->ordinal &&
+            (last == NULL || record->number > last->number)) {
+            last = record;
+        }
+    }
+    return last;
+}
+
+const struct change_record *introspection_change(const struct sched *sched,
+                                                 uint64_t version)
+{
+    const struct change_record *record =
+        &sched->changes[version % SCHED_RECORDS];
+    return record->version == version && version > 0 ? record : NULL;
+}
+
+void introspection_write_name(struct buf *out,
+                              struct value name,
+                              uint32_t ordinal)
+{
+    if (value_is_string(name)) {
+        const struct text text = value_text(&name);
+        buf_append(out, text.at, text.length);
+    } else {
+        buf_printf(out, "node %u", ordinal);
+    }
+}
+
+void introspection_write_entity(struct buf *out, const struct entity *entity)
+{
+    const struct text space = value_text(&entity->space->id);
+    const struct text id = value_text(&entity->id);
+    buf_append(out, space.at, space.length);
+    buf_append_char(out, '/');
+    buf_append(out, id.at, id.length);
+    if (entity->scope != SCOPE_SPACE) {
+        buf_printf(out, "@%s", scope_name(entity->scope));
+    }
+}
+
+void introspection_write_place(struct buf *out, const struct place *place)
+{
+    introspection_write_entity(out, place->entity);
+    buf_append_char(out, '#');
+    path_write(out, place->path);
+}
+
+static const struct node *node_of_ordinal(const struct sched *sched,
+                                          uint32_t ordinal)
+{
+    LIST_FOREACH (&sched->nodes, at) {
+        const struct node *node = CONTAINER_OF(at, struct node, all);
+        if (node->ordinal == ordinal) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+static void write_cause(const struct sched *sched,
+                        const struct cause *cause,
+                        struct buf *out)
+{
+    introspection_write_place(out, cause->place);
+    const struct change_record *change =
+        introspection_change(sched, cause->version);
+    if (change == NULL) {
+        buf_printf(out, " changed");
+        return;
+    }
+    buf_printf(out, " changed by ");
+    if (change->source > 0) {
+        const struct node *node = node_of_ordinal(sched, change->source - 1);
+        introspection_write_name(out,
+                                 node != NULL ? node->name : VALUE_NONE,
+                                 change->source - 1);
+    } else {
+        buf_printf(out, "%s from outside", notification_name(change->kind));
+    }
+    if (change->local_seq > 0) {
+        buf_printf(out,
+                   " (commit %llu)",
+                   (unsigned long long)change->local_seq);
+    }
+}
+
+static const char *outcome_text(enum run_outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_COMMITTED:
+        break;
+    case OUTCOME_REFUSED:
+        return ", and its commit was refused";
+    case OUTCOME_FAILED:
+        return ", and failed";
+    case OUTCOME_GIVEN_UP:
+        return ", and was given up, to run again";
+    case OUTCOME_DROPPED:
+        return ", and was removed meanwhile";
+    }
+    return "";
+}
+
+static void write_causes(const struct sched *sched,
+                         const struct cause *causes,
+                         size_t kept,
+                         size_t count,
+                         struct buf *out)
+{
+    for (size_t i = 0; i < kept; i++) {
+        buf_printf(out, i == 0 ? ", because " : "; ");
+        write_cause(sched, &causes[i], out);
+    }
+    if (count > kept) {
+        buf_printf(out, "; and %zu more", count - kept);
+    }
+}
+
+void introspection_why(const struct sched *sched,
+                       const struct node *node,
+                       struct buf *out)
+{
+    const struct run_record *record = introspection_last_run(sched, node);
+    introspection_write_name(out, node->name, node->ordinal);
+    if (record == NULL) {
+        buf_printf(out,
+                   node->runs == 0 ? " has never run"
+                                   : " ran too long ago to say why");
+        return;
+    }
+    buf_printf(out,
+               " ran in pass %llu, sweep %u",
+               (unsigned long long)record->pass,
+               record->sweep + 1);
+    if (record->cause_count > 0) {
+        write_causes(sched,
+                     record->causes,
+                     kept_causes(record),
+                     record->cause_count,
+                     out);
+    } else {
+        buf_printf(out,
+                   record->first ? ", for the first time"
+                                 : ", because it was asked to");
+    }
+    buf_append_text(out, outcome_text(record->outcome));
+}
+
+/* What would end the wait. */
+static void write_gate(const struct sched *sched,
+                       const struct node *node,
+                       const char *gate,
+                       struct buf *out)
+{
+    const mono_ms at = gates_eligible_at(node);
+    if (node->gate->rearm || at <= sched->now) {
+        buf_printf(out,
+                   " has to run, and waits for its %s: the time counts from "
+                   "the next step on",
+                   gate);
+        return;
+    }
+    buf_printf(out,
+               " has to run, and waits for its %s: it runs in %llu ms",
+               gate,
+               (unsigned long long)(at - sched->now));
+}
+
+/* The first condition that is missing, and what would make it true. */
+void introspection_why_not(const struct sched *sched,
+                           const struct node *node,
+                           struct buf *out)
+{
+    introspection_write_name(out, node->name, node->ordinal);
+    const char *gate = gates_reason(node, sched->now);
+    if (!node->registered) {
+        buf_printf(out, " is not registered");
+    } else if (node->running) {
+        buf_printf(out,
+                   sched->pending != NULL && sched->pending->node == node
+                       ? " is running: its run goes on later"
+                       : " is running");
+    } else if (node->status == NODE_CLEAN) {
+        buf_printf(out,
+                   " is up to date: it runs when something that it read "
+                   "changes");
+    } else if (!node->counted && !node->again) {
+        buf_printf(out,
+                   " has to run, and nobody looks: it runs when an effect "
+                   "reads what it writes");
+    } else if (gate != NULL) {
+        write_gate(sched, node, gate, out);
+    } else if (sched->pending != NULL) {
+        buf_printf(out, " has to run, and waits for the run of ");
+        introspection_write_name(out,
+                                 sched->pending->node->name,
+                                 sched->pending->node->ordinal);
+    } else {
+        buf_printf(out, " has to run, and does so in the next step");
+        write_causes(sched,
+                     node->causes.at,
+                     node->causes.count < KEPT_CAUSES ? node->causes.count
+                                                      : KEPT_CAUSES,
+                     node->causes.count,
+                     out);
+    }
+}

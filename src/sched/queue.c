@@ -1,0 +1,245 @@
+/* Where nodes wait, and who is next. */
+
+#include "sched/queue.h"
+
+#include "sched/gates.h"
+
+#define NODE_OF(bucket) CONTAINER_OF((bucket), struct node, item)
+
+static struct bucket_queue *this_sweep(struct sched *sched)
+{
+    return &sched->queues[sched->current];
+}
+
+/* The queue that a node is in, if it is in one of the two. */
+static struct bucket_queue *sweep_of(struct sched *sched,
+                                     const struct node *node)
+{
+    const bool in = node->place_in_queue == QUEUE_SWEEP ||
+                    node->place_in_queue == QUEUE_OTHER_SWEEP;
+    return in ? &sched->queues[node->place_in_queue - QUEUE_SWEEP] : NULL;
+}
+
+/* -- The heap of those whose time has not come --------------------------- */
+
+static void heap_put(struct sched *sched, size_t at, struct node *node)
+{
+    sched->gated.at[at] = node;
+    node->heap_index = (uint32_t)at + 1;
+}
+
+static bool is_before(const struct node *a, const struct node *b)
+{
+    const mono_ms x = gates_eligible_at(a);
+    const mono_ms y = gates_eligible_at(b);
+    return x < y || (x == y && a->ordinal < b->ordinal);
+}
+
+static void heap_up(struct sched *sched, size_t at)
+{
+    struct node *node = sched->gated.at[at];
+    while (at > 0 && is_before(node, sched->gated.at[(at - 1) / 2])) {
+        heap_put(sched, at, sched->gated.at[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    heap_put(sched, at, node);
+}
+
+static void heap_down(struct sched *sched, size_t at)
+{
+    struct node *node = sched->gated.at[at];
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= sched->gated.count) {
+            break;
+        }
+        if (child + 1 < sched->gated.count &&
+            is_before(sched->gated.at[child + 1], sched->gated.at[child])) {
+            child++;
+        }
+        if (!is_before(sched->gated.at[child], node)) {
+            break;
+        }
+        heap_put(sched, at, sched->gated.at[child]);
+        at = child;
+    }
+    heap_put(sched, at, node);
+}
+
+static void heap_push(struct sched *sched, struct node *node)
+{
+    vec_push(&sched->gated, node);
+    heap_up(sched, sched->gated.count - 1);
+}
+
+static void heap_remove(struct sched *sched, struct node *node)
+{
+    const size_t at = node->heap_index - 1;
+    struct node *last = vec_pop(&sched->gated);
+    node->heap_index = 0;
+    if (last != node) {
+        heap_put(sched, at, last);
+        heap_up(sched, at);
+        heap_down(sched, last->heap_index - 1);
+    }
+}
+
+/* -- In and out ---------------------------------------------------------- */
+
+void queue_remove(struct sched *sched, struct node *node)
+{
+    switch ((enum queue_place)node->place_in_queue) {
+    case QUEUE_NONE:
+        return;
+    case QUEUE_SWEEP:
+    case QUEUE_OTHER_SWEEP:
+        bucket_queue_remove(sweep_of(sched, node), &node->item);
+        break;
+    case QUEUE_IDLE:
+        list_remove(&node->waiting);
+        break;
+    case QUEUE_GATED:
+        heap_remove(sched, node);
+        break;
+    case QUEUE_ALONE:
+        sched->alone = NULL;
+        break;
+    }
+    node->place_in_queue = QUEUE_NONE;
+}
+
+/* Where a node that may run goes. What the sweep has passed already waits for
+ * the next one. */
+static void push(struct sched *sched, struct node *node, unsigned queue)
+{
+    bucket_queue_push(&sched->queues[queue], &node->item, node->height);
+    node->place_in_queue = (uint8_t)(QUEUE_SWEEP + queue);
+}
+
+/* Very often a run makes one other node invalid, which is the next to run: a
+ * queue would only be filled and emptied for it. */
+static void put(struct sched *sched, struct node *node)
+{
+    if (UNLIKELY(sched->in_pass && node->height < sched->floor)) {
+        push(sched, node, 1 - sched->current);
+        return;
+    }
+    if (sched->alone == NULL && bucket_queue_is_empty(this_sweep(sched))) {
+        sched->alone = node;
+        node->place_in_queue = QUEUE_ALONE;
+        return;
+    }
+    if (sched->alone != NULL) {
+        push(sched, sched->alone, sched->current);
+        sched->alone = NULL;
+    }
+    push(sched, node, sched->current);
+}
+
+void queue_put(struct sched *sched, struct node *node)
+{
+    if (node->gate != NULL) {
+        if (node->place_in_queue != QUEUE_NONE) {
+            queue_remove(sched, node);
+        }
+        if (node->gate->rearm || gates_eligible_at(node) > sched->now) {
+            heap_push(sched, node);
+            node->place_in_queue = QUEUE_GATED;
+            return;
+        }
+    } else if (node->place_in_queue != QUEUE_NONE) {
+        return;
+    }
+    if (node->materializer) {
+        list_push_back(&sched->idle_materializers, &node->waiting);
+        node->place_in_queue = QUEUE_IDLE;
+        return;
+    }
+    put(sched, node);
+}
+
+void queue_promote(struct sched *sched, struct node *node)
+{
+    if (node->place_in_queue == QUEUE_IDLE) {
+        list_remove(&node->waiting);
+        put(sched, node);
+    }
+}
+
+void queue_height_changed(struct sched *sched, struct node *node)
+{
+    struct bucket_queue *queue = sweep_of(sched, node);
+    if (queue != NULL) {
+        bucket_queue_move(queue, &node->item, node->height);
+    }
+}
+
+void queue_release_due(struct sched *sched)
+{
+    while (sched->gated.count > 0) {
+        struct node *node = sched->gated.at[0];
+        if (node->gate->rearm || gates_eligible_at(node) > sched->now) {
+            return;
+        }
+        heap_remove(sched, node);
+        node->place_in_queue = QUEUE_NONE;
+        queue_consider(sched, node);
+    }
+}
+
+/* -- The sweep ----------------------------------------------------------- */
+
+struct node *queue_pop(struct sched *sched)
+{
+    struct node *node = sched->alone;
+    if (node != NULL && node->height >= sched->cursor) {
+        sched->alone = NULL;
+    } else {
+        struct bucket_item *item =
+            bucket_queue_pop_from(this_sweep(sched), sched->cursor);
+        if (item == NULL) {
+            return NULL;
+        }
+        node = NODE_OF(item);
+    }
+    node->place_in_queue = QUEUE_NONE;
+    sched->cursor = node->height;
+    sched->floor = node->height + 1;
+    sched->counters.pops++;
+    return node;
+}
+
+bool queue_next_sweep(struct sched *sched)
+{
+    /* What was lowered behind the cursor is still in the queue of this one. */
+    if (sched->alone == NULL && bucket_queue_is_empty(this_sweep(sched))) {
+        sched->current = 1 - sched->current;
+    }
+    sched->cursor = 0;
+    sched->floor = 0;
+    return sched->alone != NULL || !bucket_queue_is_empty(this_sweep(sched));
+}
+
+bool queue_admit_materializers(struct sched *sched)
+{
+    struct list_node *first = list_pop_front(&sched->idle_materializers);
+    const bool any = first != NULL;
+    while (first != NULL) {
+        put(sched, CONTAINER_OF(first, struct node, waiting));
+        first = list_pop_front(&sched->idle_materializers);
+    }
+    return any;
+}
+
+bool queue_is_empty(const struct sched *sched)
+{
+    return sched->alone == NULL && bucket_queue_is_empty(&sched->queues[0]) &&
+           bucket_queue_is_empty(&sched->queues[1]) &&
+           list_is_empty(&sched->idle_materializers);
+}
+
+mono_ms queue_next_wake(const struct sched *sched)
+{
+    return sched->gated.count > 0 ? gates_eligible_at(sched->gated.at[0])
+                                  : MONO_NEVER;
+}

@@ -1,0 +1,179 @@
+/* Up to date before it is read. */
+
+#include "sched/refresh.h"
+
+#include "sched/gates.h"
+#include "sched/graph.h"
+
+#define WRITE_OF(link) CONTAINER_OF((link), struct write_link, in_place)
+
+/* Whether one of the runs under way has created it. */
+static bool is_newborn(const struct run *run, const struct node *node)
+{
+    if (node->born_in == 0 || node->status != NODE_NEVER_RAN) {
+        return false;
+    }
+    for (; run != NULL; run = run->outer) {
+        if (run->number == node->born_in) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool can_run(const struct run *run, const struct node *node)
+{
+    const struct sched *sched = run->sched;
+    return node->registered && !node->running && sched->pending == NULL &&
+           (node->gate == NULL ||
+            (!node->gate->rearm && gates_eligible_at(node) <= sched->now)) &&
+           !(node->pass == sched->pass && node->pass_runs >= SCHED_RUNS_MAX) &&
+           !is_newborn(run, node);
+}
+
+/* No walk has this stamp: every node is to be looked at. */
+#define NO_STAMP UINT64_MAX
+
+static bool needs_look(const struct sched *sched,
+                       const struct node *node,
+                       uint64_t stamp)
+{
+    if (LIKELY(node->status == NODE_CLEAN)) {
+        return node->verified != sched->staled &&
+               !run_has_passed(sched, node) && !node->running &&
+               node->visit != stamp;
+    }
+    return !node->running && node->visit != stamp;
+}
+
+/* A writer of what `frame` reads that has to be looked at, or NULL. */
+static struct node *next_needed(const struct sched *sched,
+                                struct refresh_frame *frame,
+                                uint64_t stamp)
+{
+    const struct node *node = frame->node;
+    while (frame->read < node->reads.count) {
+        struct writer_walk walk = graph_writers(&node->reads.at[frame->read]);
+        walk.envelopes = true;
+        for (struct node *writer = graph_next_writer(&walk); writer != NULL;
+             writer = graph_next_writer(&walk)) {
+            if (needs_look(sched, writer, stamp)) {
+                return writer;
+            }
+        }
+        frame->read++;
+    }
+    return NULL;
+}
+
+/* Runs a node inside the read. If that would be too deep, or goes on later,
+ * all runs under way are given up, and the sweep begins again at the bottom:
+ * what was needed is known now, and comes first. But in a cycle somebody has
+ * to begin: there, what is too deep is read as it is, and its change wakes the
+ * reader again. */
+static void run_inside(struct run *run, struct node *node)
+{
+    struct sched *sched = run->sched;
+    const bool deep = run->depth + 1 >= SCHED_NESTING_MAX;
+    if (!deep) {
+        runner_run(sched, node);
+    } else if (node->component != NULL &&
+               node->component == run->node->component) {
+        return;
+    }
+    if (deep || sched->pending != NULL) {
+        sched->unwinding = true;
+        sched->cursor = 0;
+        sched->floor = 0;
+    }
+}
+
+/* The writer, after everything that it needs. */
+static void refresh(struct run *run, struct node *writer, uint64_t stamp)
+{
+    struct sched *sched = run->sched;
+    const size_t base = sched->frames.count;
+    const struct refresh_frame first = {writer, 0};
+    writer->visit = stamp;
+    vec_push(&sched->frames, first);
+    while (sched->frames.count > base && !sched->unwinding &&
+           sched->pending == NULL) {
+        struct refresh_frame *top = vec_last(&sched->frames);
+        struct node *node = top->node;
+        if (node == NULL) { /* its parent has run, and removed it */
+            sched->frames.count--;
+            continue;
+        }
+        if (node_is_stale(node)) {
+            sched->frames.count--;
+            if (can_run(run, node)) {
+                run_inside(run, node); /* its reads see to what it needs */
+            }
+            continue;
+        }
+        struct node *needed = next_needed(sched, top, stamp);
+        if (needed == NULL) {
+            node->verified = sched->staled;
+            sched->frames.count--;
+            continue;
+        }
+        const struct refresh_frame next = {needed, 0};
+        needed->visit = stamp;
+        vec_push(&sched->frames, next);
+    }
+    sched->frames.count = base;
+}
+
+/* The first writer of the read that has to be looked at, or NULL. */
+static struct node *stale_writer(const struct sched *sched,
+                                 const struct read_link *read,
+                                 uint64_t stamp)
+{
+    struct writer_walk walk = graph_writers(read);
+    walk.envelopes = true;
+    for (struct node *writer = graph_next_writer(&walk); writer != NULL;
+         writer = graph_next_writer(&walk)) {
+        if (needs_look(sched, writer, stamp)) {
+            return writer;
+        }
+    }
+    return NULL;
+}
+
+/* Whether one of the writers at the place itself has to be looked at. */
+static bool has_stale_writer(const struct run *run, const struct place *place)
+{
+    const struct sched *sched = run->sched;
+    for (struct chain_link *link = place->writers.first; link != NULL;
+         link = link->next) {
+        const struct node *writer = WRITE_OF(link)->node;
+        if (writer != run->node && needs_look(sched, writer, NO_STAMP)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void refresh_for_read(struct run *run, struct place *place, enum read_kind kind)
+{
+    struct sched *sched = run->sched;
+    /* Nearly always a payload, with writers nowhere else in its document. */
+    if (LIKELY(place == place->entity->payload && place->writers_below == 0 &&
+               place->entity->root == NULL && !has_stale_writer(run, place))) {
+        return;
+    }
+    const struct read_link read = {
+        .node = run->node,
+        .place = place,
+        .kind = (uint8_t)kind,
+    };
+    struct node *writer = stale_writer(sched, &read, NO_STAMP);
+    if (LIKELY(writer == NULL)) {
+        return;
+    }
+    const uint64_t stamp = ++sched->visits;
+    while (writer != NULL && !sched->unwinding && sched->pending == NULL) {
+        refresh(run, writer, stamp);
+        writer = stale_writer(sched, &read, stamp);
+    }
+}

@@ -1,0 +1,26 @@
+/* The registry: nodes come and go.
+ *
+ *   Y1  Registering runs nothing and reads nothing: it costs an insert for
+ *       each read that is declared and each output. A node that is an effect,
+ *       or whose output somebody live reads, is queued.
+ *   Y2  A node that is registered inside a run is a child of the node that
+ *       runs; a computation has provisional demand then, if its parent is
+ *       live.
+ *   Y3  A node that is removed while it runs goes when the run ends, and its
+ *       run does not count. */
+
+#ifndef SCHED_REGISTRY_H
+#define SCHED_REGISTRY_H
+
+#include "sched/core.h"
+
+struct node *registry_add(struct sched *sched, const struct node_spec *spec);
+void registry_remove(struct sched *sched, struct node *node);
+
+/* A computation becomes an effect. */
+void registry_promote(struct sched *sched, struct node *node);
+
+/* The last step of a removal, after its run. */
+void registry_free(struct sched *sched, struct node *node);
+
+#endif

@@ -1,0 +1,118 @@
+/* The runner: one run is one transaction.
+ *
+ *   R1  A node is clean from the moment its run begins: what changes meanwhile,
+ *       after the run has read it, makes it invalid again.
+ *   R2  A read is up to date. If a writer of what is read has to run, or
+ *       something that this writer needs, it runs first, inside the read, in a
+ *       transaction of its own. Exceptions: its time has not come; it is
+ *       running itself; this very run has created it. Too deep
+ *       (SCHED_NESTING_MAX), or if the writer's run goes on later, the runs
+ *       are given up, and run again in order.
+ *   R3  A run that fails leaves nothing but its reads: they wake it again,
+ *       together with those of the run before.
+ *   R4  A commit that is refused because the world moved on is tried again,
+ *       with its causes, as often as it takes; another failure at most
+ *       SCHED_ATTEMPTS_MAX times, and what is permanent never.
+ *   R5  At most one run is under way, apart from the nesting of R2. A run that
+ *       goes on later holds up everything else.
+ *
+ * The functions below are what a node's function may call. */
+
+#ifndef SCHED_RUNNER_H
+#define SCHED_RUNNER_H
+
+#include "sched/core.h"
+
+struct run {
+    struct sched *sched;
+    struct node *node;
+    struct transaction *transaction;
+    struct run *outer; /* the run inside of whose read it is, or NULL */
+    uint64_t number;
+    uint64_t world;  /* the state of it at the beginning, */
+    uint64_t staled; /* and how much was stale */
+    uint32_t depth;
+    enum node_status was; /* its status before */
+    mono_ms began;
+    uint64_t version; /* that its commit made; 0: none */
+    bool dry;         /* of the validator: reads what is there, and is thrown
+                         away */
+    struct flight *flight;
+    VEC(struct cause) causes; /* taken from the node */
+    struct err_detail detail; /* of run_fail */
+};
+
+/* -- For the functions of nodes ------------------------------------------ */
+
+/* Whether the pass itself guarantees that the node is up to date: everything
+ * live that is lower has been run, and nobody waits for later. */
+static inline bool run_has_passed(const struct sched *sched,
+                                  const struct node *node)
+{
+    return sched->in_pass && node->counted && node->height <= sched->cursor &&
+           bucket_queue_is_empty(&sched->queues[1 - sched->current]) &&
+           list_is_empty(&sched->idle_materializers);
+}
+
+/* Whether the only writer of a place is up to date: it is clean, and so is, by
+ * the order of the pass, everything that it needs. */
+static inline bool run_writer_is_fresh(const struct sched *sched,
+                                       const struct chain_link *link)
+{
+    const struct node *writer =
+        ((const struct write_link *)(const void *)link)->node;
+    return link->next == NULL && writer->status == NODE_CLEAN &&
+           (writer->verified == sched->staled || run_has_passed(sched, writer));
+}
+
+/* The rest of run_read. */
+enum err run_read_any(struct run *run,
+                      struct place *place,
+                      enum read_kind kind,
+                      unsigned flags,
+                      struct value *out);
+
+/* What is at a place (R2), new. OK, NOT_FOUND or TYPE, as transaction_read
+ * says. STALE: this cannot be known now; return RUN_AGAIN. */
+static inline enum err run_read(struct run *run,
+                                struct place *place,
+                                enum read_kind kind,
+                                unsigned flags,
+                                struct value *out)
+{
+    /* A payload whose document has no other writer than one, which is up to
+     * date, or none: nearly always. */
+    const struct chain_link *writer = place->writers.first;
+    if (UNLIKELY(
+            place != place->entity->payload || place->writers_below > 0 ||
+            place->entity->root != NULL || run->sched->unwinding ||
+            (writer != NULL && !run_writer_is_fresh(run->sched, writer)))) {
+        return run_read_any(run, place, kind, flags, out);
+    }
+    return transaction_read(run->transaction, place, kind, flags, out);
+}
+
+/* Writes: transaction_put_adopt and its like on run->transaction. */
+
+/* The run ends as RUN_FAILED, because of this. */
+enum run_result run_fail(struct run *run, const struct err_detail *detail);
+
+/* Ends a run whose function returned RUN_PENDING. */
+void run_finish(struct run *run, enum run_result result);
+
+/* -- For the pass and the validator -------------------------------------- */
+
+/* A run of the node inside the innermost one, with nothing done yet; and its
+ * last step. */
+struct run *run_take(struct sched *sched, struct node *node, uint32_t depth);
+void run_put(struct run *run);
+
+/* Runs a node now. It may go on later: sched->pending. */
+void runner_run(struct sched *sched, struct node *node);
+
+/* What is to be forgotten when a node goes. */
+void runner_forget(struct sched *sched, struct node *node);
+
+void runner_release(struct sched *sched);
+
+#endif

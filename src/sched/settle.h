@@ -1,0 +1,21 @@
+/* The pass: running what has to run, in order.
+ *
+ *   P1  A pass is a number of sweeps; a sweep goes up by height. What becomes
+ *       runnable at or below the height that the current node had when it was
+ *       picked waits for the next sweep.
+ *   P2  At its turn a node is asked again: it runs iff it is stale, live (or
+ *       to run again), and its time has come.
+ *   P3  Materializers come when nothing else is left.
+ *   P4  At most SCHED_SWEEPS_MAX sweeps, and SCHED_RUNS_MAX runs of one node:
+ *       what is left then waits behind a gate, and is named.
+ *   P5  The cost is that of what runs: nobody walks over all nodes. */
+
+#ifndef SCHED_SETTLE_H
+#define SCHED_SETTLE_H
+
+#include "sched/core.h"
+
+/* One pass. Stops early if a run goes on later. */
+void settle_pass(struct sched *sched);
+
+#endif

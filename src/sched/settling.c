@@ -1,0 +1,130 @@
+/* Telling when there is no rest. */
+
+#include "sched/settling.h"
+
+enum {
+    NAMED_RECORDS = 64, /* the last runs: whose nodes are named */
+};
+
+struct restlessness settling_look(const struct sched *sched, mono_ms now)
+{
+    struct restlessness look = {0};
+    if (sched->restless_since == 0 || now < sched->restless_since) {
+        return look;
+    }
+    look.window = now - sched->restless_since;
+    look.busy = sched->restless_busy;
+    look.told = sched->restless_told;
+    if (sched->pass_began != 0) {
+        look.busy += now - sched->pass_began;
+    }
+    return look;
+}
+
+bool settling_is_too_long(const struct restlessness *restlessness)
+{
+    return restlessness->window > SCHED_RESTLESS_MS &&
+           restlessness->busy > SCHED_RESTLESS_BUSY_MS &&
+           restlessness->busy * 10 > restlessness->window * 3;
+}
+
+void settling_rests(struct sched *sched)
+{
+    sched->restless_since = 0;
+    sched->restless_busy = 0;
+    sched->restless_told = false;
+}
+
+void settling_pass_begins(struct sched *sched)
+{
+    if (sched->host == NULL) {
+        return;
+    }
+    sched->pass_began = sched->host->now(sched->host);
+    if (sched->restless_since == 0) {
+        sched->restless_since = sched->pass_began;
+    }
+}
+
+/* -- Who it is ----------------------------------------------------------- */
+
+static struct node *node_of(const struct sched *sched, uint32_t ordinal)
+{
+    LIST_FOREACH (&sched->nodes, at) {
+        struct node *node = CONTAINER_OF(at, struct node, all);
+        if (node->ordinal == ordinal) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+/* Those who ran last, each once, into `unsettled`, which is empty. */
+static void collect_runners(struct sched *sched)
+{
+    const uint64_t stamp = ++sched->visits;
+    for (uint64_t back = 0; back < NAMED_RECORDS && back < sched->run_number;
+         back++) {
+        const uint64_t number = sched->run_number - back;
+        const struct run_record *record =
+            &sched->records[number % SCHED_RECORDS];
+        struct node *node =
+            record->number == number ? node_of(sched, record->ordinal) : NULL;
+        if (node != NULL && node->visit != stamp) {
+            node->visit = stamp;
+            vec_push(&sched->unsettled, node);
+        }
+    }
+}
+
+static void drop_removed(struct sched *sched)
+{
+    size_t kept = 0;
+    VEC_FOREACH (&sched->unsettled, node) {
+        if (*node != NULL) {
+            sched->unsettled.at[kept++] = *node;
+        }
+    }
+    sched->unsettled.count = kept;
+}
+
+/* E1. */
+static void tell(struct sched *sched)
+{
+    if (sched->restless_told) {
+        return;
+    }
+    sched->restless_told = true;
+    if (sched->hooks.not_settling != NULL) {
+        sched->hooks.not_settling(
+            sched->hooks.ctx,
+            (const struct node *const *)sched->unsettled.at,
+            sched->unsettled.count);
+    }
+}
+
+void settling_pass_ends(struct sched *sched)
+{
+    if (sched->host != NULL) {
+        const mono_ms now = sched->host->now(sched->host);
+        sched->restless_busy += now - sched->pass_began;
+        sched->pass_began = 0;
+        const struct restlessness look = settling_look(sched, now);
+        if (sched->unsettled.count == 0 && !look.told &&
+            settling_is_too_long(&look)) {
+            collect_runners(sched);
+            tell(sched);
+            vec_clear(&sched->unsettled);
+        }
+        if (look.window > SCHED_RESTLESS_SLIDE_MS) { /* E3 */
+            sched->restless_since += look.window / 2;
+            sched->restless_busy /= 2;
+        }
+    }
+    drop_removed(sched);
+    if (sched->unsettled.count > 0) {
+        sched->counters.not_settling++; /* E2 */
+        tell(sched);
+        vec_clear(&sched->unsettled);
+    }
+}

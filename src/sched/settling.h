@@ -1,0 +1,40 @@
+/* Whether the scheduler comes to rest, and who keeps it from that.
+ *
+ * An episode begins with the first pass after a rest. It ends when nothing
+ * that anybody waits for is left and nothing is backed off, or when somebody
+ * has waited for idle and goes on (scheduler_idle_over).
+ *
+ *   E1  People are told once an episode, with the nodes' names: when a pass
+ *       leaves work that did not settle; or when the episode lasts longer than
+ *       SCHED_RESTLESS_MS, and more than SCHED_RESTLESS_BUSY_MS and three
+ *       tenths of it were spent in passes.
+ *   E2  Every pass that leaves such work is counted, told of or not.
+ *   E3  After SCHED_RESTLESS_SLIDE_MS the older half is forgotten.
+ *
+ * Durations are known only if the scheduler has a host. Nothing here decides
+ * about any run. */
+
+#ifndef SCHED_SETTLING_H
+#define SCHED_SETTLING_H
+
+#include "sched/core.h"
+
+/* How restless it is at `now`, with the pass under way. */
+struct restlessness {
+    mono_ms window; /* since the episode began; 0: at rest */
+    mono_ms busy;   /* of it, in passes */
+    bool told;      /* E1: it was */
+};
+struct restlessness settling_look(const struct sched *sched, mono_ms now);
+
+/* Whether E1 would have it told for its length. */
+bool settling_is_too_long(const struct restlessness *restlessness);
+
+/* A pass begins, and ends. */
+void settling_pass_begins(struct sched *sched);
+void settling_pass_ends(struct sched *sched);
+
+/* The episode is over. */
+void settling_rests(struct sched *sched);
+
+#endif

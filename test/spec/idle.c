@@ -1,0 +1,252 @@
+/* IDLE: when there is nothing worth waiting for. There are no promises here:
+ * who waits asks scheduler_is_idle, and says so with scheduler_idle_over when
+ * it has waited.
+ *
+ * | not applicable | why                                                     |
+ * | IDLE-01        | tracked background tasks belong to the host; the part   |
+ * |                | that is ours, a run that goes on, is idle_01            |
+ * | IDLE-07, 10    | the event parts come with events; the computation that  |
+ * |                | nobody demands is idle_07, the one clock idle_13        |
+ * | IDLE-09        | no promises; a run that fails in the end is idle_09     |
+ */
+
+#include "lib/sched_kit.h"
+#include "lib/test.h"
+
+static struct kit_node *gated_effect(struct sched_kit *kit)
+{
+    struct kit_node *e = kit_effect(kit, "E", "s", kit_fn_gated, 0);
+    e->closed = true;
+    return e;
+}
+
+TEST(idle_01_after_what_goes_on)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1");
+    struct kit_node *e = gated_effect(&kit);
+    kit_step(&kit);
+    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    kit_tick(&kit, 10000);
+    EXPECT(!scheduler_is_idle(kit.sched));
+    kit_open(e);
+    kit_step(&kit);
+    EXPECT(scheduler_is_idle(kit.sched));
+    kit_end(&kit);
+}
+
+TEST(idle_03_after_the_end)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1");
+    struct kit_node *e = kit_see(&kit, "E", "s");
+    EXPECT(!scheduler_is_idle(kit.sched));
+    scheduler_dispose(kit.sched);
+    EXPECT(scheduler_is_idle(kit.sched));
+    kit_set(&kit, "s", "2"); /* nobody listens */
+    kit_step(&kit);
+    EXPECT_EQ(e->runs, 0);
+    EXPECT(scheduler_is_idle(kit.sched));
+    scheduler_dispose(kit.sched); /* harmless */
+    kit_end(&kit);
+}
+
+TEST(idle_05_the_end_waits_for_what_goes_on)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1 r=0");
+    struct kit_node *e = kit_effect(&kit, "E", "s -> r", kit_fn_gated, 0);
+    e->closed = true;
+    kit_step(&kit);
+    scheduler_dispose(kit.sched);
+    EXPECT(!scheduler_is_idle(kit.sched));
+    kit_open(e);
+    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT_GET(&kit, "r", "0"); /* the run did not count */
+    EXPECT(e->node == NULL);
+    kit_end(&kit);
+}
+
+TEST(idle_06_everything_ends_after_the_scheduler)
+{
+    struct sched_kit kit;
+    kit_begin_with_store(&kit, true);
+    kit_set_all(&kit, "s=1 r=0");
+    kit_sum(&kit, "C", "s -> r", 1);
+    kit_see(&kit, "E", "r");
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(kit.sched->flights, 1);
+    scheduler_dispose(kit.sched);
+    scheduler_free(kit.sched); /* with a commit on its way */
+    kit.sched = scheduler_new(&kit.replica, NULL); /* which ends as usual */
+    kit_pump(&kit);
+    EXPECT_TEXT(kit_stored(&kit, "r"), "{'value':2}");
+    kit_end(&kit);
+}
+
+TEST(idle_07_no_wait_for_what_nobody_demands)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1 r=0");
+    struct kit_node *c = kit_sum(&kit, "C", "s -> r", 0);
+    (void)kit_pull(&kit, "r");
+    scheduler_set_debounce(kit.sched, c->node, 30000);
+    kit_set(&kit, "s", "2");
+    const mono_ms now = kit.sim.now;
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(kit.sim.now, now);
+    EXPECT_EQ(c->runs, 1);
+    kit_end(&kit);
+}
+
+TEST(idle_09_a_failure_is_an_end)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1");
+    struct kit_node *e = gated_effect(&kit);
+    kit_step(&kit);
+    struct run *run = e->run;
+    struct err_detail detail = {0};
+    (void)err_set(&detail, ERR_IO, "the answer never came");
+    e->run = NULL;
+    run_finish(run, run_fail(run, &detail));
+    kit_step(&kit);
+    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT_EQ(kit.error_count, 1);
+    kit_end(&kit);
+}
+
+/* A live computation that has run before and is throttled holds nobody up. */
+static struct kit_node *throttled(struct sched_kit *kit)
+{
+    kit_begin(kit);
+    kit_set_all(kit, "s=1 r=0");
+    struct kit_node *c = kit_sum(kit, "C", "s -> r", 0);
+    kit_see(kit, "E", "r");
+    EXPECT_IDLE(kit);
+    scheduler_set_throttle(kit->sched, c->node, 1000);
+    kit_set(kit, "s", "2");
+    kit_step(kit);
+    return c;
+}
+
+TEST(idle_11_a_wake_that_nobody_waits_for)
+{
+    struct sched_kit kit;
+    struct kit_node *c = throttled(&kit);
+    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now + 1000);
+    EXPECT(scheduler_is_idle(kit.sched));
+    c->node->gate->hold_passes = 2;
+    scheduler_idle_over(kit.sched);
+    EXPECT_EQ(c->node->gate->hold_passes, 0);
+    kit_tick(&kit, 1000);
+    EXPECT_EQ(c->runs, 2);
+    kit_end(&kit);
+}
+
+TEST(idle_12_a_wake_without_work)
+{
+    struct sched_kit kit;
+    struct kit_node *c = throttled(&kit);
+    kit_remove(c);
+    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    kit_end(&kit);
+}
+
+TEST(idle_13_the_time_is_the_one_that_is_given)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1");
+    struct kit_node *e = kit_see(&kit, "E", "s");
+    scheduler_set_debounce(kit.sched, e->node, 100);
+    kit_step(&kit);
+    const mono_ms due = kit.sim.now + 100;
+    kit.sim.now = due + 100; /* what the host says does not count */
+    scheduler_step(kit.sched, due - 1);
+    EXPECT_EQ(e->runs, 0);
+    EXPECT(!scheduler_is_idle(kit.sched));
+    scheduler_step(kit.sched, due);
+    EXPECT_EQ(e->runs, 1);
+    kit_end(&kit);
+}
+
+TEST(idle_14_who_is_worth_waiting_for)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1 r=0 t=0");
+
+    /* An effect, and a materializer: can run now. */
+    struct kit_node *e = kit_see(&kit, "E", "s");
+    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sched->now);
+    kit_remove(e);
+    const struct kit_spec spec = {
+        .surface = "s",
+        .writes = "t",
+        .envelopes = "t",
+        .fn = kit_fn_sum,
+    };
+    struct kit_node *m = kit_add(&kit, "M", &spec);
+    EXPECT(!scheduler_is_idle(kit.sched));
+    kit_remove(m);
+
+    /* A computation: if it is demanded. */
+    struct kit_node *c = kit_sum(&kit, "C", "s -> r", 0);
+    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    e = kit_see(&kit, "E", "r");
+    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT(c->node->place_in_queue != QUEUE_NONE);
+    kit_remove(e);
+    EXPECT(scheduler_is_idle(kit.sched)); /* taken back */
+    kit_remove(c);
+    EXPECT(scheduler_is_idle(kit.sched)); /* not registered */
+
+    /* An effect whose time comes later. */
+    const struct kit_spec late = {
+        .surface = "s",
+        .effect = true,
+        .fn = kit_fn_see,
+        .debounce = 30000,
+    };
+    e = kit_add(&kit, "E", &late);
+    kit_step(&kit);
+    EXPECT_EQ(e->runs, 0);
+    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now + 30000);
+    EXPECT(!scheduler_is_idle(kit.sched));
+    kit_end(&kit);
+}
+
+/* Reference 12: two computations that wake each other for ever. What backs off
+ * holds idle three times; the retries go on. */
+TEST(idle_15_a_cycle_that_never_settles)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "x=0 y=0");
+    struct kit_node *a = kit_sum(&kit, "A", "y -> x", 1);
+    struct kit_node *b = kit_sum(&kit, "B", "x -> y", 1);
+    kit_see(&kit, "E", "x");
+    const mono_ms start = kit.sim.now;
+    EXPECT_IDLE(&kit);
+    EXPECT(kit.sim.now - start <= 250 + 250 + 500);
+    EXPECT(kit.sched->counters.passes <= 4);
+    EXPECT(a->runs <= kit.sched->counters.passes * SCHED_RUNS_MAX);
+    EXPECT(b->runs <= kit.sched->counters.passes * SCHED_RUNS_MAX);
+    EXPECT(kit.sched->backing_off > 0);
+    const mono_ms wake = scheduler_next_wake(kit.sched);
+    EXPECT(wake > kit.sim.now && wake <= kit.sim.now + SCHED_BACKOFF_MAX_MS);
+    const uint64_t runs = a->runs;
+    EXPECT_IDLE(&kit); /* which is waited for anew */
+    EXPECT(a->runs > runs);
+    kit_end(&kit);
+}

@@ -1,0 +1,341 @@
+/* Why something ran, why something does not, and the graph for people. */
+
+#include "lib/sched_kit.h"
+#include "lib/test.h"
+#include "value/array.h"
+#include "value/json.h"
+#include "value/object.h"
+
+static const char *why(struct sched_kit *kit, const struct kit_node *node)
+{
+    struct buf *text = &kit->texts[kit->next_text++ % KIT_ANSWERS];
+    buf_clear(text);
+    introspection_why(kit->sched, node->node, text);
+    return buf_text(text);
+}
+
+static const char *why_not(struct sched_kit *kit, const struct kit_node *node)
+{
+    struct buf *text = &kit->texts[kit->next_text++ % KIT_ANSWERS];
+    buf_clear(text);
+    introspection_why_not(kit->sched, node->node, text);
+    return buf_text(text);
+}
+
+/* -- Why it ran ---------------------------------------------------------- */
+
+TEST(why_tells_what_changed_and_who_changed_it)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a={'x':1} b=0");
+    struct kit_node *c = kit_sum(&kit, "C", "a.x -> b", 1);
+    struct kit_node *e = kit_see(&kit, "E", "b");
+    EXPECT_TEXT(why(&kit, c), "C has never run");
+    EXPECT_IDLE(&kit);
+    EXPECT_TEXT(why(&kit, c), "C ran in pass 1, sweep 1, for the first time");
+    kit_set(&kit, "a.x", "2");
+    EXPECT_IDLE(&kit);
+    EXPECT_TEXT(why(&kit, c),
+                "C ran in pass 2, sweep 1, because space/a#/value/x changed by "
+                "commit from outside");
+    EXPECT_TEXT(why(&kit, e),
+                "E ran in pass 2, sweep 1, because space/b#/value changed by "
+                "C");
+    scheduler_invalidate(kit.sched, c->node);
+    EXPECT_IDLE(&kit);
+    EXPECT_TEXT(why(&kit, c),
+                "C ran in pass 3, sweep 1, because it was asked to");
+    kit_end(&kit);
+}
+
+TEST(why_names_the_first_causes_and_counts_the_others)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a=1 b=1 c=1 d=1 e=1 f=1");
+    struct kit_node *e = kit_see(&kit, "E", "a b c d e f");
+    EXPECT_IDLE(&kit);
+    kit_set_all(&kit, "a=2 b=2 c=2 d=2 e=2 f=2");
+    EXPECT_IDLE(&kit);
+    EXPECT_CONTAINS(why(&kit, e), "space/a#/value changed by commit");
+    EXPECT_CONTAINS(why(&kit, e), "; and 2 more");
+    kit_end(&kit);
+}
+
+TEST(why_tells_of_others_at_the_store)
+{
+    struct sched_kit kit;
+    kit_begin_with_store(&kit, true);
+    kit_set_all(&kit, "a=1 b=0");
+    kit_pump(&kit);
+    struct kit_node *c = kit_effect(&kit, "C", "a b -> b", kit_fn_copy, 0);
+    EXPECT_IDLE(&kit);
+    kit_elsewhere(&kit, "set a 5");
+    kit_pump(&kit);
+    EXPECT_CONTAINS(why_not(&kit, c), "space/a#/value changed by ");
+    EXPECT_IDLE(&kit);
+    EXPECT_CONTAINS(why(&kit, c), "from outside");
+    kit_pump(&kit);
+    kit_end(&kit);
+}
+
+/* An answer without any document bears the number of the last change. */
+TEST(why_is_not_confused_by_what_changes_nothing)
+{
+    struct sched_kit kit;
+    kit_begin_with_store(&kit, true);
+    kit_set_all(&kit, "a=1 b=0");
+    kit_pump(&kit);
+    kit_sum(&kit, "C", "a -> b", 0);
+    struct kit_node *e = kit_see(&kit, "E", "b");
+    EXPECT_IDLE(&kit);
+    kit_pump(&kit);
+    kit_see(&kit, "F", "nothing");
+    kit_set(&kit, "a", "2");
+    EXPECT_IDLE(&kit);
+    EXPECT_CONTAINS(why(&kit, e), "space/b#/value changed by C");
+    const uint64_t told = kit.replica.counters.notifications;
+    const uint64_t version = kit.replica.version;
+    kit_pump(&kit);
+    EXPECT(kit.replica.counters.notifications > told);
+    EXPECT_EQ(kit.replica.version, version);
+    EXPECT_CONTAINS(why(&kit, e), "space/b#/value changed by C");
+    kit_end(&kit);
+}
+
+TEST(why_tells_how_it_ended)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a=1 b=0 d=0");
+    struct kit_node *f = kit_effect(&kit, "F", "a -> b", kit_fn_fail, 0);
+    EXPECT_IDLE(&kit);
+    EXPECT_TEXT(why(&kit, f),
+                "F ran in pass 1, sweep 1, for the first time, and failed");
+    struct kit_node *e = kit_effect(&kit, "E", "a -> d", kit_fn_gated, 0);
+    e->closed = true;
+    kit_step(&kit);
+    kit_set(&kit, "a", "2");
+    kit_open(e);
+    EXPECT_CONTAINS(why(&kit, e), ", and its commit was refused");
+    EXPECT_IDLE(&kit);
+    EXPECT_CONTAINS(why(&kit, e), "because space/a#/value changed");
+    kit_end(&kit);
+}
+
+TEST(why_forgets_in_the_end)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a=0 b=0");
+    struct kit_node *old = kit_see(&kit, "old", "b");
+    struct kit_node *e = kit_see(&kit, "E", "a");
+    EXPECT_IDLE(&kit);
+    for (int i = 1; i <= SCHED_RECORDS; i++) {
+        kit_set_number(&kit, "a", i);
+        kit_step(&kit);
+    }
+    EXPECT_TEXT(why(&kit, old), "old ran too long ago to say why");
+    EXPECT_CONTAINS(why(&kit, e), "because space/a#/value changed");
+    kit_end(&kit);
+}
+
+/* A node without a name is one of its number; two of one name are two. */
+TEST(names_are_for_people)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a=0 b=0");
+    struct kit_node *one = kit_see(&kit, "same", "a");
+    struct kit_node *other = kit_see(&kit, "same", "b");
+    EXPECT_IDLE(&kit);
+    kit_set(&kit, "b", "1");
+    EXPECT_IDLE(&kit);
+    EXPECT_CONTAINS(why(&kit, one), "for the first time");
+    EXPECT_CONTAINS(why(&kit, other), "because space/b#/value");
+    const struct node_spec spec = {
+        .kind = NODE_EFFECT,
+        .run = one->node->run,
+        .ctx = one,
+    };
+    const struct node *nameless = scheduler_register(kit.sched, &spec);
+    struct buf text = {0};
+    introspection_why(kit.sched, nameless, &text);
+    EXPECT_TEXT(buf_text(&text), "node 2 has never run");
+    buf_release(&text);
+    kit_end(&kit);
+}
+
+/* -- Why it does not run ------------------------------------------------- */
+
+TEST(why_not_tells_the_first_condition_that_is_missing)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a=1 b=0");
+    struct kit_node *c = kit_sum(&kit, "C", "a -> b", 0);
+    EXPECT_TEXT(why_not(&kit, c),
+                "C has to run, and nobody looks: it runs when an effect reads "
+                "what it writes");
+    struct kit_node *e = kit_see(&kit, "E", "b");
+    EXPECT_TEXT(why_not(&kit, c), "C has to run, and does so in the next step");
+    EXPECT_IDLE(&kit);
+    EXPECT_TEXT(why_not(&kit, c),
+                "C is up to date: it runs when something that it read "
+                "changes");
+    scheduler_set_throttle(kit.sched, c->node, 500);
+    kit_set(&kit, "a", "2");
+    kit_tick(&kit, 100);
+    EXPECT_TEXT(why_not(&kit, c),
+                "C has to run, and waits for its throttle: it runs in 400 "
+                "ms");
+    scheduler_set_throttle(kit.sched, c->node, 0);
+    EXPECT_TEXT(why_not(&kit, c),
+                "C has to run, and does so in the next step, because "
+                "space/a#/value changed by commit from outside");
+    EXPECT_IDLE(&kit);
+    scheduler_set_debounce(kit.sched, e->node, 50);
+    kit_set(&kit, "a", "3");
+    kit_step(&kit);
+    EXPECT_TEXT(why_not(&kit, e),
+                "E has to run, and waits for its debounce: it runs in 50 ms");
+    kit_tick(&kit, 10);
+    kit_set(&kit, "a", "4"); /* the window begins anew when time is known */
+    scheduler_invalidate(kit.sched, e->node);
+    EXPECT_TEXT(why_not(&kit, e),
+                "E has to run, and waits for its debounce: the time counts "
+                "from the next step on");
+    kit_end(&kit);
+}
+
+TEST(why_not_tells_of_backoffs_and_runs_that_go_on)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a=1 x=0 y=0");
+    struct kit_node *a = kit_sum(&kit, "A", "y -> x", 1);
+    struct kit_node *b = kit_sum(&kit, "B", "x -> y", 1);
+    struct kit_node *e = kit_see(&kit, "E", "x");
+    kit_step(&kit);
+    const struct kit_node *off = node_is_stale(a->node) ? a : b;
+    EXPECT_CONTAINS(why_not(&kit, off),
+                    "waits for its backoff: it runs in 250");
+    kit_remove(e);
+    struct kit_node *g = kit_effect(&kit, "G", "a", kit_fn_gated, 0);
+    struct kit_node *h = kit_see(&kit, "H", "a");
+    g->closed = true;
+    kit_step(&kit);
+    EXPECT_TEXT(why_not(&kit, g), "G is running: its run goes on later");
+    EXPECT_TEXT(why_not(&kit, h), "H has to run, and waits for the run of G");
+    kit_open(g);
+    kit_end(&kit);
+}
+
+/* -- Statistics and the graph -------------------------------------------- */
+
+static enum run_result slow(struct run *run, struct kit_node *node)
+{
+    node->kit->sim.now += (mono_ms)node->k++;
+    return kit_fn_see(run, node);
+}
+
+static const char *json_of(struct sched_kit *kit, struct value value)
+{
+    struct buf *text = &kit->texts[kit->next_text++ % KIT_ANSWERS];
+    buf_clear(text);
+    json_write(text, value, JSON_AS_GIVEN, 0);
+    value_unref(value);
+    for (size_t i = 0; i < text->length; i++) {
+        if (text->at[i] == '"') {
+            text->at[i] = '\'';
+        }
+    }
+    return buf_text(text);
+}
+
+TEST(statistics_belong_to_the_node)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a=1");
+    struct kit_node *e = kit_effect(&kit, "same", "a", slow, 10);
+    struct kit_node *other = kit_see(&kit, "same", "a");
+    EXPECT_TEXT(json_of(&kit, introspection_statistics(e->node)),
+                "{'runs':0,'totalMs':0,'averageMs':0,'lastMs':0,'endedAt':0}");
+    EXPECT_IDLE(&kit);
+    kit_set(&kit, "a", "2");
+    EXPECT_IDLE(&kit);
+    EXPECT_TEXT(json_of(&kit, introspection_statistics(e->node)),
+                "{'runs':2,'totalMs':21,'averageMs':10.5,'lastMs':11,"
+                "'endedAt':1021}");
+    EXPECT_CONTAINS(json_of(&kit, introspection_statistics(other->node)),
+                    "{'runs':2,'totalMs':0,");
+    kit_end(&kit);
+}
+
+static enum run_result with_child(struct run *run, struct kit_node *node)
+{
+    if (node->kids == NULL) {
+        node->kids = kit_sum(node->kit, "K", "a -> k", 0);
+    }
+    return kit_fn_see(run, node);
+}
+
+TEST(the_graph_has_inputs_data_and_parents)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a={'x':1,'y':2} b=0 k=0 t=0");
+    kit_sum(&kit, "C", "a.x a.y -> b", 0);
+    kit_effect(&kit, "P", "b ^a", with_child, 0);
+    const struct kit_spec spec = {
+        .surface = "a.x",
+        .writes = "t",
+        .envelopes = "t",
+        .fn = kit_fn_sum,
+        .debounce = 50,
+    };
+    kit_add(&kit, "M", &spec);
+    kit_step(&kit);
+    const char *text = json_of(&kit, introspection_graph(kit.sched));
+    EXPECT_CONTAINS(text,
+                    "{'id':'n0','name':'C','type':'computation','status':"
+                    "'clean','live':true,'queued':false,'height':0,'stats':"
+                    "{'runs':1,");
+    EXPECT_CONTAINS(text,
+                    "'reads':['space/a#/value/x','space/a#/value/y'],"
+                    "'shapeReads':[],'writes':['space/b#/value'],"
+                    "'envelopes':[]}");
+    EXPECT_CONTAINS(text, "{'id':'input:space/a','type':'input'}");
+    EXPECT_CONTAINS(text,
+                    "{'from':'input:space/a','to':'n0','documents':"
+                    "['space/a']}");
+    EXPECT_CONTAINS(text, "{'from':'n0','to':'n1','documents':['space/b']}");
+    EXPECT_CONTAINS(text, "{'from':'n1','to':'n3','type':'parent'}");
+    EXPECT_CONTAINS(text, "'name':'P','type':'effect'");
+    EXPECT_CONTAINS(text, "'shapeReads':['space/a#/value']");
+    EXPECT_CONTAINS(text, "'name':'M','type':'materializer'");
+    EXPECT_CONTAINS(text, "'debounceMs':50");
+    EXPECT_CONTAINS(text, "'envelopes':['space/t#/value']");
+    EXPECT_CONTAINS(text, "'name':'K','type':'computation'");
+    EXPECT_CONTAINS(text, "'parent':'n1'");
+    kit_end(&kit);
+}
+
+/* Whoever reads it sees no document twice, and no edge. */
+TEST(the_graph_has_everything_once)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a={'x':1,'y':2} b={} z=0");
+    kit_sum(&kit, "C", "a.x -> b.x b.y", 0);
+    kit_see(&kit, "E", "a.x a.y b.x b.y");
+    kit_see(&kit, "F", "a");
+    EXPECT_IDLE(&kit);
+    const struct value graph = introspection_graph(kit.sched);
+    EXPECT_EQ(array_count(object_get_text(graph, "nodes", 5)), 4);
+    EXPECT_EQ(array_count(object_get_text(graph, "edges", 5)), 4);
+    value_unref(graph);
+    kit_end(&kit);
+}
