@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,18 +84,18 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of `count` figures, which it sorts: the value at a quarter, a half ... */
-static double quantile(double *figures, unsigned count, double where)
+double bench_quantile(double *figures, unsigned count, double where)
 {
     qsort(figures, count, sizeof *figures, by_size);
     return figures[(unsigned)(where * (count - 1) + 0.5)];
 }
 
-static double spread_of(double *figures, unsigned count)
+double bench_spread(double *figures, unsigned count)
 {
-    const double middle = quantile(figures, count, 0.5);
+    const double middle = bench_quantile(figures, count, 0.5);
     return 100 *
-           (quantile(figures, count, 0.75) - quantile(figures, count, 0.25)) /
+           (bench_quantile(figures, count, 0.75) -
+            bench_quantile(figures, count, 0.25)) /
            middle;
 }
 
@@ -107,6 +108,24 @@ static void add_row(struct bench *bench, const char *name, struct bench_row row)
 {
     (void)snprintf(row.name, sizeof row.name, "%s", name);
     vec_push(&bench->rows, row);
+}
+
+void bench_add(struct bench *bench, const struct bench_row *row)
+{
+    if (bench_wants(bench, row->name)) {
+        vec_push(&bench->rows, *row);
+    }
+}
+
+void bench_wrong(struct bench *bench, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    (void)fprintf(stderr, "%s: WRONG: ", bench->name);
+    (void)vfprintf(stderr, format, list);
+    (void)fputc('\n', stderr);
+    va_end(list);
+    bench->wrong++;
 }
 
 double bench_run(struct bench *bench, const struct bench_case *work)
@@ -138,13 +157,13 @@ double bench_run(struct bench *bench, const struct bench_case *work)
     struct bench_row row = {
         .unit = "ns",
         .bar = work->bar,
-        .spread = work->peer != NULL ? spread_of(ratio, rounds)
-                                     : spread_of(ours, rounds),
-        .ours = quantile(ours, rounds, 0.5),
+        .spread = work->peer != NULL ? bench_spread(ratio, rounds)
+                                     : bench_spread(ours, rounds),
+        .ours = bench_quantile(ours, rounds, 0.5),
     };
     if (work->peer != NULL) {
         /* So that the columns agree with the ratio. */
-        row.peer = row.ours * quantile(ratio, rounds, 0.5);
+        row.peer = row.ours * bench_quantile(ratio, rounds, 0.5);
     }
     add_row(bench, work->name, row);
     return row.ours;
@@ -186,13 +205,16 @@ static bool is_met(const struct bench_row *row)
         return row->ours <= row->bar.limit * row->peer;
     case BENCH_AT_MOST:
         return row->ours <= row->bar.limit;
+    case BENCH_TIMES:
+        return row->ours <= row->bar.limit * row->peer || !has_peer(row);
     }
     UNREACHABLE("every kind of bar has a case");
 }
 
 static const char *verdict_of(const struct bench_row *row)
 {
-    if (row->bar.kind == BENCH_NO_BAR) {
+    if (row->bar.kind == BENCH_NO_BAR ||
+        (row->bar.kind == BENCH_TIMES && !has_peer(row))) {
         return "";
     }
     return is_met(row) ? "ok" : "MISSED";
@@ -236,61 +258,78 @@ static void bar_text(char to[24], const struct bench_row *row)
         figure_text(limit, row->bar.limit, row->unit);
         (void)snprintf(to, 24, "<= %s", limit);
         break;
+    case BENCH_TIMES:
+        (void)snprintf(to, 24, "<= %.2gx", row->bar.limit);
+        break;
     }
 }
 
-static void ratio_text(char to[16], const struct bench_row *row)
+static void ratio_text(char to[16], const struct bench_row *row, double peer)
 {
     to[0] = '\0';
-    if (!has_peer(row)) {
+    if (peer <= 0) {
         return;
     }
     if (row->bar.kind == BENCH_SHARE) {
-        (void)snprintf(to, 16, "%.0f %%", 100 * row->ours / row->peer);
+        (void)snprintf(to, 16, "%.0f %%", 100 * row->ours / peer);
+    } else if (row->bar.kind == BENCH_TIMES) {
+        (void)snprintf(to, 16, "%.2fx", row->ours / peer);
     } else {
-        (void)snprintf(to, 16, "%.2fx", row->peer / row->ours);
+        (void)snprintf(to, 16, "%.2fx", peer / row->ours);
     }
 }
 
-static void print_row(const struct bench_row *row)
+static void print_peer(const struct bench_row *row, double figure)
 {
-    char ours[16];
     char peer[16] = "";
     char ratio[16];
+    if (figure > 0) {
+        figure_text(peer, figure, row->unit);
+    } else if (row->bar.kind == BENCH_TIMES) {
+        (void)snprintf(peer, sizeof peer, "no peer");
+    }
+    ratio_text(ratio, row, figure);
+    (void)printf(" %12s %8s", peer, ratio);
+}
+
+static void print_row(const struct bench *bench, const struct bench_row *row)
+{
+    char ours[16];
     char spread[16] = "";
     char bar[24];
     figure_text(ours, row->ours, row->unit);
-    if (has_peer(row)) {
-        figure_text(peer, row->peer, row->unit);
-    }
     if (row->spread > 0) {
         (void)snprintf(spread, sizeof spread, "%.0f %%", row->spread);
     }
-    ratio_text(ratio, row);
     bar_text(bar, row);
-    (void)printf("%-54s %12s %12s %8s %7s %10s  %s\n",
-                 row->name,
-                 ours,
-                 peer,
-                 ratio,
-                 spread,
-                 bar,
-                 verdict_of(row));
+    (void)printf("%-54s %12s", row->name, ours);
+    print_peer(row, row->peer);
+    if (bench->other_name != NULL) {
+        print_peer(row, row->other);
+    }
+    (void)
+        printf(" %7s %10s  %-6s %s\n", spread, bar, verdict_of(row), row->note);
+}
+
+static void print_head(const struct bench *bench)
+{
+    (void)printf("%-54s %12s %12s %8s",
+                 bench->name,
+                 "ours",
+                 bench->peer_name != NULL ? bench->peer_name : "peer",
+                 "ratio");
+    if (bench->other_name != NULL) {
+        (void)printf(" %12s %8s", bench->other_name, "ratio");
+    }
+    (void)printf(" %7s %10s  %s\n", "spread", "bar", "verdict");
 }
 
 static unsigned print_table(struct bench *bench)
 {
-    (void)printf("%-54s %12s %12s %8s %7s %10s  %s\n",
-                 bench->name,
-                 "ours",
-                 "peer",
-                 "ratio",
-                 "spread",
-                 "bar",
-                 "verdict");
+    print_head(bench);
     unsigned missed = 0;
     VEC_FOREACH (&bench->rows, row) {
-        print_row(row);
+        print_row(bench, row);
         missed += is_met(row) ? 0U : 1U;
     }
     if (missed > 0) {
@@ -324,6 +363,12 @@ static struct value row_value(const struct bench_row *row)
     if (has_peer(row)) {
         value = with(value, "peer", rounded(row->peer));
         value = with(value, "ratio", rounded(row->peer / row->ours));
+    }
+    if (row->other > 0) {
+        value = with(value, "other", rounded(row->other));
+    }
+    if (row->note[0] != '\0') {
+        value = with(value, "note", value_text_new(row->note));
     }
     if (row->spread > 0) {
         value = with(value, "spread_percent", rounded(row->spread));
@@ -402,6 +447,8 @@ static void print_help(const char *name)
                  "  --only TEXT  the workloads whose name contains TEXT\n"
                  "  --json FILE  where the figures go (bench/results.json);\n"
                  "               '' is nowhere\n"
+                 "  --peers      also beside libraries that have to be\n"
+                 "               installed (sched)\n"
                  "  --strict     exit code 1 if a bar is missed\n"
                  "  --help       this\n",
                  name);
@@ -432,6 +479,8 @@ bool bench_begin(struct bench *bench,
             bench->quick = true;
         } else if (strcmp(argv[i], "--strict") == 0) {
             bench->strict = true;
+        } else if (strcmp(argv[i], "--peers") == 0) {
+            bench->peers = true;
         } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
             bench->json = argv[++i];
         } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
@@ -455,7 +504,7 @@ bool bench_begin(struct bench *bench,
 int bench_end(struct bench *bench)
 {
     const unsigned missed = print_table(bench);
-    int exit_code = missed > 0 && bench->strict ? 1 : 0;
+    int exit_code = bench->wrong > 0 || (missed > 0 && bench->strict) ? 1 : 0;
     if (bench->json[0] != '\0' && !save(bench)) {
         (void)fprintf(stderr, "cannot write %s\n", bench->json);
         exit_code = 2;

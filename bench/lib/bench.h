@@ -33,6 +33,7 @@ enum bench_bar_kind {
     BENCH_FASTER,  /* peer / ours is at least the bar */
     BENCH_SHARE,   /* ours / peer is at most the bar */
     BENCH_AT_MOST, /* ours is at most the bar, in the row's unit */
+    BENCH_TIMES,   /* ours is at most so many times the peer's */
 };
 
 struct bench_bar {
@@ -55,9 +56,11 @@ struct bench_row {
     char name[64];
     const char *unit; /* "ns", "bytes", ... */
     double ours;
-    double peer; /* 0: there is none */
+    double peer;  /* 0: there is none */
+    double other; /* another peer's; 0: there is none */
     double spread;
     struct bench_bar bar;
+    char note[48]; /* counts that belong to it, or "" */
 };
 
 struct bench {
@@ -66,6 +69,10 @@ struct bench {
     bool strict;
     const char *filter; /* only workloads whose name contains it, or NULL */
     const char *json;
+    bool peers;             /* also those that have to be installed */
+    const char *peer_name;  /* the head of its column; NULL: "peer" */
+    const char *other_name; /* of the other peer; NULL: there is none */
+    unsigned wrong;         /* results that were not as they must be */
     VEC(struct bench_row) rows;
 };
 
@@ -78,7 +85,7 @@ bool bench_begin(struct bench *bench,
                  int *exit_code);
 
 /* Prints the table, writes the file. Returns the exit code: 0, or with
- * --strict 1 if a bar was missed. */
+ * --strict 1 if a bar was missed; in any case 1 if a result was wrong. */
 int bench_end(struct bench *bench);
 
 /* Whether --only selects a workload of this name. */
@@ -94,6 +101,21 @@ void bench_figure(struct bench *bench,
                   double ours,
                   double peer,
                   struct bench_bar bar);
+
+/* Adds a row that was measured elsewhere. */
+void bench_add(struct bench *bench, const struct bench_row *row);
+
+/* A result that is not what it must be: told at once, and the exit code will
+ * be 1. */
+__attribute__((format(printf, 2, 3))) void bench_wrong(struct bench *bench,
+                                                       const char *format,
+                                                       ...);
+
+/* The value at a quarter (0.25), a half ... of figures, which are sorted. */
+double bench_quantile(double *figures, unsigned count, double where);
+
+/* How far the middle half lies apart, in percent of the median. */
+double bench_spread(double *figures, unsigned count);
 
 /* Inside a bench_fn: the clock stands still between the two. Costs about a
  * microsecond, so it is for work that takes longer. */
