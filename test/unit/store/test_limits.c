@@ -242,7 +242,8 @@ PROPERTY(d13_the_bound_is_never_below_the_size, 60)
     kit_open_memory(&kit, NULL);
     EXPECT_LANDED(&kit, 1, "s1 1 | set A {}");
     unsigned landed = 0;
-    for (unsigned i = 2; i < 60; i++) {
+    /* Many patches do not apply; how many is a matter of luck. */
+    for (unsigned i = 2; landed < 20 && i < 5000; i++) {
         struct document *document = find_a(&kit);
         struct value list = draw_patch(&gen, &kit.engine.paths, document->head);
         landed += commit_patch(&kit, i, list) == ERR_OK ? 1 : 0;
@@ -255,11 +256,11 @@ PROPERTY(d13_the_bound_is_never_below_the_size, 60)
         struct buf text = {0};
         json_write(&text, document->head, JSON_CANONICAL, 0);
         if (!EXPECT(document->head_bytes >= text.length)) {
-            i = 60;
+            landed = 20;
         }
         buf_release(&text);
     }
-    EXPECT(landed > 5);
+    EXPECT_EQ(landed, 20);
     kit_close(&kit);
 }
 
