@@ -122,6 +122,7 @@ struct sched_counters {
     uint64_t runs;
     uint64_t nested_runs;
     uint64_t discarded_runs; /* given up to run again in order */
+    uint64_t looks;          /* at nodes that a read needs (refresh.h) */
     uint64_t failed_runs;
     uint64_t passes;
     uint64_t sweeps;

@@ -327,6 +327,7 @@ struct value introspection_counters(const struct sched *sched)
     } rows[] = {
         {"runs", counters->runs},
         {"nestedRuns", counters->nested_runs},
+        {"looks", counters->looks},
         {"discardedRuns", counters->discarded_runs},
         {"failedRuns", counters->failed_runs},
         {"passes", counters->passes},

@@ -100,6 +100,7 @@ static void refresh(struct run *run, struct node *writer, uint64_t stamp)
            sched->pending == NULL) {
         struct refresh_frame *top = vec_last(&sched->frames);
         struct node *node = top->node;
+        sched->counters.looks++;
         if (node == NULL) { /* its parent has run, and removed it */
             sched->frames.count--;
             continue;

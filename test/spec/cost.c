@@ -165,6 +165,148 @@ TEST(a_run_of_numbers_allocates_nothing_once_everything_is_warm)
     end(&plant);
 }
 
+/* -- Nodes with many reads ----------------------------------------------- */
+
+enum {
+    WIDTH = 20
+};
+
+/* Reads all of `from`, and writes the sum and one more. */
+struct summer {
+    struct place *from[WIDTH];
+    struct place *to; /* NULL: an effect */
+    int64_t seen;
+};
+
+static enum run_result sum_up(struct run *run, void *ctx)
+{
+    struct summer *summer = ctx;
+    int64_t sum = 0;
+    for (size_t i = 0; i < WIDTH && summer->from[i] != NULL; i++) {
+        struct value value;
+        if (run_read(run, summer->from[i], READ_DEEP, READ_FOR_BOTH, &value) ==
+            ERR_STALE) {
+            return RUN_AGAIN;
+        }
+        sum += value_kind(value) == VALUE_INT ? value_integer(value) : 0;
+        value_unref(value);
+    }
+    summer->seen = sum;
+    struct err_detail detail = {0};
+    return summer->to == NULL || transaction_put_adopt(run->transaction,
+                                                       summer->to,
+                                                       value_int(sum % 7 + 1),
+                                                       &detail) == ERR_OK
+               ? RUN_DONE
+               : RUN_FAILED;
+}
+
+/* Nothing is declared but the output. */
+static void enter_summer(struct plant *plant, struct summer *summer)
+{
+    const struct node_spec spec = {
+        .kind = summer->to == NULL ? NODE_EFFECT : NODE_COMPUTATION,
+        .run = sum_up,
+        .ctx = summer,
+        .outputs = &summer->to,
+        .output_count = summer->to != NULL,
+        .no_auto_debounce = true,
+    };
+    (void)scheduler_register(plant->sched, &spec);
+}
+
+static void put_all(struct plant *plant,
+                    struct place *const *places,
+                    int64_t number)
+{
+    struct transaction *transaction = transaction_begin(&plant->replica, NULL);
+    struct err_detail detail = {0};
+    for (size_t i = 0; i < WIDTH; i++) {
+        EXPECT_EQ(transaction_put_adopt(transaction,
+                                        places[i],
+                                        value_int(number),
+                                        &detail),
+                  ERR_OK);
+    }
+    EXPECT_EQ(transaction_commit(transaction, &detail), ERR_OK);
+    transaction_release(transaction);
+}
+
+TEST(many_causes_at_each_change_allocate_nothing_once_everything_is_warm)
+{
+    struct plant plant;
+    struct summer summer = {0};
+    struct worker others[WIDTH]; /* with one cause each, in between */
+    begin(&plant);
+    for (size_t i = 0; i < WIDTH; i++) {
+        summer.from[i] = payload(&plant, i);
+        (void)enter(&plant, &others[i], payload(&plant, i), NULL);
+    }
+    enter_summer(&plant, &summer);
+    int64_t number = 1;
+    for (; number < 10; number++) {
+        put_all(&plant, summer.from, number);
+        scheduler_step(plant.sched, 1);
+    }
+    const uint64_t allocations = test_allocations();
+    for (; number < 60; number++) {
+        put_all(&plant, summer.from, number);
+        scheduler_step(plant.sched, 1);
+    }
+    EXPECT_EQ(test_allocations(), allocations);
+    EXPECT_INT(summer.seen, (int64_t)WIDTH * 59);
+    for (size_t i = 0; i < WIDTH; i++) {
+        place_unref(summer.from[i]);
+    }
+    end(&plant);
+}
+
+/* Layers of four, each reading three of the layer before; nobody has declared
+ * that. Returns how many nodes were looked at in the first pass. */
+static uint64_t looks_of_first_pass(size_t layers)
+{
+    struct plant plant;
+    const size_t count = layers * 4;
+    struct summer *summers = mem_alloc_zero((count + 1) * sizeof *summers);
+    struct place **places =
+        mem_alloc_zero((count + 4) * sizeof(struct place *));
+    begin(&plant);
+    for (size_t i = 0; i < count + 4; i++) {
+        places[i] = payload(&plant, i);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        put(&plant, places[i], value_int(1));
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < 3; k++) {
+            summers[i].from[k] = places[i / 4 * 4 + (i + k) % 4];
+        }
+        summers[i].to = places[i + 4];
+        enter_summer(&plant, &summers[i]);
+    }
+    for (size_t k = 0; k < 4; k++) {
+        summers[count].from[k] = places[count + k];
+    }
+    enter_summer(&plant, &summers[count]);
+    scheduler_step(plant.sched, 1);
+    EXPECT(summers[count].seen > 0);
+    const uint64_t looks = plant.sched->counters.looks;
+    for (size_t i = 0; i < count + 4; i++) {
+        place_unref(places[i]);
+    }
+    end(&plant);
+    mem_free(places, (count + 4) * sizeof(struct place *));
+    mem_free(summers, (count + 1) * sizeof *summers);
+    return looks;
+}
+
+/* What is up to date is not looked at again until something is not. */
+TEST(d2_a_first_pass_looks_at_each_node_once)
+{
+    EXPECT_EQ(looks_of_first_pass(40), 40 * 4);
+    EXPECT_EQ(looks_of_first_pass(160), 160 * 4);
+}
+
 TEST(conv_15_a_chain_of_100000_settles_in_one_sweep)
 {
     enum {
