@@ -188,9 +188,45 @@ def a_filter_may_select_no_test():
 def words_and_seeds_are_passed_on():
     with Folder() as folder:
         folder.add("program", "echo \"$*\" > words; " + TWO_PASS)
-        folder.run_tests("--seed=7", "--rounds=2", "program", "--", "warp", "weft")
+        folder.run_tests("--seed=7", "--rounds=2", "--rounds-max=3", "program", "--", "warp", "weft")
         with open(os.path.join(folder.name, "words"), encoding="utf-8") as file:
-            expect_equal(file.read(), "--seed=7 --rounds=2 warp weft\n")
+            expect_equal(file.read(), "--seed=7 --rounds=2 --rounds-max=3 warp weft\n")
+
+
+@test
+def the_longest_start_first():
+    with Folder() as folder:
+        for name in ("short", "unknown", "long", "longest"):
+            folder.add(name, f"echo {name} >> order; {TWO_PASS}")
+        with open(os.path.join(folder.name, "costs"), "w", encoding="utf-8") as file:
+            file.write("# SECONDS LABEL\n40 dyed longest\n\n1 dyed short\n7.5 dyed long\n99 dyed gone\n")
+        run = folder.run_tests("--jobs=1", "--costs=costs", "--group", "dyed", "short", "unknown", "long", "longest")
+        expect_equal(run.total(), "8 passed, 0 failed")
+        with open(os.path.join(folder.name, "order"), encoding="utf-8") as file:
+            expect_equal(file.read().split(), ["longest", "long", "short", "unknown"])
+
+
+@test
+def costs_are_written_as_they_are_read():
+    with Folder() as folder:
+        folder.add("short", TWO_PASS)
+        folder.add("long", "sleep 1.1; " + TWO_PASS)
+        folder.run_tests("--write-costs=costs", "--group", "dyed", "short", "long")
+        with open(os.path.join(folder.name, "costs"), encoding="utf-8") as file:
+            costs = file.read()
+        expect(re.fullmatch(r"[1-9]\d* dyed long\n", costs), costs)
+        expect_equal(folder.run_tests("--costs=costs", "short", "long").total(), "4 passed, 0 failed")
+
+
+@test
+def a_list_of_costs_that_is_none_is_refused():
+    with Folder() as folder:
+        folder.add("program", TWO_PASS)
+        folder.add("words", "dyed long")
+        for name in ("words", "nowhere"):
+            run = folder.run_tests(f"--costs={name}", "program")
+            expect_equal((run.exit_code, run.output), (2, ""))
+            expect_in(f"{name} is not a list of costs", run.errors)
 
 
 @test
@@ -428,6 +464,17 @@ def c_properties_print_their_seed_and_repeat_it():
 
 
 @test
+def c_a_limit_of_rounds_never_adds_any():
+    failing = re.search(r"# failed in round (\d+)", harness("--seed=5", "holds_not").output)
+    rounds = 1 + int(failing[1])
+    expect(rounds > 1, "the seed of this test fails too early")
+    words = ("--seed=5", "holds_not")
+    expect_equal(harness(*words, f"--rounds-max={rounds}").total(), "0 passed, 1 failed")
+    expect_equal(harness(*words, f"--rounds-max={rounds - 1}").total(), "1 passed, 0 failed")
+    expect_equal(harness(*words, "--rounds=1", f"--rounds-max={rounds}").total(), "1 passed, 0 failed")
+
+
+@test
 def c_the_same_seed_gives_the_same_report():
     words = ("--seed=5", "--rounds=100", "holds_not")
     expect_equal(harness(*words).output, harness(*words).output)
@@ -447,7 +494,7 @@ def c_options():
     help_run = harness("--help")
     expect_in("--rounds=N", help_run.output)
     expect_equal(help_run.exit_code, 0)
-    for word in ("--colour", "-x", "--seed=", "--seed=1x", "--seed=-1", "--rounds=0", "--seed=18446744073709551616"):
+    for word in ("--colour", "-x", "--seed=", "--seed=1x", "--seed=-1", "--rounds=0", "--rounds-max=0", "--seed=18446744073709551616"):
         run = harness(word)
         expect_equal((run.exit_code, run.output), (2, ""))
         expect_in(f"bad option {word}\n", run.errors)
