@@ -8,18 +8,13 @@
 #include "base/mem.h"
 
 enum {
-    WORD_BITS = 64
+    WORD_BITS = BUCKET_WORD_BITS
 };
 
 /* How many words hold `bits` bits. */
 static size_t word_count(size_t bits)
 {
     return (bits + WORD_BITS - 1) / WORD_BITS;
-}
-
-static uint64_t bit_of(size_t index)
-{
-    return (uint64_t)1 << (index % WORD_BITS);
 }
 
 static uint32_t lowest_bit(uint64_t word)
@@ -48,7 +43,7 @@ static void *resize_zero(void *array,
     return grown;
 }
 
-static void grow(struct bucket_queue *queue, uint32_t key)
+void bucket_queue_grow(struct bucket_queue *queue, uint32_t key)
 {
     const size_t old = queue->capacity;
     size_t capacity = old > 0 ? old : WORD_BITS;
@@ -68,77 +63,6 @@ static void grow(struct bucket_queue *queue, uint32_t key)
                                     sizeof *queue->used_words);
     queue->capacity = capacity;
     CHECK_DEEP(bucket_queue_check(queue));
-}
-
-static void set_used(struct bucket_queue *queue, uint32_t key)
-{
-    const size_t word = key / WORD_BITS;
-    queue->used[word] |= bit_of(key);
-    queue->used_words[word / WORD_BITS] |= bit_of(word);
-}
-
-static void clear_used(struct bucket_queue *queue, uint32_t key)
-{
-    const size_t word = key / WORD_BITS;
-    queue->used[word] &= ~bit_of(key);
-    if (queue->used[word] == 0) {
-        queue->used_words[word / WORD_BITS] &= ~bit_of(word);
-    }
-}
-
-/* Q3 for one more key, before it is counted. */
-static void widen_marks(struct bucket_queue *queue, uint32_t key)
-{
-    if (queue->count == 0) {
-        queue->low = key;
-        queue->high = key;
-    } else if (key < queue->low) {
-        queue->low = key;
-    } else if (key > queue->high) {
-        queue->high = key;
-    }
-}
-
-void bucket_queue_push(struct bucket_queue *queue,
-                       struct bucket_item *item,
-                       uint32_t key)
-{
-    CHECK(!bucket_item_is_queued(item));
-    CHECK(key <= BUCKET_KEY_MAX);
-    if (UNLIKELY(key >= queue->capacity)) {
-        grow(queue, key);
-    }
-    widen_marks(queue, key);
-
-    struct bucket_item *oldest = queue->buckets[key].oldest;
-    list_node_init(&item->links);
-    if (oldest != NULL) {
-        list_insert_before(&item->links, &oldest->links); /* a ring: last */
-    } else {
-        queue->buckets[key].oldest = item;
-        set_used(queue, key);
-    }
-    item->place = key + 1;
-    queue->count++;
-}
-
-void bucket_queue_remove(struct bucket_queue *queue, struct bucket_item *item)
-{
-    const uint32_t key = bucket_item_key(item);
-    CHECK(key < queue->capacity);
-    CHECK(queue->buckets[key].oldest != NULL);
-
-    if (!list_node_is_linked(&item->links)) {
-        CHECK(queue->buckets[key].oldest == item);
-        queue->buckets[key].oldest = NULL;
-        clear_used(queue, key);
-    } else if (queue->buckets[key].oldest == item) {
-        queue->buckets[key].oldest =
-            CONTAINER_OF(item->links.next, struct bucket_item, links);
-    }
-    list_remove(&item->links);
-    item->place = 0;
-    queue->count--;
 }
 
 void bucket_queue_move(struct bucket_queue *queue,
@@ -221,7 +145,8 @@ static bool check_bucket(const struct bucket_queue *queue,
                          size_t *count)
 {
     struct bucket_item *oldest = queue->buckets[key].oldest;
-    const bool is_used = (queue->used[key / WORD_BITS] & bit_of(key)) != 0;
+    const bool is_used =
+        (queue->used[key / WORD_BITS] & bucket_bit_of(key)) != 0;
     if (oldest == NULL) {
         return !is_used;
     }
@@ -251,7 +176,7 @@ bool bucket_queue_check(const struct bucket_queue *queue)
     }
     for (size_t word = 0; word < word_count(queue->capacity); word++) {
         const uint64_t bits = queue->used_words[word / WORD_BITS];
-        if ((queue->used[word] != 0) != ((bits & bit_of(word)) != 0)) {
+        if ((queue->used[word] != 0) != ((bits & bucket_bit_of(word)) != 0)) {
             return false;
         }
     }

@@ -75,13 +75,94 @@ static inline bool bucket_queue_is_empty(const struct bucket_queue *queue)
     return queue->count == 0;
 }
 
+/* -- Parts of the following ---------------------------------------------- */
+
+enum {
+    BUCKET_WORD_BITS = 64
+};
+
+static inline uint64_t bucket_bit_of(size_t index)
+{
+    return (uint64_t)1 << (index % BUCKET_WORD_BITS);
+}
+
+static inline void bucket_set_used(struct bucket_queue *queue, uint32_t key)
+{
+    const size_t word = key / BUCKET_WORD_BITS;
+    queue->used[word] |= bucket_bit_of(key);
+    queue->used_words[word / BUCKET_WORD_BITS] |= bucket_bit_of(word);
+}
+
+static inline void bucket_clear_used(struct bucket_queue *queue, uint32_t key)
+{
+    const size_t word = key / BUCKET_WORD_BITS;
+    queue->used[word] &= ~bucket_bit_of(key);
+    if (queue->used[word] == 0) {
+        queue->used_words[word / BUCKET_WORD_BITS] &= ~bucket_bit_of(word);
+    }
+}
+
+/* Q3 for one more key, before it is counted. */
+static inline void bucket_widen_marks(struct bucket_queue *queue, uint32_t key)
+{
+    if (queue->count == 0) {
+        queue->low = key;
+        queue->high = key;
+    } else if (key < queue->low) {
+        queue->low = key;
+    } else if (key > queue->high) {
+        queue->high = key;
+    }
+}
+
+COLD void bucket_queue_grow(struct bucket_queue *queue, uint32_t key);
+
+/* -- In and out ---------------------------------------------------------- */
+
 /* Adds `item`, which is in no queue, behind the others with its key. */
-void bucket_queue_push(struct bucket_queue *queue,
-                       struct bucket_item *item,
-                       uint32_t key);
+static inline void bucket_queue_push(struct bucket_queue *queue,
+                                     struct bucket_item *item,
+                                     uint32_t key)
+{
+    CHECK(!bucket_item_is_queued(item));
+    CHECK(key <= BUCKET_KEY_MAX);
+    if (UNLIKELY(key >= queue->capacity)) {
+        bucket_queue_grow(queue, key);
+    }
+    bucket_widen_marks(queue, key);
+
+    struct bucket_item *oldest = queue->buckets[key].oldest;
+    list_node_init(&item->links);
+    if (oldest != NULL) {
+        list_insert_before(&item->links, &oldest->links); /* a ring: last */
+    } else {
+        queue->buckets[key].oldest = item;
+        bucket_set_used(queue, key);
+    }
+    item->place = key + 1;
+    queue->count++;
+}
 
 /* Takes out an item of this queue. */
-void bucket_queue_remove(struct bucket_queue *queue, struct bucket_item *item);
+static inline void bucket_queue_remove(struct bucket_queue *queue,
+                                       struct bucket_item *item)
+{
+    const uint32_t key = bucket_item_key(item);
+    CHECK(key < queue->capacity);
+    CHECK(queue->buckets[key].oldest != NULL);
+
+    if (!list_node_is_linked(&item->links)) {
+        CHECK(queue->buckets[key].oldest == item);
+        queue->buckets[key].oldest = NULL;
+        bucket_clear_used(queue, key);
+    } else if (queue->buckets[key].oldest == item) {
+        queue->buckets[key].oldest =
+            CONTAINER_OF(item->links.next, struct bucket_item, links);
+    }
+    list_remove(&item->links);
+    item->place = 0;
+    queue->count--;
+}
 
 /* Gives an item of this queue another key, and the last place among the items
  * that have it. With the key that it has, it keeps its place. */

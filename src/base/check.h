@@ -13,9 +13,18 @@
 
 #include <stddef.h>
 
+/* A function that is seldom called: it stays out of those that call it, which
+ * then need neither room nor registers for it. */
+#define COLD __attribute__((cold, noinline))
+
+/* Likewise, though it may be called often; and one that is a part of its
+ * caller, written apart for the reader. */
+#define APART  __attribute__((noinline))
+#define WITHIN inline __attribute__((always_inline))
+
 /* Reports one line to the panic hook, or to stderr where none is set, and
  * aborts. The only place of the library that ends the process. */
-_Noreturn void check_failed(const char *file, int line, const char *expr);
+COLD _Noreturn void check_failed(const char *file, int line, const char *expr);
 
 /* Called with the sentence before the abort; process-wide, NULL restores the
  * default. It must not return to the library by longjmp. */

@@ -29,6 +29,9 @@ enum err_class {
     X(TYPE,              3, TERMINAL, "the value has another type")           \
     X(NOT_FOUND,         4, TERMINAL, "there is nothing at that path")        \
     X(RANGE,             5, TERMINAL, "the number is out of range")           \
+    X(SCHEMA,            6, TERMINAL, "the value does not fit its schema")    \
+    X(SCHEMA_MALFORMED,  7, TERMINAL, "the schema is not one")                \
+    X(MISUSE,            8, TERMINAL, "called at a wrong time or place")      \
     X(PATCH_MALFORMED,  10, TERMINAL, "the patch operation is malformed")     \
     X(PATCH_MISSING,    11, TERMINAL, "the patch names a missing path")       \
     X(PATCH_TRAVERSAL,  12, TERMINAL, "the patch goes through a leaf")        \
@@ -44,6 +47,7 @@ enum err_class {
     X(LIMIT_PATCH,      38, TERMINAL, "a patch has too many operations")      \
     X(LIMIT_ID,         39, TERMINAL, "an identifier is too long")            \
     X(LIMIT_COMMIT,     40, TERMINAL, "a commit has too many parts")          \
+    X(LIMIT_SCHEMA,     41, TERMINAL, "a schema is too large")                \
     X(PROTOCOL,         64, TERMINAL, "a message has a wrong shape")          \
     X(CONFLICT,         65, RETRY,    "what was read has changed")            \
     X(ORIGIN_FAILED,    66, PERMANENT, "the commit it came from did not land") \
@@ -57,13 +61,23 @@ enum err_class {
     X(STALE,            80, RETRY,    "what was read has changed before")     \
     X(SESSION_LOST,     81, PERMANENT, "the session was replaced")            \
     X(CLOSED,           82, PERMANENT, "the space was closed")                \
+    X(BACKLOG,          83, RETRY,    "too many events wait")                 \
+    X(NO_HANDLER,       84, PERMANENT, "nobody handles the stream")           \
+    X(HANDLER_EXISTS,   85, TERMINAL, "the stream has a handler")             \
+    X(NOT_CONVERGED,    86, TERMINAL, "others were faster too often")         \
+    X(NOT_SETTLED,      87, TERMINAL, "what it reads does not come to rest")  \
+    X(GIVEN_UP,         88, TERMINAL, "the attempt was given up")             \
+    X(CLEARANCE,        89, TERMINAL, "it may not see what it would see")     \
+    X(TIMEOUT,          90, RETRY,    "the deadline came first")              \
+    X(INTERRUPTED,      91, RETRY,    "somebody wanted the call to end")      \
     X(IO,               96, FAULT,    "reading or writing failed")            \
     X(STORE,            97, FAULT,    "the database refused")                 \
     X(CORRUPT,          98, FAULT,    "the file is damaged")                  \
     X(BUSY,             99, RETRY,    "somebody else holds the file")         \
     X(FULL,            100, FAULT,    "the disk is full")                     \
     X(FENCED,          101, PERMANENT, "another writer has taken over")      \
-    X(NO_MEMORY,       102, FAULT,    "there is no memory left")
+    X(NO_MEMORY,       102, FAULT,    "there is no memory left")              \
+    X(READ_ONLY,       103, TERMINAL, "it was opened for reading only")
 /* clang-format on */
 
 enum err {

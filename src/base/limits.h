@@ -24,11 +24,24 @@ enum {
     LIMIT_ID_BYTES = 1024,
     LIMIT_PATCH_OPERATIONS = 100 * 1000,
 
+    /* A schema: how deep it describes a value, and its parts. */
+    LIMIT_SCHEMA_DEPTH = 64,
+    LIMIT_SCHEMA_NODES = 10 * 1000,
+
+    /* Labels that one runtime knows, and the length of one. */
+    LIMIT_LABELS = 4096,
+    LIMIT_LABEL_BYTES = 256,
+
     /* Parts of one commit. */
     LIMIT_COMMIT_READS = 100 * 1000,
     LIMIT_COMMIT_LAYERS = 10 * 1000,
     LIMIT_COMMIT_OPERATIONS = 100 * 1000,
     LIMIT_COMMIT_PRECONDITIONS = 1000,
+    LIMIT_COMMIT_OBSERVATIONS = 10 * 1000,
+
+    /* Parts of one observation. */
+    LIMIT_OBSERVATION_PLACES = 100 * 1000,
+    LIMIT_OBSERVATION_SPACES = 1000,
 
     /* Parts of one message between a replica and a store. */
     LIMIT_MESSAGE_COMMITS = 10 * 1000,

@@ -35,12 +35,6 @@ void map_clear(struct map *map)
     }
 }
 
-/* M1, without the product that could overflow. */
-static bool fits(size_t count, size_t capacity)
-{
-    return count <= capacity / 4 * 3;
-}
-
 /* Into the first free slot from the item's home; M1 promises one. */
 static void place(struct map *map, uint64_t hash, void *item)
 {
@@ -69,14 +63,11 @@ static void rehash(struct map *map, unsigned capacity_log2)
     CHECK_DEEP(map_check(map));
 }
 
-void map_reserve(struct map *map, size_t count)
+void map_grow(struct map *map, size_t count)
 {
-    if (fits(count, map_capacity(map))) {
-        return;
-    }
     CHECK(count < SIZE_MAX / 4);
     unsigned capacity_log2 = MAP_CAPACITY_LOG2_MIN;
-    while (!fits(count, (size_t)1 << capacity_log2)) {
+    while (count > ((size_t)1 << capacity_log2) / 4 * 3) {
         capacity_log2++;
     }
     rehash(map, capacity_log2);
@@ -168,6 +159,6 @@ bool map_check(const struct map *map)
         return map->count == 0;
     }
     return map->capacity_log2 >= MAP_CAPACITY_LOG2_MIN &&
-           map->capacity_log2 < 64 && fits(map->count, map_capacity(map)) &&
+           map->capacity_log2 < 64 && map_has_room(map, map->count) &&
            check_probes(map);
 }

@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/check.h"
+
 struct map_slot {
     uint64_t hash;
     void *item; /* M2 */
@@ -48,11 +50,6 @@ void map_release(struct map *map);
  * empty already. */
 void map_clear(struct map *map);
 
-/* After this, inserts allocate nothing until there are `count` items. To be
- * called before a map is filled from another one: the items come in the order
- * of their hashes, and each would find the growing table full at its home. */
-void map_reserve(struct map *map, size_t count);
-
 /* Adds `item`, which is not NULL, and whose key is not in the map. */
 void map_insert(struct map *map, uint64_t hash, void *item);
 
@@ -65,6 +62,25 @@ void *map_remove(struct map *map,
 static inline size_t map_capacity(const struct map *map)
 {
     return map->slots != NULL ? (size_t)1 << map->capacity_log2 : 0;
+}
+
+/* M1, without the product that could overflow. */
+static inline bool map_has_room(const struct map *map, size_t count)
+{
+    return count <= map_capacity(map) / 4 * 3;
+}
+
+/* The rest of map_reserve. */
+COLD void map_grow(struct map *map, size_t count);
+
+/* After this, inserts allocate nothing until there are `count` items. To be
+ * called before a map is filled from another one: the items come in the order
+ * of their hashes, and each would find the growing table full at its home. */
+static inline void map_reserve(struct map *map, size_t count)
+{
+    if (UNLIKELY(!map_has_room(map, count))) {
+        map_grow(map, count);
+    }
 }
 
 /* Where the probe for `hash` starts. The multiplication (by 2^64 divided by
@@ -105,6 +121,34 @@ static inline void *map_find(const struct map *map,
 {
     const struct map_slot *slot = map_find_slot(map, hash, equal, key);
     return slot != NULL ? slot->item : NULL;
+}
+
+/* For who adds what is not there: the slot of the item with `key`, or the free
+ * one for it, and room for one more; borrowed until the next change. */
+static inline struct map_slot *map_seek(struct map *map,
+                                        uint64_t hash,
+                                        map_equal_fn *equal,
+                                        const void *key)
+{
+    map_reserve(map, map->count + 1);
+    const size_t mask = map_capacity(map) - 1;
+    size_t at = map_home(map, hash);
+    while (map->slots[at].item != NULL &&
+           (map->slots[at].hash != hash || !equal(map->slots[at].item, key))) {
+        at = (at + 1) & mask;
+    }
+    return &map->slots[at];
+}
+
+/* Puts an item into the free slot that was found for it. */
+static inline void map_fill(struct map *map,
+                            struct map_slot *slot,
+                            uint64_t hash,
+                            void *item)
+{
+    slot->hash = hash;
+    slot->item = item;
+    map->count++;
 }
 
 /* The first slot in use behind `slot`, or the very first if it is NULL. */

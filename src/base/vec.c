@@ -21,3 +21,20 @@ void *vec_grow(void *at, size_t *capacity, size_t need, size_t item_size)
     *capacity = grown;
     return at;
 }
+
+void *vec_room(void *at, size_t *capacity, size_t need, size_t item_size)
+{
+    return need <= *capacity ? at : vec_grow(at, capacity, need, item_size);
+}
+
+void *vec_grow_small(void *at,
+                     uint32_t *capacity,
+                     size_t need,
+                     size_t item_size)
+{
+    size_t grown = *capacity;
+    at = vec_grow(at, &grown, need, item_size);
+    CHECK(grown <= UINT32_MAX);
+    *capacity = (uint32_t)grown;
+    return at;
+}

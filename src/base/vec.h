@@ -24,16 +24,40 @@
         size_t capacity; \
     }
 
-/* At least `need` items, and at least half as many again as before. */
-void *vec_grow(void *at, size_t *capacity, size_t need, size_t item_size);
+/* The same in 16 bytes, for records of which there are many. */
+#define VEC_SMALL(type)    \
+    struct {               \
+        type *at;          \
+        uint32_t count;    \
+        uint32_t capacity; \
+    }
 
-#define vec_reserve(vec, need)                           \
-    ((need) <= (vec)->capacity                           \
-         ? (void)0                                       \
-         : (void)((vec)->at = vec_grow((vec)->at,        \
-                                       &(vec)->capacity, \
-                                       (need),           \
-                                       sizeof *(vec)->at)))
+/* At least `need` items, and at least half as many again as before. */
+COLD void *vec_grow(void *at, size_t *capacity, size_t need, size_t item_size);
+COLD void *vec_grow_small(void *at,
+                          uint32_t *capacity,
+                          size_t need,
+                          size_t item_size);
+
+#define vec_reserve(vec, need)                                             \
+    ((need) <= (vec)->capacity                                             \
+         ? (void)0                                                         \
+         : (void)((vec)->at = _Generic((vec)->capacity, size_t             \
+                                       : vec_grow, uint32_t                \
+                                       : vec_grow_small)((vec)->at,        \
+                                                         &(vec)->capacity, \
+                                                         (need),           \
+                                                         sizeof *(vec)->at)))
+
+/* The same where it is known that there is too little, for the work that comes
+ * then: after vec_reserve the compiler would take all of it for a rare path. */
+void *vec_room(void *at, size_t *capacity, size_t need, size_t item_size);
+
+#define vec_make_room(vec, need)                   \
+    ((void)((vec)->at = vec_room((vec)->at,        \
+                                 &(vec)->capacity, \
+                                 (need),           \
+                                 sizeof *(vec)->at)))
 
 #define vec_push(vec, item)                   \
     do {                                      \

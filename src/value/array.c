@@ -120,8 +120,45 @@ const struct value *tree_chunk(const struct heap *root,
     return &((const struct leaf_node *)heap)->at[index];
 }
 
+/* Two leaves: handles that are the same. */
+static uint32_t same_in_leaves(const struct heap *a,
+                               const struct heap *b,
+                               uint32_t in_a,
+                               uint32_t in_b)
+{
+    const struct value *x = &((const struct leaf_node *)a)->at[in_a];
+    const struct value *y = &((const struct leaf_node *)b)->at[in_b];
+    const uint32_t left_a = a->width - in_a;
+    const uint32_t left_b = b->width - in_b;
+    const uint32_t left = left_a < left_b ? left_a : left_b;
+    uint32_t run = 0;
+    while (run < left && value_is_same(x[run], y[run])) {
+        run++;
+    }
+    return run;
+}
+
+/* The rest of a child that both have, and the children next to it of which the
+ * same is true. */
+static uint32_t same_in_inner(const struct inner_node *a,
+                              const struct inner_node *b,
+                              unsigned child_a,
+                              unsigned child_b,
+                              uint32_t index)
+{
+    uint32_t run = a->below[child_a] - index;
+    for (child_a++, child_b++;
+         child_a < a->heap.width && child_b < b->heap.width &&
+         a->child[child_a] == b->child[child_b];
+         child_a++, child_b++) {
+        run += a->below[child_a];
+    }
+    return run;
+}
+
 /* Goes down both trees at once, towards `index`. Where the two nodes are one
- * and begin at the same element, the rest of that node is shared. */
+ * and begin at the same element, the rest of that node is shared, and perhaps
+ * those behind it. */
 uint32_t tree_shared_run(const struct heap *a,
                          const struct heap *b,
                          uint32_t index)
@@ -138,15 +175,22 @@ uint32_t tree_shared_run(const struct heap *a,
         const unsigned height_a = a->height;
         const unsigned height_b = b->height;
         if (height_a == 0 && height_b == 0) {
-            return 0;
+            return same_in_leaves(a, b, in_a, in_b);
         }
+        const struct inner_node *inner_a = (const struct inner_node *)a;
+        const struct inner_node *inner_b = (const struct inner_node *)b;
+        unsigned child_a = 0;
+        unsigned child_b = 0;
         if (height_a >= height_b) {
-            const struct inner_node *inner = (const struct inner_node *)a;
-            a = inner->child[child_of(inner, &in_a)];
+            child_a = child_of(inner_a, &in_a);
+            a = inner_a->child[child_a];
         }
         if (height_b >= height_a) {
-            const struct inner_node *inner = (const struct inner_node *)b;
-            b = inner->child[child_of(inner, &in_b)];
+            child_b = child_of(inner_b, &in_b);
+            b = inner_b->child[child_b];
+        }
+        if (height_a == height_b && a == b && in_a == in_b) {
+            return same_in_inner(inner_a, inner_b, child_a, child_b, in_a);
         }
     }
 }

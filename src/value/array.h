@@ -55,8 +55,9 @@ static inline bool array_next(struct array_iter *iter, struct value *item)
     return true;
 }
 
-/* How many elements from `index` on are the same in `a` and `b` because the
- * two share a node there; 0 says nothing. */
+/* How many elements from `index` on are the same in `a` and `b`, as far as that
+ * is seen at once: because the two share nodes there, or have the same handles
+ * in a leaf. 0 says nothing. */
 uint32_t array_shared_run(struct value a, struct value b, uint32_t index);
 
 struct value array_set_adopt(struct value array,

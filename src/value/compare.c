@@ -444,9 +444,13 @@ struct array_ends array_common_ends(struct value a, struct value b)
     const uint32_t count_b = array_count(b);
     const uint32_t least = count_a < count_b ? count_a : count_b;
     struct array_ends ends = {0, 0};
-    while (ends.start < least &&
-           value_equal(array_at(a, ends.start), array_at(b, ends.start))) {
-        ends.start++;
+    while (ends.start < least) {
+        const uint32_t shared = array_shared_run(a, b, ends.start);
+        if (shared == 0 &&
+            !value_equal(array_at(a, ends.start), array_at(b, ends.start))) {
+            break;
+        }
+        ends.start += shared > 0 ? shared : 1;
     }
     while (ends.end < least - ends.start &&
            value_equal(array_at(a, count_a - 1 - ends.end),

@@ -15,6 +15,7 @@ struct diff_frame {
     struct value after;
     uint32_t next;  /* the slot or index to look at next */
     bool additions; /* objects: the second round, over keys of `after` */
+    bool removals;  /* the first has seen some */
 };
 
 struct diff_walk {
@@ -108,7 +109,7 @@ static void enter_key(struct diff_walk *walk, struct value key)
 
 /* One entry of the side that this round goes over. */
 static bool look_at_entry(struct diff_walk *walk,
-                          const struct diff_frame *frame,
+                          struct diff_frame *frame,
                           struct value key,
                           struct value item)
 {
@@ -120,6 +121,7 @@ static bool look_at_entry(struct diff_walk *walk,
     if (value_is_same(item, other)) {
         return false;
     }
+    frame->removals = frame->removals || value_is_absent(other);
     enter_key(walk, key);
     if (look_at(walk,
                 frame->additions ? other : item,
@@ -145,7 +147,9 @@ static bool step_object(struct diff_walk *walk)
         uint32_t run = 0;
         const struct value *at = object_chunk(side, frame->next, &run);
         if (at == NULL) {
-            if (frame->additions) {
+            if (frame->additions ||
+                (!frame->removals &&
+                 object_count(frame->before) == object_count(frame->after))) {
                 return false;
             }
             frame->additions = true;
@@ -279,7 +283,7 @@ static struct reach reach_along(struct value root, const struct path *path)
             return reach;
         }
         reach.containers++;
-        reach.value = value_child(reach.value, &path->at[i]);
+        reach.value = value_child_or_kind(reach.value, &path->at[i]);
     }
     return reach;
 }

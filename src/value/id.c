@@ -12,26 +12,33 @@
 
 static_assert(DIGEST_BYTES == crypto_generichash_BYTES, "BLAKE2b-256");
 
-/* Hashes the canonical text of `value` under a key that names the purpose, so
- * that an id can never be mistaken for the digest of some content. */
-static struct digest digest_for(const char *purpose, struct value value)
+/* Under a key that names the purpose, so that an id can never be mistaken for
+ * the digest of some content. */
+struct digest digest_of_bytes(const char *purpose,
+                              const void *bytes,
+                              size_t length)
 {
     unsigned char key[crypto_generichash_KEYBYTES] = {0};
-    const size_t length = strlen(purpose);
-    CHECK(length <= sizeof key);
-    memcpy(key, purpose, length);
+    const size_t key_length = strlen(purpose);
+    CHECK(key_length <= sizeof key);
+    memcpy(key, purpose, key_length);
+    struct digest digest;
+    const int failed = crypto_generichash(digest.bytes,
+                                          sizeof digest.bytes,
+                                          bytes,
+                                          length,
+                                          key,
+                                          sizeof key);
+    CHECK(failed == 0);
+    return digest;
+}
 
+static struct digest digest_for(const char *purpose, struct value value)
+{
     struct buf text = {0};
     json_write(&text, value, JSON_CANONICAL, 0);
-    struct digest digest;
-    const int failed =
-        crypto_generichash(digest.bytes,
-                           sizeof digest.bytes,
-                           (const unsigned char *)buf_text(&text),
-                           text.length,
-                           key,
-                           sizeof key);
-    CHECK(failed == 0);
+    const struct digest digest =
+        digest_of_bytes(purpose, buf_text(&text), text.length);
     buf_release(&text);
     return digest;
 }
@@ -50,6 +57,31 @@ void digest_write(struct digest digest, char text[DIGEST_TEXT_LENGTH + 1])
                           sizeof digest.bytes,
                           sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     CHECK(end == text);
+}
+
+bool digest_read(struct value text, struct digest *out)
+{
+    if (!value_is_string(text) ||
+        value_text(&text).length != DIGEST_TEXT_LENGTH) {
+        return false;
+    }
+    const struct text given = value_text(&text);
+    size_t length = 0;
+    if (sodium_base642bin(out->bytes,
+                          sizeof out->bytes,
+                          given.at,
+                          given.length,
+                          NULL,
+                          &length,
+                          NULL,
+                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
+        length != sizeof out->bytes) {
+        return false;
+    }
+    /* The last letter has two bits that count for nothing: one text each. */
+    char again[DIGEST_TEXT_LENGTH + 1];
+    digest_write(*out, again);
+    return memcmp(again, given.at, DIGEST_TEXT_LENGTH) == 0;
 }
 
 struct value id_of_cause(const char *prefix, struct value cause)

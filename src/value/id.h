@@ -11,6 +11,8 @@
 #ifndef VALUE_ID_H
 #define VALUE_ID_H
 
+#include <string.h>
+
 #include "value/value.h"
 
 enum {
@@ -25,8 +27,22 @@ struct digest {
 /* Of the content: equal values have equal digests. `value` is not absent. */
 struct digest value_digest(struct value value);
 
+/* Of bytes that are no value, under a key of their own: `purpose` is at most 32
+ * bytes and tells what they are. */
+struct digest digest_of_bytes(const char *purpose,
+                              const void *bytes,
+                              size_t length);
+
 /* 43 letters, digits, '-' and '_', and a zero byte. */
 void digest_write(struct digest digest, char text[DIGEST_TEXT_LENGTH + 1]);
+
+/* The reverse; false for any other value or text. */
+bool digest_read(struct value text, struct digest *out);
+
+static inline bool digest_equal(const struct digest *a, const struct digest *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
 
 /* prefix and the digest of the cause: "of:Qm...". The same cause with another
  * prefix has another digest. */

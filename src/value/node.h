@@ -179,7 +179,8 @@ struct value *tree_own_slot(struct heap **root, uint32_t index);
 void tree_push_adopt(struct heap **root,
                      const struct value *items,
                      unsigned count);
-/* How many elements from `index` on both have in one shared node. */
+/* How many elements from `index` on both have in shared nodes that are side by
+ * side, or as the same handles in one leaf; 0 says nothing. */
 uint32_t tree_shared_run(const struct heap *a,
                          const struct heap *b,
                          uint32_t index);

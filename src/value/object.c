@@ -386,9 +386,10 @@ uint32_t object_shared_run(struct value a, struct value b, uint32_t slot)
         !object_is_large(a.heap) || !object_is_large(b.heap)) {
         return 0;
     }
-    return tree_shared_run(large_node(a.heap)->entries,
-                           large_node(b.heap)->entries,
-                           slot);
+    const uint32_t run = tree_shared_run(large_node(a.heap)->entries,
+                                         large_node(b.heap)->entries,
+                                         slot);
+    return run & ~(uint32_t)1; /* a key and its item, or neither */
 }
 
 bool object_next(struct object_iter *iter,

@@ -373,6 +373,16 @@ struct value value_child(struct value value, const struct path_segment *segment)
     return VALUE_NONE;
 }
 
+struct value value_child_or_kind(struct value value,
+                                 const struct path_segment *segment)
+{
+    if (value_is_array(value) && segment->index == PATH_NOT_INDEX) {
+        return value_is_text(segment->key, PATH_KIND) ? value_bool(true)
+                                                      : VALUE_NONE;
+    }
+    return value_child(value, segment);
+}
+
 struct value value_at(struct value value, const struct path *path)
 {
     for (size_t i = 0; i < path->length && !value_is_absent(value); i++) {

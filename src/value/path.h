@@ -93,6 +93,13 @@ int path_compare(const struct path *a, const struct path *b);
 struct value value_child(struct value value,
                          const struct path_segment *segment);
 
+/* The same for who watches: a segment with the key PATH_KIND, which no document
+ * uses, is true of an array, and nothing of anything else. So a read of it is a
+ * read of what kind of container there is, and of nothing below. */
+#define PATH_KIND "\x1fkind"
+struct value value_child_or_kind(struct value value,
+                                 const struct path_segment *segment);
+
 /* What is at `path` in `value`, borrowed; absent if there is nothing. */
 struct value value_at(struct value value, const struct path *path);
 

@@ -264,17 +264,8 @@ struct heap *node_own(struct heap **slot, size_t slots)
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "short strings are put together in little-endian words");
 
-struct value value_double(double real)
+struct value value_fraction(double real)
 {
-    /* The bounds are exact doubles; 2^63 itself does not fit. NaN fails both
-     * comparisons. */
-    if (real >= -0x1p63 && real < 0x1p63) {
-        const int64_t integer = (int64_t)real;
-        const double back = (double)integer;
-        if (memcmp(&back, &real, sizeof real) == 0) {
-            return value_int(integer);
-        }
-    }
     struct value value = value_tagged_word(0, TAG_DOUBLE);
     value.real = isnan(real) ? (double)NAN : real;
     return value;

@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum value_kind {
     VALUE_ABSENT, /* no value; all zero. Never inside a container */
@@ -135,7 +136,23 @@ static inline struct value value_int(int64_t integer)
 }
 
 /* V2 decides between INT and DOUBLE. */
-struct value value_double(double real);
+struct value value_fraction(double real); /* of one that is no int64_t */
+static inline struct value value_double(double real)
+{
+    /* The bounds are exact doubles; 2^63 itself does not fit. NaN fails both
+     * comparisons. */
+    if (real >= -0x1p63 && real < 0x1p63) {
+        const int64_t integer = (int64_t)real;
+        const double back = (double)integer;
+        uint64_t bits[2]; /* -0 is none */
+        memcpy(&bits[0], &back, sizeof back);
+        memcpy(&bits[1], &real, sizeof real);
+        if (bits[0] == bits[1]) {
+            return value_int(integer);
+        }
+    }
+    return value_fraction(real);
+}
 
 static inline struct value value_empty_array(void)
 {
@@ -179,6 +196,16 @@ static inline void value_store(struct value *to, struct value value)
 {
     to->word[0] = value.word[0];
     to->word[1] = value.word[1];
+}
+
+/* The same the other way round: what was just stored by words cannot be loaded
+ * as one piece until it has left the processor. */
+static inline struct value value_load(const struct value *from)
+{
+    struct value value;
+    value.word[0] = from->word[0];
+    value.word[1] = from->word[1];
+    return value;
 }
 
 /* -- Counting ------------------------------------------------------------ */

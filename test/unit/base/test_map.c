@@ -127,6 +127,29 @@ TEST(a_slot_can_be_given_another_item_with_the_same_key)
     map_release(&map);
 }
 
+TEST(what_is_sought_is_found_or_gets_the_slot)
+{
+    struct item items[100];
+    struct map map = {0};
+    init_items(items, COUNT_OF(items));
+    for (size_t f = 0; f < COUNT_OF(hash_functions); f++) {
+        for (size_t i = 0; i < 2 * COUNT_OF(items); i++) {
+            struct item *item = &items[i % COUNT_OF(items)];
+            const uint64_t hash = hash_functions[f](item->key);
+            struct map_slot *slot = map_seek(&map, hash, has_key, &item->key);
+            if (i < COUNT_OF(items)) {
+                CHECK(slot->item == NULL);
+                map_fill(&map, slot, hash, item);
+            }
+            EXPECT(slot->item == item);
+        }
+        EXPECT_EQ(map.count, COUNT_OF(items));
+        EXPECT(map_check(&map));
+        map_clear(&map);
+    }
+    map_release(&map);
+}
+
 TEST(items_can_be_their_own_keys)
 {
     struct item items[2] = {{.key = 1}, {.key = 1}};

@@ -102,6 +102,25 @@ TEST(capacity_grows_by_half_from_a_minimum)
     vec_release(&vec);
 }
 
+TEST(a_small_vector_grows_like_any_other)
+{
+    VEC_SMALL(int) vec = {0};
+    EXPECT_EQ(sizeof vec, 16);
+    for (int i = 0; i < 100; i++) {
+        vec_push(&vec, i);
+    }
+    EXPECT_EQ(vec.count, 100);
+    EXPECT_EQ(vec.capacity, 135);
+    int sum = 0;
+    VEC_FOREACH (&vec, item) {
+        sum += *item;
+    }
+    EXPECT_EQ(sum, 4950);
+    EXPECT_EQ(vec_pop(&vec), 99);
+    vec_release(&vec);
+    EXPECT_EQ(vec.capacity, 0);
+}
+
 TEST(a_reserve_is_enough_and_keeps_the_items)
 {
     VEC(int) vec = {0};

@@ -359,6 +359,39 @@ static const struct {
     {"0", "-0", "", true, true},
 };
 
+TEST(a_read_of_the_kind_notices_an_array_in_the_place_of_an_object_only)
+{
+    static const struct {
+        const char *before;
+        const char *after;
+        bool seen;
+    } rows[] = {
+        {"{'a':{}}", "{'a':[]}", true},
+        {"{'a':{'x':1}}", "{'a':[1]}", true},
+        {"{'a':{'x':1}}", "{'a':{'y':2}}", false},
+        {"{'a':[1]}", "{'a':[2,3]}", false},
+        {"{'a':[]}", "{'a':1}", true},
+        {"{'a':[]}", "{}", true},
+    };
+    struct path_table paths;
+    path_table_init(&paths);
+    const struct value key = value_text_new(PATH_KIND);
+    struct path *above = from_pointer(&paths, "/a");
+    struct path *path = path_child(above, key);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct value a = quoted_or_none(rows[i].before);
+        const struct value b = quoted_or_none(rows[i].after);
+        EXPECT_EQ(difference_is_seen(a, b, path, READ_DEEP), rows[i].seen);
+        EXPECT_EQ(difference_is_seen(b, a, path, READ_DEEP), rows[i].seen);
+        value_unref(a);
+        value_unref(b);
+    }
+    path_unref(path);
+    path_unref(above);
+    value_unref(key);
+    path_table_release(&paths);
+}
+
 TEST(a_read_notices_its_own_value_and_how_far_it_gets)
 {
     struct path_table paths;

@@ -122,3 +122,10 @@ PROPERTY(digests_are_equal_iff_the_values_are, 300)
     value_unref(a);
     value_unref(b);
 }
+
+TEST(digests_of_bytes_are_frozen)
+{
+    char text[DIGEST_TEXT_LENGTH + 1];
+    digest_write(digest_of_bytes("heddle test", "abc\0\xff", 5), text);
+    EXPECT_TEXT(text, "mlsBD7PvRtuDTGgIauw10SpVF4WmH34kPLw7oPu2t5Q");
+}

@@ -569,11 +569,10 @@ PROPERTY(a_shared_run_is_the_same_on_both_sides, 40)
     for (uint32_t slot = 0; slot < object_slots(a); slot += 2) {
         const uint32_t shared = object_shared_run(a, b, slot);
         EXPECT_EQ(shared % 2, 0);
-        for (uint32_t i = 0; i < shared; i += 64) {
+        for (uint32_t i = 0; i<shared; i += shared> 64 ? 64 : 2) {
             const struct value *x = object_chunk(a, slot + i, &run_a);
             const struct value *y = object_chunk(b, slot + i, &run_b);
-            EXPECT(x == y);
-            EXPECT_EQ(run_a, run_b);
+            EXPECT(value_is_same(x[0], y[0]) && value_is_same(x[1], y[1]));
         }
     }
     value_unref(a);
