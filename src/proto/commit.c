@@ -98,6 +98,14 @@ void commit_clear(struct commit *commit)
     vec_clear(&commit->reads);
     vec_clear(&commit->ops);
     vec_clear(&commit->preconditions);
+    if (commit->observation != NULL) {
+        observation_unref(commit->observation);
+        commit->observation = NULL;
+    }
+    VEC_FOREACH (&commit->batch, observation) {
+        observation_unref(*observation);
+    }
+    vec_clear(&commit->batch);
     value_unref(commit->session);
     value_unref(commit->branch);
     value_unref(commit->merge);
@@ -117,6 +125,7 @@ void commit_release(struct commit *commit)
     vec_release(&commit->reads);
     vec_release(&commit->ops);
     vec_release(&commit->preconditions);
+    vec_release(&commit->batch);
     *commit = (struct commit){0};
 }
 
@@ -136,7 +145,13 @@ bool commit_numbers_fit(const struct commit *commit)
     for (size_t i = 0; i < commit->preconditions.count; i++) {
         all |= commit->preconditions.at[i].origin_local_seq;
     }
-    return all <= INT64_MAX;
+    for (size_t i = 0; i < commit->batch.count; i++) {
+        if (!observation_numbers_fit(commit->batch.at[i])) {
+            return false;
+        }
+    }
+    return all <= INT64_MAX && (commit->observation == NULL ||
+                                observation_numbers_fit(commit->observation));
 }
 
 static enum err check_name(struct value name,
@@ -175,6 +190,7 @@ static enum err check_counts(const struct commit *commit,
         {commit->preconditions.count,
          LIMIT_COMMIT_PRECONDITIONS,
          "preconditions"},
+        {commit->batch.count, LIMIT_COMMIT_OBSERVATIONS, "observations"},
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (parts[i].count > parts[i].most) {
@@ -240,6 +256,35 @@ static enum err check_ops(const struct commit *commit,
     return ERR_OK;
 }
 
+/* A batch is nothing else; and each observation is one. */
+static enum err check_observations(const struct commit *commit,
+                                   struct err_detail *detail)
+{
+    if (commit_is_batch(commit) &&
+        (commit->ops.count > 0 || commit->reads.count > 0 ||
+         commit->preconditions.count > 0 || commit->observation != NULL ||
+         !value_is_absent(commit->merge))) {
+        return err_set(detail,
+                       ERR_PROTOCOL,
+                       "a batch of observations has nothing else in it");
+    }
+    struct err_detail why = {0};
+    if (commit->observation != NULL) {
+        const enum err err =
+            observation_check(commit->observation, false, &why);
+        if (err != ERR_OK) {
+            return err_set(detail, err, "observation: %s", why.text);
+        }
+    }
+    for (size_t i = 0; i < commit->batch.count; i++) {
+        const enum err err = observation_check(commit->batch.at[i], true, &why);
+        if (err != ERR_OK) {
+            return err_set(detail, err, "observations[%zu]: %s", i, why.text);
+        }
+    }
+    return ERR_OK;
+}
+
 enum err commit_check(const struct commit *commit, struct err_detail *detail)
 {
     enum err err = check_name(commit->session, "session", false, detail);
@@ -248,6 +293,12 @@ enum err commit_check(const struct commit *commit, struct err_detail *detail)
     }
     if (err == ERR_OK) {
         err = check_counts(commit, detail);
+    }
+    if (err == ERR_OK) {
+        err = check_observations(commit, detail);
+    }
+    if (err == ERR_OK && commit_is_batch(commit)) {
+        return ERR_OK;
     }
     return err == ERR_OK ? check_ops(commit, detail) : err;
 }

@@ -11,12 +11,23 @@
  *    "operations":[{"op":"set","id":"of:a","value":{"value":1}},
  *                  {"op":"patch","id":"of:b","patches":[...]},
  *                  {"op":"delete","id":"of:c","scope":"user"}],
- *    "preconditions":[{"kind":"entity-absent","id":"of:r"}]}
+ *    "preconditions":[{"kind":"entity-absent","id":"of:r"}],
+ *    "observation":{...}}
  *
  * A *confirmed* read saw the store's state at `seq`. A *pending* read saw the
  * author's own commits `localSeq` that had no verdict yet, on top of the
  * store's state at `basisSeq`; it names all of them. Paths are document paths:
  * they begin at the envelope, so the payload is below "value".
+ *
+ * A commit may carry the observation of the run that it is of
+ * (proto/observation.h), which is kept iff the commit lands. Runs that wrote
+ * nothing come in a *batch*, which is a shape of its own:
+ *
+ *   {"session":"s1","localSeq":8,"branch":"","observations":[{...},{...}]}
+ *
+ * It has nothing else in it. It takes no seq and leaves no commit; each of its
+ * observations is kept or dropped for itself, by what its basis says. The same
+ * again is decided again: it says nothing that depends on how often it came.
  *
  *   P1  commit_read trusts nothing: whatever is missing, of another type or
  *       out of range is ERR_PROTOCOL, or a limit, with the field's name.
@@ -28,19 +39,11 @@
 #define PROTO_COMMIT_H
 
 #include "base/vec.h"
+#include "proto/observation.h"
+#include "proto/target.h"
 #include "value/address.h"
 #include "value/difference.h"
 #include "value/patch.h"
-
-/* A document, as operations, reads and preconditions name it. */
-struct target {
-    struct value id; /* string */
-    enum scope scope;
-};
-
-struct layer_list {
-    VEC(uint64_t) at; /* local sequence numbers, ascending, not empty */
-};
 
 struct commit_read {
     bool pending;
@@ -88,6 +91,8 @@ struct commit {
     VEC(struct commit_op) ops;
     VEC(struct commit_precondition) preconditions;
     struct value merge; /* carried for people, never interpreted; or absent */
+    struct observation *observation; /* of this run, or NULL; a reference */
+    VEC(struct observation *) batch; /* or of many others; references */
 
     /* Elements that were made, also those behind the count: each is all zero
      * there, apart from the room of its own lists (commit_clear). */
@@ -117,6 +122,12 @@ struct commit_precondition *commit_add_precondition(struct commit *commit);
  * and of the patch of each operation included: a commit of the same shape is
  * then built without an allocation. */
 void commit_clear(struct commit *commit);
+
+/* Whether it is a batch of observations and nothing else. */
+static inline bool commit_is_batch(const struct commit *commit)
+{
+    return commit->batch.count > 0;
+}
 
 /* -- As a value ---------------------------------------------------------- */
 

@@ -3,6 +3,8 @@
  * Each function reads one thing from a value and names it in its sentence as
  * a person would: reads.pending[2].localSeq[0]. */
 
+#include <stdio.h>
+
 #include "base/limits.h"
 #include "proto/commit.h"
 #include "proto/fields.h"
@@ -305,6 +307,53 @@ static enum err read_head(struct fields *fields,
     return err;
 }
 
+static enum err read_observation(const struct fields *fields,
+                                 struct value value,
+                                 const char *name,
+                                 struct observation **out)
+{
+    struct err_detail why = {0};
+    const enum err err = observation_read(value, fields->paths, out, &why);
+    return err == ERR_OK
+               ? ERR_OK
+               : err_set(fields->detail, err, "%s: %s", name, why.text);
+}
+
+static enum err read_observations(struct fields *fields,
+                                  struct value object,
+                                  struct commit *out)
+{
+    struct value list = VALUE_NONE;
+    fields_enter(fields, "%s", "");
+    const struct value one = object_field(object, "observation");
+    enum err err = ERR_OK;
+    if (!value_is_absent(one)) {
+        err = read_observation(fields, one, "observation", &out->observation);
+    }
+    if (err == ERR_OK) {
+        err = field_list(fields,
+                         object,
+                         "observations",
+                         LIMIT_COMMIT_OBSERVATIONS,
+                         ERR_LIMIT_COMMIT,
+                         &list);
+    }
+    if (err == ERR_OK && array_count(list) == 0 &&
+        !value_is_absent(object_field(object, "observations"))) {
+        return fields_bad(fields, "observations", "must not be empty");
+    }
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "observations[%u]", i);
+        struct observation *observation = NULL;
+        err = read_observation(fields, array_at(list, i), name, &observation);
+        if (err == ERR_OK) {
+            vec_push(&out->batch, observation);
+        }
+    }
+    return err;
+}
+
 enum err commit_read(struct value value,
                      struct path_table *paths,
                      struct commit *out,
@@ -324,6 +373,9 @@ enum err commit_read(struct value value,
     }
     if (err == ERR_OK) {
         err = read_preconditions(&fields, value, out);
+    }
+    if (err == ERR_OK) {
+        err = read_observations(&fields, value, out);
     }
     if (err == ERR_OK) {
         err = commit_check(out, detail);

@@ -6,20 +6,11 @@
 #include "value/array.h"
 #include "value/object.h"
 
-static struct value path_array(const struct path *path)
-{
-    struct value array = value_empty_array();
-    for (size_t i = 0; i < path->length; i++) {
-        array = array_push_adopt(array, value_ref(path->at[i].key));
-    }
-    return array;
-}
-
 static struct value write_read(const struct commit_read *read)
 {
     struct value object = value_empty_object();
     put_target(&object, &read->target);
-    object_put_adopt(&object, "path", path_array(read->path));
+    put_path(&object, read->path);
     if (read->pending) {
         struct value layers = value_empty_array();
         for (size_t i = 0; i < read->layers.at.count; i++) {
@@ -117,6 +108,22 @@ struct value commit_write_context(const struct commit *commit)
     return object_count(context) > 0 ? context : VALUE_NONE;
 }
 
+static void put_observations(struct value *object, const struct commit *commit)
+{
+    if (commit->observation != NULL) {
+        object_put_adopt(object,
+                         "observation",
+                         observation_write(commit->observation));
+    }
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < commit->batch.count; i++) {
+        list = array_push_adopt(list, observation_write(commit->batch.at[i]));
+    }
+    if (array_count(list) > 0) {
+        object_put_adopt(object, "observations", list);
+    }
+}
+
 struct value commit_write(const struct commit *commit)
 {
     struct value object = value_empty_object();
@@ -133,5 +140,6 @@ struct value commit_write(const struct commit *commit)
     if (array_count(list) > 0) {
         object_put_adopt(&object, "operations", list);
     }
+    put_observations(&object, commit);
     return object;
 }

@@ -147,3 +147,12 @@ void put_target(struct value *object, const struct target *target)
                          value_text_new(scope_name(target->scope)));
     }
 }
+
+void put_path(struct value *object, const struct path *path)
+{
+    struct value array = value_empty_array();
+    for (size_t i = 0; i < path->length; i++) {
+        array = array_push_adopt(array, value_ref(path->at[i].key));
+    }
+    object_put_adopt(object, "path", array);
+}

@@ -66,5 +66,7 @@ MUST_CHECK enum err field_list(const struct fields *fields,
 /* `number` is at most INT64_MAX. */
 void put_number(struct value *object, const char *name, uint64_t number);
 void put_target(struct value *object, const struct target *target);
+/* The field "path". */
+void put_path(struct value *object, const struct path *path);
 
 #endif

@@ -39,12 +39,16 @@ void message_release(struct message *message)
         value_unref(upsert->target.id);
         value_unref(upsert->document);
     }
+    VEC_FOREACH (&message->told, one) {
+        observation_unref(one->observation);
+    }
     VEC_FOREACH (&message->verdicts, one) {
         verdict_release(&one->verdict);
     }
     vec_release(&message->commits);
     vec_release(&message->targets);
     vec_release(&message->upserts);
+    vec_release(&message->told);
     vec_release(&message->verdicts);
     value_unref(message->session);
     value_unref(message->branch);

@@ -7,7 +7,8 @@
  * noticed by who gets it (struct message_order), whatever the transport does.
  *
  *   to the store
- *     open      {"session":"s1","seenSeq":12}     first, once a connection
+ *     open      {"session":"s1","seenSeq":12,     first, once a connection
+ *                "observations":true}
  *     commits   {"commits":[...]}                 proto/commit.h, in local
  *                                                 order
  *     watch     {"targets":[{"id":"of:a"}]}       from now on, and what is
@@ -15,11 +16,12 @@
  *     ack       {"seenSeq":14}
  *   to the replica
  *     opened    {"session":"s1","resumed":true,"serverSeq":14,
- *                "caughtUpLocalSeq":3,"markers":true}
+ *                "caughtUpLocalSeq":3,"markers":true,"observations":true}
  *     verdicts  {"verdicts":[{"localSeq":7,...}]} proto/verdict.h
  *     sync      {"fromSeq":12,"toSeq":14,"caughtUpLocalSeq":7,"pull":true,
  *                "upserts":[{"id":"of:a","seq":13,"document":{...}}],
- *                "removes":[{"id":"of:b"}]}
+ *                "removes":[{"id":"of:b"}],
+ *                "observations":[{"seq":13,"observation":{...}}]}
  *     revoked   {"reason":"taken-over"}
  *
  * each with "kind", "connection" and "number" (from 1 on) before them. Flags
@@ -27,7 +29,9 @@
  * removes of which there are none are left out. An upsert without a document
  * says that there is none at that seq. `caughtUpLocalSeq` is the marker: the
  * frame and those before it hold everything that the author needs to know about
- * its commits up to that one.
+ * its commits up to that one. Who asked for observations is told those of
+ * others that were kept, in the sync that covers their seq; they are news, told
+ * once or not at all: a connection that is lost loses them.
  *
  *   M1  message_read trusts nothing: PROTOCOL, with the name of the field.
  *   M2  message_read(message_write(m)) is m. */
@@ -56,6 +60,12 @@ struct upsert {
     struct value document; /* absent: there is none */
 };
 
+/* What somebody else's run saw, and the watermark that it got. */
+struct told_observation {
+    uint64_t seq;
+    struct observation *observation; /* a reference */
+};
+
 struct message_verdict {
     uint64_t local_seq;
     struct verdict verdict;
@@ -74,6 +84,9 @@ struct message {
                              `open` of an earlier connection of the same one is
                              known for what it is; 0: none */
 
+    bool observations; /* open: others' observations are of interest; opened:
+                          somebody else has said so */
+
     VEC(const struct commit *)
     commits;                    /* borrowed from the sender, unless
                                    `owned` */
@@ -87,6 +100,7 @@ struct message {
     uint64_t to_seq;     /* sync: and up to this one is told now */
     bool pull;           /* sync: the answer to a watch */
     VEC(struct upsert) upserts;
+    VEC(struct told_observation) told; /* sync: "observations" */
     VEC(struct message_verdict) verdicts;
     struct value reason; /* revoked: a string */
 

@@ -127,6 +127,9 @@ static enum err read_open(struct fields *fields,
     if (err == ERR_OK && !value_is_absent(object_field(object, "client"))) {
         err = field_number(fields, object, "client", &out->client);
     }
+    if (err == ERR_OK) {
+        err = field_flag(fields, object, "observations", &out->observations);
+    }
     return err;
 }
 
@@ -182,6 +185,9 @@ static enum err read_opened(struct fields *fields,
         err = field_flag(fields, object, "markers", &out->markers);
     }
     if (err == ERR_OK) {
+        err = field_flag(fields, object, "observations", &out->observations);
+    }
+    if (err == ERR_OK) {
         err = field_number(fields, object, "serverSeq", &out->server_seq);
     }
     return err == ERR_OK ? read_caught_up(fields, object, out) : err;
@@ -213,6 +219,44 @@ static enum err read_verdicts(struct fields *fields,
                               i,
                               why.text);
             }
+        }
+    }
+    return err;
+}
+
+static enum err read_told(struct fields *fields,
+                          struct value object,
+                          struct message *out)
+{
+    static const char field[] = "observations";
+    struct value list;
+    enum err err = field_list(fields,
+                              object,
+                              field,
+                              LIMIT_MESSAGE_DOCUMENTS,
+                              ERR_LIMIT_ELEMENTS,
+                              &list);
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        const struct value element = array_at(list, i);
+        struct told_observation one = {0};
+        struct err_detail why = {0};
+        err = enter_element(fields, field, i, element);
+        if (err == ERR_OK) {
+            err = field_number(fields, element, "seq", &one.seq);
+        }
+        if (err == ERR_OK) {
+            err = observation_read(object_field(element, "observation"),
+                                   fields->paths,
+                                   &one.observation,
+                                   &why);
+            if (err != ERR_OK) {
+                return err_set(fields->detail,
+                               err,
+                               "observations[%u]: %s",
+                               i,
+                               why.text);
+            }
+            vec_push(&out->told, one);
         }
     }
     return err;
@@ -256,7 +300,11 @@ static enum err read_sync(struct fields *fields,
     if (err == ERR_OK) {
         err = read_upserts(fields, upserts, out);
     }
-    return err == ERR_OK ? read_targets(fields, removes, "removes", out) : err;
+    if (err == ERR_OK) {
+        err = read_targets(fields, removes, "removes", out);
+    }
+    fields_enter(fields, "%s", "");
+    return err == ERR_OK ? read_told(fields, object, out) : err;
 }
 
 static enum err read_revoked(struct fields *fields,

@@ -33,6 +33,7 @@ static void put_open(struct value *object, const struct message *message)
     if (message->client != 0) {
         put_number(object, "client", message->client);
     }
+    put_flag(object, "observations", message->observations);
 }
 
 static void put_opened(struct value *object, const struct message *message)
@@ -42,6 +43,7 @@ static void put_opened(struct value *object, const struct message *message)
     put_number(object, "serverSeq", message->server_seq);
     put_caught_up(object, message);
     put_flag(object, "markers", message->markers);
+    put_flag(object, "observations", message->observations);
 }
 
 static struct value write_targets(const struct message *message)
@@ -92,6 +94,20 @@ static struct value write_upserts(const struct message *message)
     return list;
 }
 
+static struct value write_told(const struct message *message)
+{
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < message->told.count; i++) {
+        struct value told = value_empty_object();
+        put_number(&told, "seq", message->told.at[i].seq);
+        object_put_adopt(&told,
+                         "observation",
+                         observation_write(message->told.at[i].observation));
+        list = array_push_adopt(list, told);
+    }
+    return list;
+}
+
 static void put_sync(struct value *object, const struct message *message)
 {
     put_number(object, "fromSeq", message->from_seq);
@@ -103,6 +119,9 @@ static void put_sync(struct value *object, const struct message *message)
     }
     if (message->targets.count > 0) {
         object_put_adopt(object, "removes", write_targets(message));
+    }
+    if (message->told.count > 0) {
+        object_put_adopt(object, "observations", write_told(message));
     }
 }
 

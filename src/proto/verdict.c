@@ -12,11 +12,30 @@ void verdict_release(struct verdict *verdict)
 {
     vec_release(&verdict->resolved);
     vec_release(&verdict->elided);
+    vec_release(&verdict->dropped);
     value_unref(verdict->id);
+    value_unref(verdict->path);
+    value_unref(verdict->by);
     *verdict = (struct verdict){0};
 }
 
 /* -- Writing ------------------------------------------------------------- */
+
+static void put_dropped(struct value *object, const struct verdict *verdict)
+{
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < verdict->dropped.count; i++) {
+        const struct dropped_observation *one = &verdict->dropped.at[i];
+        const struct value pair[2] = {
+            value_int(one->index),
+            value_text_new(observation_fate_name(one->fate)),
+        };
+        list = array_push_adopt(list, array_new_adopt(pair, 2));
+    }
+    if (array_count(list) > 0) {
+        object_put_adopt(object, "droppedObservations", list);
+    }
+}
 
 static struct value write_landed(const struct verdict *verdict)
 {
@@ -42,7 +61,15 @@ static struct value write_landed(const struct verdict *verdict)
     if (verdict->replayed) {
         object_put_adopt(&object, "replayed", value_bool(true));
     }
+    put_dropped(&object, verdict);
     return object;
+}
+
+static void put_text(struct value *object, const char *name, struct value text)
+{
+    if (!value_is_absent(text)) {
+        object_put_adopt(object, name, value_ref(text));
+    }
 }
 
 struct value verdict_write(const struct verdict *verdict)
@@ -57,12 +84,12 @@ struct value verdict_write(const struct verdict *verdict)
         "class",
         value_text_new(err_class_name(err_class_of(verdict->err))));
     object_put_adopt(&error, "message", value_text_new(verdict->detail.text));
-    if (!value_is_absent(verdict->id)) {
-        object_put_adopt(&error, "id", value_ref(verdict->id));
-    }
+    put_text(&error, "id", verdict->id);
     if (verdict->err == ERR_CONFLICT) {
         put_number(&error, "readSeq", verdict->read_seq);
         put_number(&error, "conflictSeq", verdict->conflict_seq);
+        put_text(&error, "path", verdict->path);
+        put_text(&error, "by", verdict->by);
         put_number(&error, "retryAfterSeq", verdict->head_seq);
     }
     struct value object = value_empty_object();
@@ -78,6 +105,20 @@ static enum err bad(struct err_detail *detail, const char *field)
                    ERR_PROTOCOL,
                    "%s is missing or of another type",
                    field);
+}
+
+/* A string, or nothing. */
+static enum err read_text(struct value object,
+                          const char *field,
+                          struct value *out,
+                          struct err_detail *detail)
+{
+    const struct value text = object_field(object, field);
+    if (!value_is_absent(text) && !value_is_string(text)) {
+        return bad(detail, field);
+    }
+    *out = value_ref(text);
+    return ERR_OK;
 }
 
 static enum err read_number(struct value object,
@@ -140,6 +181,33 @@ static enum err read_elided(struct value list,
     return ERR_OK;
 }
 
+static enum err read_dropped(struct value list,
+                             struct verdict *out,
+                             struct err_detail *detail)
+{
+    static const char field[] = "droppedObservations";
+    if (value_is_absent(list)) {
+        return ERR_OK;
+    }
+    if (!value_is_array(list)) {
+        return bad(detail, field);
+    }
+    for (uint32_t i = 0; i < array_count(list); i++) {
+        const struct value pair = array_at(list, i);
+        struct dropped_observation one = {0};
+        if (!value_is_array(pair) || array_count(pair) != 2 ||
+            value_kind(array_at(pair, 0)) != VALUE_INT ||
+            value_integer(array_at(pair, 0)) < 0 ||
+            value_integer(array_at(pair, 0)) > UINT32_MAX ||
+            !observation_fate_read(array_at(pair, 1), &one.fate)) {
+            return bad(detail, field);
+        }
+        one.index = (uint32_t)value_integer(array_at(pair, 0));
+        vec_push(&out->dropped, one);
+    }
+    return ERR_OK;
+}
+
 static enum err read_landed(struct value value,
                             struct verdict *out,
                             struct err_detail *detail)
@@ -157,6 +225,11 @@ static enum err read_landed(struct value value,
     }
     if (err == ERR_OK) {
         err = read_elided(object_field(value, "elidedOpIndexes"), out, detail);
+    }
+    if (err == ERR_OK) {
+        err = read_dropped(object_field(value, "droppedObservations"),
+                           out,
+                           detail);
     }
     return err;
 }
@@ -194,6 +267,12 @@ static enum err read_refused(struct value error,
         return ERR_OK;
     }
     enum err err = read_number(error, "readSeq", &out->read_seq, detail);
+    if (err == ERR_OK) {
+        err = read_text(error, "path", &out->path, detail);
+    }
+    if (err == ERR_OK) {
+        err = read_text(error, "by", &out->by, detail);
+    }
     if (err == ERR_OK) {
         err = read_number(error, "conflictSeq", &out->conflict_seq, detail);
     }

@@ -6,16 +6,19 @@
  * trace.
  *
  *   landed    {"seq":12,"resolvedPendingReads":[{"localSeq":5,"seq":11}],
- *              "elidedOpIndexes":[0],"replayed":true}
+ *              "elidedOpIndexes":[0],"replayed":true,
+ *              "droppedObservations":[[3,"stale"]]}
  *   refused   {"error":{"name":"CONFLICT","class":"retry","message":"stale
- *              confirmed read: of:a at seq 3 conflicted with seq
- * 9","id":"of:a", "readSeq":3,"conflictSeq":9,"retryAfterSeq":11}} */
+ *              confirmed read: of:a at seq 3 conflicted with seq 9",
+ *              "id":"of:a","path":"/value/n","readSeq":3,"conflictSeq":9,
+ *              "by":"s2","retryAfterSeq":11}} */
 
 #ifndef PROTO_VERDICT_H
 #define PROTO_VERDICT_H
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "proto/observation.h"
 #include "value/value.h"
 
 struct resolved_layer {
@@ -23,20 +26,31 @@ struct resolved_layer {
     uint64_t seq;
 };
 
+/* An observation that was not kept; its author's commit has landed. */
+struct dropped_observation {
+    uint32_t index; /* in its batch; 0 if it came with a commit */
+    enum observation_fate fate;
+};
+
 struct verdict {
     enum err err;  /* OK: landed */
     bool replayed; /* landed before; this is the same answer again */
-    uint64_t seq;  /* landed */
+    uint64_t seq;  /* landed; of a batch: the head */
     VEC(struct resolved_layer) resolved; /* landed; ascending */
     VEC(uint32_t)
     elided; /* landed; operations that changed nothing: a
                content-addressed document that was there */
+    VEC(struct dropped_observation)
+    dropped; /* landed; ascending. Not told
+                again in a replay */
 
     /* Refused. */
     struct err_detail detail;
     struct value id;       /* the document in question, or absent */
     uint64_t read_seq;     /* conflict: what was read, */
+    struct value path;     /* where, a JSON Pointer; absent: no matter */
     uint64_t conflict_seq; /* what overwrote it, */
+    struct value by;       /* whose commit that was: his session; or absent */
     uint64_t head_seq;     /* and the head when it was refused */
 };
 

@@ -82,7 +82,8 @@ static const char *const canonical[] = {
     "{" HEAD("watch") ",'targets':[]}",
     "{" HEAD("ack") ",'seenSeq':14}",
     "{" HEAD("opened") ",'session':'s1','resumed':true,'serverSeq':14,"
-                       "'caughtUpLocalSeq':3,'markers':true}",
+                       "'caughtUpLocalSeq':3,'markers':true,"
+                       "'observations':true}",
     "{" HEAD("opened") ",'session':'s1','serverSeq':0}",
     "{" HEAD("verdicts") ",'verdicts':["
                          "{'seq':12,'resolvedPendingReads':"
@@ -114,7 +115,7 @@ TEST(m2_defaults_are_left_out)
                    "{" HEAD("open") ",'seenSeq':0}");
     expect_written("{" HEAD("opened") ",'session':'s1','serverSeq':0,"
                                       "'caughtUpLocalSeq':0,'resumed':false,"
-                                      "'markers':false}",
+                                      "'markers':false,'observations':false}",
                    "{" HEAD("opened") ",'session':'s1','serverSeq':0}");
     expect_written("{" HEAD("sync") ",'fromSeq':0,'toSeq':0,'upserts':[],"
                                     "'removes':[],'pull':false}",

@@ -73,6 +73,12 @@ TEST(a_refused_verdict_goes_round_with_its_class)
                    "{'error':{'name':'CONFLICT','class':'retry','message':"
                    "'stale','id':'of:a','readSeq':3,'conflictSeq':9,"
                    "'retryAfterSeq':11}}");
+    verdict.path = value_text_new("/value/n");
+    verdict.by = value_text_new("s2");
+    expect_written(&verdict,
+                   "{'error':{'name':'CONFLICT','class':'retry','message':"
+                   "'stale','id':'of:a','readSeq':3,'conflictSeq':9,"
+                   "'path':'/value/n','by':'s2','retryAfterSeq':11}}");
     verdict.err = err_set(&verdict.detail, ERR_RECEIPT_EXISTS, "is there");
     expect_written(&verdict,
                    "{'error':{'name':'RECEIPT_EXISTS','class':'permanent',"
@@ -147,6 +153,9 @@ TEST(every_field_of_a_verdict_is_checked)
         {"{'error':{'name':'PROTOCOL','message':5}}", "error.message"},
         {"{'error':{'name':'PROTOCOL','message':'','id':5}}", "error.id"},
         {"{'error':{'name':'CONFLICT','message':''}}", "readSeq"},
+        {"{'error':{'name':'CONFLICT','message':'','readSeq':1,'path':5}}",
+         "path"},
+        {"{'error':{'name':'CONFLICT','message':'','readSeq':1,'by':5}}", "by"},
         {"{'error':{'name':'CONFLICT','message':'','readSeq':1}}",
          "conflictSeq"},
         {"{'error':{'name':'CONFLICT','message':'','readSeq':1,"

@@ -1,0 +1,97 @@
+/* What a store hands to a runtime that takes up a piece again: its actions as
+ * they were last observed, and which of them are still valid.
+ *
+ * A page is made in one go and read in place. Places that several actions have
+ * in common are there once: an action names its own by their index.
+ *
+ *   struct resume_page page = {0};
+ *   ... engine_resume (store/observations.h) ...
+ *   for each action, for each index:
+ *       page.places.at[resume_index_place(index)], resume_index_kind(index)
+ *   resume_page_release(&page);
+ *
+ *   Q1  The pages of one piece are of one seq, or the listing has moved and
+ *       none of them may be used.
+ *   Q2  RESUME_CLEAN is about the owner space. An action with `elsewhere` is
+ *       clean only if those spaces say so, too (engine_changed_above).
+ *   Q3  An action that is not in any page is unknown. */
+
+#ifndef PROTO_RESUME_H
+#define PROTO_RESUME_H
+
+#include "proto/observation.h"
+
+enum resume_state {
+    RESUME_CLEAN,   /* nothing it read in the owner space has changed */
+    RESUME_DIRTY,   /* something has, or may have */
+    RESUME_FAILED,  /* it failed, and nothing it read has changed */
+    RESUME_UNKNOWN, /* what the store has of it does not fit together */
+};
+
+/* An address; what an action does there is in the action's index of it. */
+struct resume_place {
+    struct value space; /* absent: the owner space */
+    struct target target;
+    struct path *path;
+    uint64_t changed[2]; /* by enum read_kind: the newest change that such a
+                            read sees, above the lowest watermark of the page;
+                            0: none that one of its readers has not seen */
+};
+
+/* One of an action's indexes: which place, and what is done there. */
+static inline uint32_t resume_index_place(uint32_t index)
+{
+    return index / 4;
+}
+
+static inline enum place_kind resume_index_kind(uint32_t index)
+{
+    return (enum place_kind)(index % 4);
+}
+
+/* What many actions have in common: see struct fingerprints, whose surface is
+ * each action's own. */
+struct resume_code {
+    struct digest implementation;
+    struct digest runtime;
+    struct digest schema;
+};
+
+#define RESUME_NONE UINT32_MAX
+
+struct resume_action {
+    uint64_t number; /* the store's, for people and for the next page */
+    struct digest action;
+    struct digest surface;
+    struct digest read_set;
+    uint64_t watermark;   /* of the owner space */
+    uint8_t kind;         /* enum action_kind */
+    uint8_t scope;        /* enum scope */
+    uint8_t state;        /* enum resume_state */
+    uint32_t code;        /* in `codes`; RESUME_NONE: of an UNKNOWN one */
+    uint32_t gates;       /* in `gates`; RESUME_NONE: none */
+    uint32_t error;       /* in `errors`, if it failed; else RESUME_NONE */
+    uint32_t places;      /* the first of its indexes, */
+    uint32_t place_count; /* and how many; reads and writes */
+    uint32_t spaces;      /* likewise in `elsewhere` */
+    uint32_t space_count;
+};
+
+struct resume_page {
+    uint64_t seq;        /* the state of the store (Q1) */
+    uint64_t generation; /* of the piece, as the store knows it */
+    bool more;           /* ask again, after the last action */
+    VEC(struct resume_action) actions;
+    VEC(struct resume_place) places;
+    VEC(uint32_t) indexes;
+    VEC(struct observed_space) elsewhere;
+    VEC(struct resume_code) codes;
+    VEC(struct gate_config) gates;
+    VEC(struct digest) errors;
+};
+
+void resume_page_release(struct resume_page *page);
+
+const char *resume_state_name(enum resume_state state);
+
+#endif
