@@ -8,54 +8,25 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "store/admit_inside.h"
 #include "store/conflict.h"
 #include "store/hasher.h"
+#include "store/observed.h"
 #include "store/sessions.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
 
-/* What an operation writes, and its canonical text. */
-struct op_text {
-    struct value data;
-    struct value text;
-};
-
-/* Everything about the commit at hand. */
-struct admission {
-    struct engine *engine;
-    const struct commit *commit;
-    struct value context; /* owned; and its text */
-    struct value context_text;
-    VEC(struct op_text) data; /* one an operation, owned */
-    struct identity identity;
-    struct value session_key; /* owned */
-    uint64_t session;         /* its row; 0: this is its first commit */
-    struct branch *branch;
-    struct verdict *verdict;
-    struct effects *effects;
-    struct err_detail *detail; /* of faults */
-    bool replayed;
-};
-
-/* A check either passes, refuses (the verdict is set), or meets a fault. */
-enum outcome {
-    PASSED,
-    REFUSED,
-    FAULT
-};
-
-static enum outcome fault_or_passed(enum err err)
+enum outcome admit_passed(enum err err)
 {
     return err == ERR_OK ? PASSED : FAULT;
 }
 
-__attribute__((format(printf, 3, 4))) static enum outcome refuse(
-    struct admission *admission,
-    enum err err,
-    const char *format,
-    ...)
+enum outcome admit_refuse(struct admission *admission,
+                          enum err err,
+                          const char *format,
+                          ...)
 {
     struct verdict *verdict = admission->verdict;
     va_list args;
@@ -72,7 +43,7 @@ __attribute__((format(printf, 3, 4))) static enum outcome refuse(
 static enum outcome refuse_with(struct admission *admission,
                                 const struct err_detail *why)
 {
-    return refuse(admission, why->err, "%s", why->text);
+    return admit_refuse(admission, why->err, "%s", why->text);
 }
 
 /* At most that many bytes of a name go into a sentence. */
@@ -114,11 +85,14 @@ static void commit_digest(struct admission *admission)
         hasher_string(&hasher, op->target.id);
         hasher_string(&hasher, text.text);
     }
+    if (commit->observation != NULL) {
+        observation_hash(&hasher, commit->observation);
+    }
     const struct digest digest = hasher_end(&hasher);
     memcpy(admission->effects->digest, digest.bytes, COMMIT_DIGEST_BYTES);
 }
 
-static void admission_release(struct admission *admission)
+void admission_release(struct admission *admission)
 {
     VEC_FOREACH (&admission->data, one) {
         value_unref(one->data);
@@ -221,7 +195,8 @@ static enum outcome check_replay(struct admission *admission)
             memcmp(digest.at,
                    admission->effects->digest,
                    COMMIT_DIGEST_BYTES) != 0) {
-            outcome = refuse(admission,
+            outcome =
+                admit_refuse(admission,
                              ERR_REPLAY_MISMATCH,
                              "commit replay mismatch: localSeq %llu was "
                              "another commit",
@@ -244,29 +219,29 @@ static enum outcome check_replay(struct admission *admission)
 
 /* -- Shape and branch ---------------------------------------------------- */
 
-static enum outcome check_branch(struct admission *admission)
+enum outcome admit_branch(struct admission *admission)
 {
     const struct commit *commit = admission->commit;
     const struct text name = value_text(&commit->branch);
     admission->branch = engine_branch(admission->engine, commit->branch);
     if (admission->branch == NULL) {
-        return refuse(admission,
-                      ERR_BRANCH_UNKNOWN,
-                      "unknown branch: %.*s",
-                      shown(name),
-                      name.at);
+        return admit_refuse(admission,
+                            ERR_BRANCH_UNKNOWN,
+                            "unknown branch: %.*s",
+                            shown(name),
+                            name.at);
     }
     if (!admission->branch->active) {
-        return refuse(admission,
-                      ERR_BRANCH_CLOSED,
-                      "branch is not active: %.*s",
-                      shown(name),
-                      name.at);
+        return admit_refuse(admission,
+                            ERR_BRANCH_CLOSED,
+                            "branch is not active: %.*s",
+                            shown(name),
+                            name.at);
     }
     return PASSED;
 }
 
-static enum outcome check_shape(struct admission *admission)
+enum outcome admit_shape(struct admission *admission)
 {
     struct err_detail why = {0};
     return commit_check(admission->commit, &why) == ERR_OK
@@ -284,7 +259,7 @@ static enum outcome find_target(struct admission *admission,
     struct err_detail why = {0};
     if (scope_key_new(target->scope, admission->identity, &key, &why) !=
         ERR_OK) {
-        return refuse(admission, ERR_PROTOCOL, "%s", why.text);
+        return admit_refuse(admission, ERR_PROTOCOL, "%s", why.text);
     }
     const enum err err = document_find(admission->engine,
                                        branch,
@@ -293,14 +268,14 @@ static enum outcome find_target(struct admission *admission,
                                        out,
                                        admission->detail);
     value_unref(key);
-    return fault_or_passed(err);
+    return admit_passed(err);
 }
 
 /* -- Preconditions ------------------------------------------------------- */
 
-static enum err find_commit(struct admission *admission,
-                            uint64_t local_seq,
-                            uint64_t *seq)
+enum err admit_find_commit(struct admission *admission,
+                           uint64_t local_seq,
+                           uint64_t *seq)
 {
     *seq = 0;
     if (cannot_have_landed(admission, local_seq)) {
@@ -317,14 +292,14 @@ static enum outcome check_origin(struct admission *admission,
                                  const struct commit_precondition *one)
 {
     uint64_t seq = 0;
-    if (find_commit(admission, one->origin_local_seq, &seq) != ERR_OK) {
+    if (admit_find_commit(admission, one->origin_local_seq, &seq) != ERR_OK) {
         return FAULT;
     }
     if (seq == 0) {
-        return refuse(admission,
-                      ERR_ORIGIN_FAILED,
-                      "origin-committed: localSeq %llu did not land",
-                      (unsigned long long)one->origin_local_seq);
+        return admit_refuse(admission,
+                            ERR_ORIGIN_FAILED,
+                            "origin-committed: localSeq %llu did not land",
+                            (unsigned long long)one->origin_local_seq);
     }
     return PASSED;
 }
@@ -336,7 +311,7 @@ static enum outcome refuse_document(struct admission *admission,
 {
     admission->verdict->id = value_ref(id);
     const struct text text = value_text(&id);
-    return refuse(admission, err, "%s: %.*s", what, shown(text), text.at);
+    return admit_refuse(admission, err, "%s: %.*s", what, shown(text), text.at);
 }
 
 static enum outcome check_absent(struct admission *admission,
@@ -519,14 +494,33 @@ static enum outcome find_read_branch(struct admission *admission,
         *out = engine_branch(admission->engine, read->branch);
         if (*out == NULL) {
             const struct text name = value_text(&read->branch);
-            return refuse(admission,
-                          ERR_BRANCH_UNKNOWN,
-                          "unknown branch in a read: %.*s",
-                          shown(name),
-                          name.at);
+            return admit_refuse(admission,
+                                ERR_BRANCH_UNKNOWN,
+                                "unknown branch in a read: %.*s",
+                                shown(name),
+                                name.at);
         }
     }
     return PASSED;
+}
+
+/* Who was faster, for people. A file that cannot be read says so elsewhere. */
+static struct value author_of(struct engine *engine, uint64_t seq)
+{
+    struct value author = VALUE_NONE;
+    struct query query =
+        query_begin(&engine->database, STATEMENT_COMMIT_AUTHOR);
+    query_int(&query, 1, seq);
+    if (query_step(&query)) {
+        const struct text key = query_get_text(&query, 0);
+        author = value_string_new(key.at, key.length);
+    }
+    struct err_detail ignored;
+    if (query_end(&query, &ignored) != ERR_OK) {
+        value_unref(author);
+        return VALUE_NONE;
+    }
+    return author;
 }
 
 static enum outcome conflict(struct admission *admission,
@@ -535,11 +529,16 @@ static enum outcome conflict(struct admission *admission,
 {
     struct verdict *verdict = admission->verdict;
     const struct text id = value_text(&read->target.id);
+    struct buf pointer = {0};
+    path_write(&pointer, read->path);
+    verdict->path = value_string_new(pointer.at, pointer.length);
+    buf_release(&pointer);
+    verdict->by = author_of(admission->engine, conflict_seq);
     verdict->id = value_ref(read->target.id);
     verdict->read_seq = read->seq;
     verdict->conflict_seq = conflict_seq;
     if (read->pending) {
-        return refuse(
+        return admit_refuse(
             admission,
             ERR_CONFLICT,
             "stale pending read: %.*s via localSeq %llu conflicted with "
@@ -549,7 +548,7 @@ static enum outcome conflict(struct admission *admission,
             (unsigned long long)*vec_last(&read->layers.at),
             (unsigned long long)conflict_seq);
     }
-    return refuse(
+    return admit_refuse(
         admission,
         ERR_CONFLICT,
         "stale confirmed read: %.*s at seq %llu conflicted with seq %llu",
@@ -587,15 +586,15 @@ static enum outcome resolve_layers(struct admission *admission,
     for (size_t i = 0; i < read->layers.at.count; i++) {
         const uint64_t local_seq = read->layers.at.at[i];
         uint64_t seq = 0;
-        if (find_commit(admission, local_seq, &seq) != ERR_OK) {
+        if (admit_find_commit(admission, local_seq, &seq) != ERR_OK) {
             return FAULT;
         }
         if (seq == 0) {
             admission->verdict->id = value_ref(read->target.id);
-            return refuse(admission,
-                          ERR_CONFLICT,
-                          "pending dependency not resolved: %llu",
-                          (unsigned long long)local_seq);
+            return admit_refuse(admission,
+                                ERR_CONFLICT,
+                                "pending dependency not resolved: %llu",
+                                (unsigned long long)local_seq);
         }
         if (seq > read->seq && seq < last) {
             return conflict(admission, read, last);
@@ -612,12 +611,12 @@ static enum outcome check_read(struct admission *admission,
     struct branch *branch = NULL;
     struct document *document = NULL;
     if (read->seq > admission->engine->seq) {
-        return refuse(admission,
-                      ERR_PROTOCOL,
-                      "%s %llu is beyond the head %llu",
-                      read->pending ? "basisSeq" : "seq",
-                      (unsigned long long)read->seq,
-                      (unsigned long long)admission->engine->seq);
+        return admit_refuse(admission,
+                            ERR_PROTOCOL,
+                            "%s %llu is beyond the head %llu",
+                            read->pending ? "basisSeq" : "seq",
+                            (unsigned long long)read->seq,
+                            (unsigned long long)admission->engine->seq);
     }
     enum outcome outcome = find_read_branch(admission, read, &branch);
     if (outcome == PASSED && read->pending) {
@@ -666,12 +665,13 @@ static enum outcome refuse_size(struct admission *admission, struct value id)
 {
     const struct text text = value_text(&id);
     admission->verdict->id = value_ref(id);
-    return refuse(admission,
-                  ERR_LIMIT_SIZE,
-                  "the document would have more than %" PRIu32 " bytes: %.*s",
-                  admission->engine->options.document_bytes,
-                  shown(text),
-                  text.at);
+    return admit_refuse(admission,
+                        ERR_LIMIT_SIZE,
+                        "the document would have more than %" PRIu32
+                        " bytes: %.*s",
+                        admission->engine->options.document_bytes,
+                        shown(text),
+                        text.at);
 }
 
 /* What an operation brings must fit into a row that can be read again. */
@@ -685,10 +685,10 @@ static enum outcome check_sizes(struct admission *admission)
         }
     }
     if (text_bytes(admission->context_text) > LIMIT_TEXT_BYTES) {
-        return refuse(admission,
-                      ERR_LIMIT_SIZE,
-                      "what the commit read has more than %d bytes",
-                      LIMIT_TEXT_BYTES);
+        return admit_refuse(admission,
+                            ERR_LIMIT_SIZE,
+                            "what the commit read has more than %d bytes",
+                            LIMIT_TEXT_BYTES);
     }
     return PASSED;
 }
@@ -843,15 +843,16 @@ static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
 
 /* Who this is: the row of a session is found by principal and session, so
  * that one user's numbers never meet another's. */
-static enum outcome find_session(struct admission *admission)
+enum outcome admit_session(struct admission *admission)
 {
     if (value_is_absent(admission->identity.principal)) {
         const struct text name = value_text(&admission->commit->session);
         if (name.length >= 8 && memcmp(name.at, "session:", 8) == 0) {
-            return refuse(admission,
-                          ERR_PROTOCOL,
-                          "session must not begin with 'session:', as those "
-                          "with a principal do");
+            return admit_refuse(
+                admission,
+                ERR_PROTOCOL,
+                "session must not begin with 'session:', as those "
+                "with a principal do");
         }
         admission->session_key = value_ref(admission->commit->session);
     } else {
@@ -860,32 +861,37 @@ static enum outcome find_session(struct admission *admission)
                           admission->identity,
                           &admission->session_key,
                           &why) != ERR_OK) {
-            return refuse(admission, ERR_PROTOCOL, "%s", why.text);
+            return admit_refuse(admission, ERR_PROTOCOL, "%s", why.text);
         }
     }
-    return fault_or_passed(engine_session(admission->engine,
-                                          admission->session_key,
-                                          false,
-                                          &admission->session,
-                                          admission->detail));
+    return admit_passed(engine_session(admission->engine,
+                                       admission->session_key,
+                                       false,
+                                       &admission->session,
+                                       admission->detail));
 }
 
 static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
 {
     if (!commit_numbers_fit(admission->commit)) {
-        return refuse(admission, ERR_PROTOCOL, "a number is out of range");
+        return admit_refuse(admission,
+                            ERR_PROTOCOL,
+                            "a number is out of range");
     }
     if (at_ms > INT64_MAX) {
-        return refuse(admission, ERR_ARGUMENT, "the time is out of range");
+        return admit_refuse(admission,
+                            ERR_ARGUMENT,
+                            "the time is out of range");
     }
     commit_digest(admission);
     typedef enum outcome check_fn(struct admission * admission);
     static check_fn *const checks[] = {
-        find_session,
+        admit_session,
         check_replay,
-        check_shape,
+        admit_shape,
+        admit_observers,
         check_sizes,
-        check_branch,
+        admit_branch,
         check_preconditions,
         check_contents,
         check_reads,

@@ -19,4 +19,12 @@ MUST_CHECK enum err admit_commit(struct engine *engine,
                                  struct effects *effects,
                                  struct err_detail *detail);
 
+/* The same for a batch of observations, which are written, each of them kept or
+ * dropped: the verdict says which, and its seq is the head. */
+MUST_CHECK enum err admit_batch(struct engine *engine,
+                                const struct commit *commit,
+                                struct value principal,
+                                struct verdict *verdict,
+                                struct err_detail *detail);
+
 #endif

@@ -3,7 +3,9 @@
  * Revisions are looked at from the newest to the oldest. That matters for a
  * pending read: a layer that the reader had in view is no conflict, but if it
  * carried something to where the reader looked (from another key, or from
- * another index of an array), an older change of it is one. */
+ * another index of an array), an older change of it is one; and if it appended
+ * to an array, an older change of the array's length is one, because what it
+ * appended is now elsewhere. */
 
 #include "store/conflict.h"
 
@@ -13,7 +15,8 @@
 struct scan {
     struct engine *engine;
     const struct conflict_query *query;
-    path_list carried; /* from where, by layers seen so far */
+    path_list carried;  /* from where, by layers seen so far */
+    path_list appended; /* the arrays that such layers made longer */
     struct err_detail *detail;
 };
 
@@ -67,6 +70,17 @@ static enum err find_base_change(struct scan *scan,
 
 /* -- Patches ------------------------------------------------------------- */
 
+/* Whether the keys of `path` decide where a layer's elements are. */
+static bool is_appended(const struct scan *scan, const struct path *path)
+{
+    for (size_t i = 0; i < scan->appended.count; i++) {
+        if (path_compare(scan->appended.at[i], path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_carried(const struct scan *scan, const struct path *path)
 {
     for (size_t i = 0; i < scan->carried.count; i++) {
@@ -82,9 +96,10 @@ static bool touch_is_seen(const struct scan *scan,
 {
     const struct conflict_query *query = scan->query;
     if (touch->kind == PATCH_TOUCH_KEYS) {
-        return query->kind == READ_SHAPE &&
-               touch->path->length == query->path->length &&
-               path_is_prefix(touch->path, query->path);
+        return (query->kind == READ_SHAPE &&
+                touch->path->length == query->path->length &&
+                path_is_prefix(touch->path, query->path)) ||
+               is_appended(scan, touch->path);
     }
     return (query->kind == READ_SHAPE
                 ? path_is_prefix(touch->path, query->path)
@@ -156,13 +171,14 @@ static bool row_is_seen(const struct scan *scan, const struct row *row)
     return false;
 }
 
-/* Whether an operation brings values to other places than they had. */
+/* Whether an operation brings values to other places than they had, or to
+ * places that depend on the values that were there. */
 static bool op_carries(const struct patch_op *op,
                        const struct patch_trace *trace)
 {
     const bool shifts = op->kind == PATCH_ADD || op->kind == PATCH_REMOVE;
     return op->kind == PATCH_MOVE || op->kind == PATCH_SPLICE ||
-           op->kind == PATCH_REMOVE_BY_VALUE ||
+           op->kind == PATCH_REMOVE_BY_VALUE || op->kind == PATCH_ADD_UNIQUE ||
            (shifts && trace->path_in_array);
 }
 
@@ -187,6 +203,16 @@ static void note_carried(struct scan *scan,
     }
 }
 
+/* Where the elements of an append are depends on the length, and on nothing
+ * else: an element that somebody edited is not its business. */
+static void note_appended(struct scan *scan, const struct patch_op *op)
+{
+    if (path_overlaps(op->path, scan->query->path) ||
+        is_carried(scan, op->path)) {
+        vec_push(&scan->appended, path_ref(op->path));
+    }
+}
+
 /* From the last operation to the first, like the rows. */
 static void row_note_carried(struct scan *scan, const struct row *row)
 {
@@ -195,6 +221,8 @@ static void row_note_carried(struct scan *scan, const struct row *row)
         const struct patch_trace *trace = &row->traces.at[i];
         if (op_carries(op, trace)) {
             note_carried(scan, op, trace);
+        } else if (op->kind == PATCH_APPEND) {
+            note_appended(scan, op);
         }
     }
 }
@@ -311,5 +339,174 @@ enum err conflict_find(struct engine *engine,
     *seq = 0;
     const enum err err = find_in_branches(&scan, seq);
     path_list_release(&scan.carried);
+    path_list_release(&scan.appended);
     return err;
+}
+
+/* -- Many reads ---------------------------------------------------------- */
+
+/* One revision, for all reads that have no answer yet; how many of them are
+ * left. `patch` is NULL for a set or a delete. */
+static size_t answer_reads(struct scan *scan,
+                           const struct row *patch,
+                           uint64_t seq,
+                           struct newest_change *reads,
+                           size_t count)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct conflict_query query = {
+            .path = reads[i].path,
+            .kind = reads[i].kind,
+        };
+        if (reads[i].seq != 0) {
+            continue;
+        }
+        scan->query = &query;
+        if (patch == NULL || row_is_seen(scan, patch)) {
+            reads[i].seq = seq;
+        } else {
+            left++;
+        }
+        scan->query = NULL;
+    }
+    return left;
+}
+
+/* The revisions of one row, from the newest on. */
+static enum err answer_in_row(struct scan *scan,
+                              const struct document *document,
+                              uint64_t after_seq,
+                              uint64_t to,
+                              struct newest_change *reads,
+                              size_t count,
+                              size_t *left)
+{
+    if (document->number == 0 || document->head_seq <= after_seq) {
+        return ERR_OK;
+    }
+    struct query rows =
+        query_begin(&scan->engine->database, STATEMENT_REVISION_AFTER);
+    query_int(&rows, 1, document->number);
+    query_int(&rows, 2, after_seq);
+    query_int(&rows, 3, to);
+    enum err err = ERR_OK;
+    while (err == ERR_OK && *left > 0 && query_step(&rows)) {
+        scan->engine->counters.rows++;
+        enum commit_op_kind op = COMMIT_SET;
+        const uint64_t seq = query_get_int(&rows, 0);
+        if (!document_op_read(query_get_text(&rows, 1), &op) ||
+            op != COMMIT_PATCH) {
+            *left = answer_reads(scan, NULL, seq, reads, count);
+            continue;
+        }
+        struct row row;
+        err = row_read(scan, document, &rows, &row);
+        if (err == ERR_OK) {
+            *left = answer_reads(scan, &row, seq, reads, count);
+        }
+        row_release(&row);
+    }
+    const enum err ended = query_end(&rows, scan->detail);
+    return err != ERR_OK ? err : ended;
+}
+
+enum err conflict_newest(struct engine *engine,
+                         struct document *document,
+                         uint64_t after_seq,
+                         struct newest_change *reads,
+                         size_t count,
+                         struct err_detail *detail)
+{
+    struct scan scan = {.engine = engine, .detail = detail};
+    uint64_t to = INT64_MAX;
+    size_t left = count;
+    for (;;) {
+        enum err err =
+            answer_in_row(&scan, document, after_seq, to, reads, count, &left);
+        struct branch *parent = document->branch->parent;
+        if (err != ERR_OK || left == 0 || parent == NULL) {
+            return err;
+        }
+        if (to > document->branch->fork_seq) {
+            to = document->branch->fork_seq;
+        }
+        if (to <= after_seq) {
+            return ERR_OK;
+        }
+        err = document_find(engine,
+                            parent,
+                            document->scope_key,
+                            document->id,
+                            &document,
+                            detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
+}
+
+/* -- All changes of one read --------------------------------------------- */
+
+static enum err list_in_row(struct scan *scan,
+                            const struct document *document,
+                            uint64_t to,
+                            seq_list *out)
+{
+    const uint64_t after_seq = scan->query->after_seq;
+    if (document->number == 0 || document->head_seq <= after_seq) {
+        return ERR_OK;
+    }
+    struct query rows =
+        query_begin(&scan->engine->database, STATEMENT_REVISION_AFTER);
+    query_int(&rows, 1, document->number);
+    query_int(&rows, 2, after_seq);
+    query_int(&rows, 3, to);
+    enum err err = ERR_OK;
+    while (err == ERR_OK && query_step(&rows)) {
+        scan->engine->counters.rows++;
+        const uint64_t seq = query_get_int(&rows, 0);
+        enum commit_op_kind op = COMMIT_SET;
+        bool seen = true;
+        if (document_op_read(query_get_text(&rows, 1), &op) &&
+            op == COMMIT_PATCH) {
+            err = look_at_row(scan, document, &rows, false, &seen);
+        }
+        if (err == ERR_OK && seen &&
+            (out->count == 0 || *vec_last(out) != seq)) {
+            vec_push(out, seq);
+        }
+    }
+    const enum err ended = query_end(&rows, scan->detail);
+    return err != ERR_OK ? err : ended;
+}
+
+enum err conflict_changes(struct engine *engine,
+                          const struct conflict_query *query,
+                          uint64_t to,
+                          seq_list *out,
+                          struct err_detail *detail)
+{
+    struct scan scan = {.engine = engine, .query = query, .detail = detail};
+    struct document *document = query->document;
+    for (;;) {
+        enum err err = list_in_row(&scan, document, to, out);
+        struct branch *parent = document->branch->parent;
+        if (err != ERR_OK || parent == NULL) {
+            return err;
+        }
+        to = to < document->branch->fork_seq ? to : document->branch->fork_seq;
+        if (to <= query->after_seq) {
+            return ERR_OK;
+        }
+        err = document_find(engine,
+                            parent,
+                            document->scope_key,
+                            document->id,
+                            &document,
+                            detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
 }

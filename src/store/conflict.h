@@ -31,4 +31,29 @@ MUST_CHECK enum err conflict_find(struct engine *engine,
                                   uint64_t *seq,
                                   struct err_detail *detail);
 
+/* A read, and the newest change that it sees. */
+struct newest_change {
+    const struct path *path;
+    enum read_kind kind;
+    uint64_t seq; /* answer; 0: none above the seq that was asked for */
+};
+
+/* The same for several reads of one document, each with the newest of all its
+ * changes above `after_seq`, in one pass over the revisions. */
+MUST_CHECK enum err conflict_newest(struct engine *engine,
+                                    struct document *document,
+                                    uint64_t after_seq,
+                                    struct newest_change *reads,
+                                    size_t count,
+                                    struct err_detail *detail);
+
+/* Every change in (after_seq, to] that one read sees: their seqs, the newest
+ * first, each once. */
+typedef VEC(uint64_t) seq_list;
+MUST_CHECK enum err conflict_changes(struct engine *engine,
+                                     const struct conflict_query *query,
+                                     uint64_t to,
+                                     seq_list *out,
+                                     struct err_detail *detail);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -69,9 +70,11 @@ static enum err open_lock(struct database *database,
     struct buf name = {0};
     buf_printf(&name, "%s-lock", path);
     database->lock_fd =
-        open(buf_text(&name), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        database->read_only
+            ? open(buf_text(&name), O_RDONLY | O_CLOEXEC)
+            : open(buf_text(&name), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     enum err err = ERR_OK;
-    if (database->lock_fd < 0) {
+    if (database->lock_fd < 0 && !database->read_only) {
         err = err_set(detail,
                       ERR_IO,
                       "cannot open %s: %s",
@@ -82,16 +85,27 @@ static enum err open_lock(struct database *database,
     return err;
 }
 
+/* Whether the page is in the file: who only reads does not put it there. */
+static bool has_page(const struct database *database)
+{
+    struct stat file;
+    return database->read_only
+               ? fstat(database->lock_fd, &file) == 0 &&
+                     file.st_size >= LOCK_FILE_BYTES
+               : posix_fallocate(database->lock_fd, 0, LOCK_FILE_BYTES) == 0;
+}
+
 /* Maps the counter. The page is allocated first: writing to a mapped hole of a
  * file on a full disk would kill the process. Without it everything works,
  * only slower. */
 static void map_changes(struct database *database)
 {
     void *page = MAP_FAILED;
-    if (posix_fallocate(database->lock_fd, 0, LOCK_FILE_BYTES) == 0) {
+    const int access = database->read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+    if (database->lock_fd >= 0 && has_page(database)) {
         page = mmap(NULL,
                     LOCK_FILE_BYTES,
-                    PROT_READ | PROT_WRITE,
+                    access,
                     MAP_SHARED,
                     database->lock_fd,
                     0);
@@ -109,7 +123,7 @@ static void unmap_changes(struct database *database)
 
 uint64_t database_changes(const struct database *database)
 {
-    if (database->lock_fd < 0) {
+    if (database->durability == DURABILITY_MEMORY) {
         return 2;
     }
     const uint64_t changes =
@@ -119,7 +133,8 @@ uint64_t database_changes(const struct database *database)
 
 uint64_t database_changes_of_end(const struct database *database)
 {
-    return database->lock_fd < 0 ? 2 : database->changes_of_end;
+    return database->durability == DURABILITY_MEMORY ? 2
+                                                     : database->changes_of_end;
 }
 
 /* Under the lock: odd while writing, and another number afterwards. */
@@ -160,6 +175,9 @@ enum err database_set_journal(struct database *database,
         [DURABILITY_MEMORY] =
             "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF",
     };
+    if (database->read_only) {
+        return ERR_OK; /* it is as its writers want it */
+    }
     enum err err = lock(database, detail); /* switching to WAL is a write */
     if (err == ERR_OK) {
         err = database_run(database, levels[database->durability], detail);
@@ -169,34 +187,13 @@ enum err database_set_journal(struct database *database,
     return err;
 }
 
-enum err database_open(struct database *database,
-                       const char *path,
-                       const char *vfs,
-                       enum durability durability,
-                       struct err_detail *detail)
+static enum err connect(struct database *database,
+                        const char *name,
+                        int flags,
+                        struct err_detail *detail)
 {
-    *database = (struct database){
-        .durability = durability,
-        .lock_fd = -1,
-        .wal_bytes_max = WAL_BYTES_MAX,
-    };
-    const bool memory = durability == DURABILITY_MEMORY;
-    if (!memory && *path == '\0') {
-        /* To SQLite that is a file without a name, which goes away. */
-        return err_set(detail, ERR_ARGUMENT, "the path is empty");
-    }
-    enum err err = memory ? ERR_OK : open_lock(database, path, detail);
-    if (err != ERR_OK) {
-        return err;
-    }
-    if (!memory) {
-        map_changes(database);
-    }
-    const int code = sqlite3_open_v2(
-        memory ? ":memory:" : path,
-        &database->db,
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-        vfs);
+    enum err err = ERR_OK;
+    const int code = sqlite3_open_v2(name, &database->db, flags, database->vfs);
     if (code != SQLITE_OK) {
         err = database_error(database, code, detail);
     }
@@ -205,6 +202,132 @@ enum err database_open(struct database *database,
         (void)sqlite3_busy_timeout(database->db, BUSY_WAIT_MS);
         err = set_pragmas(database, detail);
     }
+    return err;
+}
+
+static void disconnect(struct database *database)
+{
+    for (unsigned i = 0; i < STATEMENT_COUNT; i++) {
+        (void)sqlite3_finalize(database->statement[i]);
+        database->statement[i] = NULL;
+    }
+    (void)sqlite3_close(database->db);
+    database->db = NULL;
+}
+
+/* -- Reading only -------------------------------------------------------- */
+
+/* "file:PATH?immutable=1", in which a path may have any bytes. */
+static void put_frozen_name(struct buf *to, const char *path)
+{
+    buf_append_text(to, "file:");
+    for (const char *at = path; *at != '\0'; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        if (byte == '%' || byte == '?' || byte == '#') {
+            buf_printf(to, "%%%02X", byte);
+        } else {
+            buf_append_char(to, *at);
+        }
+    }
+    buf_append_text(to, "?immutable=1");
+}
+
+static bool has_wal(const struct database *database)
+{
+    struct buf name = {0};
+    struct stat file;
+    buf_printf(&name, "%s-wal", buf_text(&database->path));
+    const bool found = stat(buf_text(&name), &file) == 0 && file.st_size > 0;
+    buf_release(&name);
+    return found;
+}
+
+/* Whether SQLite would have to create something beside the file in order to
+ * read it, and may not. It looks at the file only now. */
+static bool is_barred(struct database *database)
+{
+    const int code = sqlite3_exec(database->db,
+                                  "SELECT 1 FROM sqlite_schema LIMIT 1",
+                                  NULL,
+                                  NULL,
+                                  NULL) &
+                     0xFF;
+    return (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) &&
+           !has_wal(database);
+}
+
+/* B4. */
+static enum err connect_reader(struct database *database,
+                               struct err_detail *detail)
+{
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
+    const uint64_t changes = database_changes(database);
+    enum err err = connect(database, buf_text(&database->path), flags, detail);
+    database->frozen = false;
+    if (database->db != NULL && is_barred(database)) {
+        struct buf name = {0};
+        put_frozen_name(&name, buf_text(&database->path));
+        disconnect(database);
+        err =
+            connect(database, buf_text(&name), flags | SQLITE_OPEN_URI, detail);
+        buf_release(&name);
+        database->frozen = true;
+        database->frozen_at = changes;
+    }
+    return err;
+}
+
+/* Somebody has begun to write since it was opened. */
+static enum err thaw(struct database *database, struct err_detail *detail)
+{
+    if (LIKELY(!database->frozen) ||
+        database_changes(database) == database->frozen_at) {
+        return ERR_OK;
+    }
+    disconnect(database);
+    database->thaws++;
+    return connect_reader(database, detail);
+}
+
+/* -- Opening and closing ------------------------------------------------- */
+
+static enum err connect_writer(struct database *database,
+                               struct err_detail *detail)
+{
+    const bool memory = database->durability == DURABILITY_MEMORY;
+    return connect(database,
+                   memory ? ":memory:" : buf_text(&database->path),
+                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+                       SQLITE_OPEN_NOMUTEX,
+                   detail);
+}
+
+enum err database_open(struct database *database,
+                       const struct database_options *options,
+                       struct err_detail *detail)
+{
+    const bool memory = options->durability == DURABILITY_MEMORY;
+    *database = (struct database){
+        .vfs = options->vfs,
+        .durability = options->durability,
+        .read_only = options->read_only && !memory,
+        .lock_fd = -1,
+        .wal_bytes_max = WAL_BYTES_MAX,
+    };
+    if (!memory && *options->path == '\0') {
+        /* To SQLite that is a file without a name, which goes away. */
+        return err_set(detail, ERR_ARGUMENT, "the path is empty");
+    }
+    enum err err = memory ? ERR_OK : open_lock(database, options->path, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (!memory) {
+        buf_append_text(&database->path, options->path);
+        map_changes(database);
+    }
+    err = database->read_only ? connect_reader(database, detail)
+                              : connect_writer(database, detail);
     if (err != ERR_OK) {
         database_close(database);
     }
@@ -213,12 +336,10 @@ enum err database_open(struct database *database,
 
 void database_close(struct database *database)
 {
-    for (unsigned i = 0; i < STATEMENT_COUNT; i++) {
-        (void)sqlite3_finalize(database->statement[i]);
-        database->statement[i] = NULL;
-    }
     /* The last connection checkpoints when it closes: a write, too. */
-    if (database->db != NULL) {
+    if (database->read_only) {
+        disconnect(database);
+    } else if (database->db != NULL) {
         const bool locked = lock(database, NULL) == ERR_OK;
         if (database->is_ours && sync_wal(database, NULL) != ERR_OK) {
             (void)sqlite3_db_config(database->db,
@@ -226,7 +347,7 @@ void database_close(struct database *database)
                                     1,
                                     NULL);
         }
-        (void)sqlite3_close(database->db);
+        disconnect(database);
         if (locked) {
             unlock(database);
         }
@@ -235,8 +356,8 @@ void database_close(struct database *database)
     if (database->lock_fd >= 0) {
         (void)close(database->lock_fd);
     }
-    database->db = NULL;
     database->lock_fd = -1;
+    buf_release(&database->path);
 }
 
 /* -- The lock ------------------------------------------------------------ */
@@ -306,6 +427,25 @@ static void unlock(struct database *database)
     if (database->lock_fd >= 0) {
         (void)flock(database->lock_fd, LOCK_UN);
     }
+}
+
+const char *database_library(void)
+{
+    return sqlite3_libversion();
+}
+
+bool database_is_locked(const char *path)
+{
+    struct buf name = {0};
+    buf_printf(&name, "%s-lock", path);
+    const int fd = open(buf_text(&name), O_RDONLY | O_CLOEXEC);
+    bool held = false;
+    buf_release(&name);
+    if (fd >= 0) {
+        held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        (void)close(fd); /* and the lock with it */
+    }
+    return held;
 }
 
 /* -- The WAL on the disk ------------------------------------------------- */
@@ -451,6 +591,11 @@ static enum err begin_with(struct database *database,
 enum err database_begin(struct database *database, struct err_detail *detail)
 {
     CHECK(!database->writing);
+    if (database->read_only) {
+        return err_set(detail,
+                       ERR_READ_ONLY,
+                       "the space was opened for reading only");
+    }
     enum err err = lock(database, detail);
     if (err != ERR_OK) {
         return err;
@@ -476,7 +621,9 @@ enum err database_read_begin(struct database *database,
                              struct err_detail *detail)
 {
     CHECK(!database->writing);
-    return begin_with(database, STATEMENT_BEGIN_READ, detail);
+    const enum err err = thaw(database, detail);
+    return err != ERR_OK ? err
+                         : begin_with(database, STATEMENT_BEGIN_READ, detail);
 }
 
 void database_read_end(struct database *database)
@@ -552,7 +699,7 @@ enum err database_checkpoint(struct database *database,
                              bool always,
                              struct err_detail *detail)
 {
-    if (database->durability == DURABILITY_MEMORY ||
+    if (database->durability == DURABILITY_MEMORY || database->read_only ||
         (!always && database->wal_bytes <= database->wal_bytes_max)) {
         return ERR_OK;
     }
@@ -583,7 +730,9 @@ enum err database_version(struct database *database,
     }
     struct query query = query_begin(database, STATEMENT_DATA_VERSION);
     if (query_step(&query)) {
-        *out = (int64_t)query_get_int(&query, 0);
+        *out = (int64_t)query_get_int(&query, 0) |
+               (int64_t)database->thaws << 32; /* another connection counts
+                                                  from the start */
     }
     return query_end(&query, detail);
 }
@@ -713,8 +862,11 @@ bool query_is_null(struct query *query, int column)
 
 struct text query_get_text(struct query *query, int column)
 {
-    const void *at = sqlite3_column_blob(query->stmt, column);
-    const int size = sqlite3_column_bytes(query->stmt, column);
+    /* One way into the row instead of two. A connection belongs to one thread,
+     * so its values need no protection. */
+    sqlite3_value *value = sqlite3_column_value(query->stmt, column);
+    const void *at = sqlite3_value_blob(value);
+    const int size = sqlite3_value_bytes(value);
     return (struct text){at != NULL ? at : "", (size_t)size};
 }
 

@@ -31,6 +31,13 @@
  *       synced again, no process begins a transaction or a checkpoint, each
  *       attempt is a fault, and reading goes on.
  *
+ *   B4  Opened for reading only, nothing is created, and nothing is written to
+ *       the file, its WAL or its lock file; the system's permission to read
+ *       them is enough. In a folder in which nothing may be created either,
+ *       and as long as there is no WAL, SQLite reads such a file only if it is
+ *       told that nobody writes: it is, and told otherwise when the counter
+ *       says that somebody has begun.
+ *
  * This is the only file of the store that talks to the operating system, and
  * the only one that turns SQLite's codes into ours. */
 
@@ -40,6 +47,7 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "value/value.h"
 
@@ -71,25 +79,37 @@ struct lock_page {
 
 struct database {
     sqlite3 *db;
+    struct buf path;
+    const char *vfs; /* borrowed */
     enum durability durability;
     int lock_fd;            /* -1: memory */
     struct lock_page *page; /* of the lock file; NULL: it could not be mapped */
     uint64_t changes_of_end;
-    struct wal_state wal;   /* used where the lock file is not mapped */
-    bool writing;           /* B1 */
-    bool is_ours;           /* the journal was set: the file is a store */
+    struct wal_state wal; /* used where the lock file is not mapped */
+    bool writing;         /* B1 */
+    bool is_ours;         /* the journal was set: the file is a store */
+    bool read_only;       /* B4 */
+    bool frozen;          /* nobody has the file open for writing, nor had
+                             when the counter was `frozen_at` */
+    uint64_t frozen_at;
+    uint32_t thaws;         /* connections that were replaced because of that */
     uint64_t wal_bytes_max; /* a checkpoint is due beyond this */
     uint64_t wal_bytes;     /* the WAL now, as far as known */
     uint64_t checkpoints;   /* counted, for people */
     sqlite3_stmt *statement[STATEMENT_COUNT];
 };
 
-/* `path` is NULL for DURABILITY_MEMORY; `vfs` is a name that SQLite knows, or
- * NULL for its own. The file is not changed. */
+/* A zero field means the default. */
+struct database_options {
+    const char *path; /* NULL for DURABILITY_MEMORY */
+    const char *vfs;  /* a name that SQLite knows; NULL: its own */
+    enum durability durability;
+    bool read_only; /* B4; of a file that is there */
+};
+
+/* The file is not changed. */
 MUST_CHECK enum err database_open(struct database *database,
-                                  const char *path,
-                                  const char *vfs,
-                                  enum durability durability,
+                                  const struct database_options *options,
                                   struct err_detail *detail);
 void database_close(struct database *database);
 
@@ -98,8 +118,9 @@ void database_close(struct database *database);
 MUST_CHECK enum err database_set_journal(struct database *database,
                                          struct err_detail *detail);
 
-/* B1, B2. database_end commits if `err` is OK and rolls back otherwise, and
- * returns what is true then: OK, `err`, or why the commit failed. */
+/* B1, B2; READ_ONLY (B4). database_end commits if `err` is OK and rolls back
+ * otherwise, and returns what is true then: OK, `err`, or why the commit
+ * failed. */
 MUST_CHECK enum err database_begin(struct database *database,
                                    struct err_detail *detail);
 MUST_CHECK enum err database_end(struct database *database,
@@ -129,6 +150,13 @@ uint64_t database_changes(const struct database *database);
 MUST_CHECK enum err database_version(struct database *database,
                                      int64_t *out,
                                      struct err_detail *detail);
+
+/* The version of SQLite that is used: "3.40.1". */
+const char *database_library(void);
+
+/* Whether somebody holds the lock of a file at this moment; false also if there
+ * is no lock file, or it cannot be read. */
+bool database_is_locked(const char *path);
 
 /* Runs SQL that gives no rows. */
 MUST_CHECK enum err database_run(struct database *database,

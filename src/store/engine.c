@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "store/admit.h"
+#include "store/observations.h"
 #include "store/schema.h"
 #include "store/sequence.h"
 #include "store/sessions.h"
@@ -28,6 +29,7 @@ static void forget_branches(struct engine *engine)
 
 void engine_forget(struct engine *engine)
 {
+    observations_forget(engine);
     documents_forget(engine); /* they point at branches */
     forget_branches(engine);
     sessions_forget(engine);
@@ -162,6 +164,7 @@ enum err engine_refresh(struct engine *engine, struct err_detail *detail)
         if (engine->documents.count > engine->options.documents_cached) {
             documents_forget(engine);
         }
+        observations_trim(engine);
         return ERR_OK;
     }
     engine_forget(engine);
@@ -212,11 +215,13 @@ enum err engine_open(struct engine *engine,
         return err_set(detail, ERR_STORE, "libsodium cannot be used");
     }
     path_table_init(&engine->paths);
-    enum err err = database_open(&engine->database,
-                                 set->path,
-                                 set->vfs,
-                                 set->durability,
-                                 detail);
+    const struct database_options file = {
+        .path = set->path,
+        .vfs = set->vfs,
+        .durability = set->durability,
+        .read_only = set->read_only,
+    };
+    enum err err = database_open(&engine->database, &file, detail);
     if (err == ERR_OK) {
         err = schema_open(&engine->database, detail);
         if (err == ERR_OK) {
@@ -273,12 +278,38 @@ static enum err end_records(struct engine *engine,
 
 /* -- Committing ---------------------------------------------------------- */
 
+/* The observation goes with the commit, which has landed. */
+static enum err take_observation(struct engine *engine,
+                                 struct engine_request *request,
+                                 struct err_detail *detail)
+{
+    enum observation_fate fate = OBSERVATION_KEPT;
+    const enum err err = observations_take(engine,
+                                           request->commit,
+                                           request->principal,
+                                           request->verdict.seq,
+                                           &fate,
+                                           detail);
+    if (err == ERR_OK && fate != OBSERVATION_KEPT) {
+        const struct dropped_observation dropped = {0, fate};
+        vec_push(&request->verdict.dropped, dropped);
+    }
+    return err;
+}
+
 static enum err commit_one(struct engine *engine,
                            struct engine_request *request,
                            struct err_detail *detail)
 {
     bool done = false;
     enum err err = ERR_OK;
+    if (commit_is_batch(request->commit)) {
+        return admit_batch(engine,
+                           request->commit,
+                           request->principal,
+                           &request->verdict,
+                           detail);
+    }
     while (err == ERR_OK && !done) {
         struct effects effects;
         verdict_release(&request->verdict);
@@ -294,6 +325,9 @@ static enum err commit_one(struct engine *engine,
         if (!done) {
             /* Not landed: another server was first, so decide anew. */
             err = sequence_land(engine, &effects, &done, detail);
+            if (err == ERR_OK && done && request->commit->observation != NULL) {
+                err = take_observation(engine, request, detail);
+            }
         }
         effects_release(&effects);
     }

@@ -12,6 +12,8 @@
  *                   patches are applied here, in memory
  *   [log]           the record gets its place, if there is a log (sequence.h)
  *   apply           the rows, and nothing is decided any more
+ *   observation     what the run behind it saw, if it came with it
+ *                   (observations.h)
  *
  * Nothing is written before a commit is admitted, so a refused one leaves no
  * trace and does not harm its neighbours in a group.
@@ -37,12 +39,15 @@
 
 struct effects;
 struct commit_log;
+struct observed_cache;
 
 /* A zero field means the default. */
 struct engine_options {
     const char *path; /* NULL: in memory */
     const char *vfs;  /* SQLite's way to the disk; NULL: the usual one */
     enum durability durability;
+    bool read_only; /* of a file that is there: nothing is created or changed,
+                       and who wants to gets READ_ONLY (B4 of database.h) */
     uint32_t snapshot_patches; /* patches behind a base before a snapshot */
     uint32_t snapshot_bytes;   /* or their size, if larger than the base */
     uint32_t snapshots_kept;   /* a document */
@@ -103,6 +108,7 @@ struct engine {
     uint64_t record;      /* likewise, of commits and branch changes */
     struct digest chain;  /* over all records (effects.h) */
     uint64_t stamp;       /* counts commits that were built */
+    struct observed_cache *observed; /* of the rows of actions, or NULL */
     VEC(struct effects *)
     landed; /* since the transaction began, owned: for
                on_effects */
@@ -119,6 +125,14 @@ MUST_CHECK enum err engine_open(struct engine *engine,
                                 const struct engine_options *options,
                                 struct err_detail *detail);
 void engine_close(struct engine *engine);
+
+/* The local seq with which a session of that identity goes on: above every one
+ * of its commits that have landed. 1 if there is none. Nobody else may commit
+ * for it meanwhile. */
+MUST_CHECK enum err engine_session_next(struct engine *engine,
+                                        struct identity identity,
+                                        uint64_t *next,
+                                        struct err_detail *detail);
 
 /* -- Committing ---------------------------------------------------------- */
 

@@ -88,6 +88,57 @@ static const char *const migrations[SCHEMA_VERSION] = {
     "  next_at INTEGER NOT NULL, every_ms INTEGER NOT NULL,"
     "  text TEXT NOT NULL, PRIMARY KEY(thread, name)) WITHOUT ROWID;"
     "CREATE INDEX schedule_by_time ON schedule(next_at);",
+
+    /* Observations (observations.h). The rows of a piece lie together; what a
+     * run writes is in a table of its own, whose rows are as small as they can
+     * be. An edge is four times its place and what is done there. */
+    "CREATE TABLE fingerprint("
+    "  fingerprint INTEGER PRIMARY KEY, implementation BLOB NOT NULL,"
+    "  runtime BLOB NOT NULL, schema BLOB NOT NULL,"
+    "  UNIQUE(implementation, runtime, schema));"
+
+    "CREATE TABLE piece("
+    "  piece INTEGER PRIMARY KEY, branch INTEGER NOT NULL, id TEXT,"
+    "  generation INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX piece_by_id ON piece(branch, id);"
+
+    "CREATE TABLE action("
+    "  piece INTEGER NOT NULL, action INTEGER NOT NULL,"
+    "  generation INTEGER NOT NULL, name BLOB NOT NULL, scope TEXT NOT NULL,"
+    "  kind INTEGER NOT NULL, fingerprint INTEGER NOT NULL,"
+    "  sets BLOB NOT NULL, gates TEXT, sum INTEGER NOT NULL,"
+    "  PRIMARY KEY(piece, action)) WITHOUT ROWID;"
+    "CREATE UNIQUE INDEX action_by_name ON action(piece, name, scope);"
+
+    "CREATE TABLE run("
+    "  action INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER,"
+    "  mark INTEGER NOT NULL,"
+    "  error BLOB, elsewhere TEXT);"
+
+    "CREATE TABLE place("
+    "  place INTEGER PRIMARY KEY, space TEXT NOT NULL, scope TEXT NOT NULL,"
+    "  id TEXT NOT NULL, path TEXT NOT NULL);"
+    "CREATE UNIQUE INDEX place_by_address ON place(space, scope, id, path);"
+
+    "CREATE TABLE edge("
+    "  piece INTEGER NOT NULL, action INTEGER NOT NULL, edge INTEGER NOT NULL,"
+    "  PRIMARY KEY(piece, action, edge)) WITHOUT ROWID;"
+    "CREATE INDEX edge_by_place ON edge(edge);"
+
+    "CREATE TABLE mirror("
+    "  mirror INTEGER PRIMARY KEY, space TEXT NOT NULL, branch TEXT NOT NULL,"
+    "  piece TEXT NOT NULL, here INTEGER NOT NULL, seq INTEGER NOT NULL,"
+    "  UNIQUE(space, branch, piece));"
+    "CREATE TABLE mirror_edge("
+    "  mirror INTEGER NOT NULL, edge INTEGER NOT NULL,"
+    "  PRIMARY KEY(mirror, edge)) WITHOUT ROWID;"
+    "CREATE INDEX mirror_by_place ON mirror_edge(edge);",
+
+    /* For those who ask why (runs.h): how often it ran, the watermark of the
+     * run before, and the commit that the last one made. */
+    "ALTER TABLE run ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE run ADD COLUMN before INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE run ADD COLUMN landed INTEGER NOT NULL DEFAULT 0;",
 };
 
 static enum err read_pragma(struct database *database,
@@ -171,6 +222,14 @@ enum err schema_open(struct database *database, struct err_detail *detail)
     }
     if (err != ERR_OK || version == SCHEMA_VERSION) {
         return err;
+    }
+    if (database->read_only) {
+        return err_set(detail,
+                       ERR_READ_ONLY,
+                       "the file has schema version %lld, and this program "
+                       "reads %d: open it once for writing",
+                       (long long)version,
+                       SCHEMA_VERSION);
     }
     err = database_begin(database, detail);
     if (err != ERR_OK) {

@@ -85,6 +85,42 @@ enum err engine_session(struct engine *engine,
     return err;
 }
 
+/* As admission makes it of a commit's author. */
+static enum err session_key_new(struct identity identity,
+                                struct value *out,
+                                struct err_detail *detail)
+{
+    if (value_is_absent(identity.principal)) {
+        *out = value_ref(identity.session);
+        return ERR_OK;
+    }
+    return scope_key_new(SCOPE_SESSION, identity, out, detail);
+}
+
+enum err engine_session_next(struct engine *engine,
+                             struct identity identity,
+                             uint64_t *next,
+                             struct err_detail *detail)
+{
+    struct value key = VALUE_NONE;
+    uint64_t number = 0;
+    *next = 1;
+    enum err err = session_key_new(identity, &key, detail);
+    if (err == ERR_OK) {
+        err = engine_read_begin(engine, detail);
+    }
+    if (err == ERR_OK) {
+        err = engine_session(engine, key, false, &number, detail);
+        const struct session_row *row = peek(engine, key);
+        if (row != NULL && row->next_local_seq > 1) {
+            *next = row->next_local_seq;
+        }
+        engine_read_end(engine);
+    }
+    value_unref(key);
+    return err;
+}
+
 bool session_is_ahead(struct engine *engine,
                       struct value key,
                       uint64_t local_seq)

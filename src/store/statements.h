@@ -45,6 +45,9 @@ X(SESSION_INSERT, "INSERT INTO session(key) VALUES(?1)")
 X(COMMIT_LAST,
   "SELECT seq, record, chain FROM \"commit\" ORDER BY seq DESC LIMIT 1")
 X(COMMIT_AT, "SELECT record, chain FROM \"commit\" WHERE seq = ?1")
+X(COMMIT_AUTHOR,
+  "SELECT s.key FROM \"commit\" c JOIN session s USING(session)"
+  " WHERE c.seq = ?1")
 X(COMMIT_FIND,
   "SELECT seq, digest, resolution, documents FROM \"commit\""
   " WHERE session = ?1 AND local_seq = ?2")
@@ -52,6 +55,16 @@ X(COMMIT_INSERT,
   "INSERT INTO \"commit\"(seq, record, branch, session, local_seq, digest, at,"
   " context, resolution, documents, chain)"
   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")
+X(COMMIT_SEEN,
+  "SELECT c.seq, s.key, b.name, c.at FROM \"commit\" c"
+  " JOIN session s USING(session) JOIN branch b USING(branch)"
+  " WHERE c.seq > ?1 AND c.seq <= ?2 ORDER BY c.seq DESC")
+X(COMMIT_WRITES,
+  "SELECT d.scope, d.id, r.op, r.data FROM \"commit\" c"
+  " CROSS JOIN json_each(c.documents) o"
+  " CROSS JOIN document d ON d.document = o.value"
+  " CROSS JOIN revision r ON r.document = d.document AND r.seq = c.seq"
+  " AND r.op_index = o.key WHERE c.seq = ?1 ORDER BY o.key")
 X(COMMIT_LIST,
   "SELECT c.seq, c.record, b.name, s.key, c.local_seq, c.digest, c.at,"
   " c.context, c.resolution, c.documents, c.chain FROM \"commit\" c"
@@ -79,6 +92,9 @@ X(DOCUMENT_UPDATE,
 X(DOCUMENT_ALL,
   "SELECT document, branch, scope, id FROM document WHERE document > ?1"
   " ORDER BY document LIMIT ?2")
+X(DOCUMENT_HEADS,
+  "SELECT scope, id, head_seq FROM document WHERE head_seq > ?1")
+X(DOCUMENT_LAST, "SELECT max(document) FROM document")
 X(DOCUMENT_TAIL,
   "SELECT count(*), coalesce(sum(length(data)), 0) FROM revision"
   " WHERE document = ?1 AND op = 'patch' AND seq > max("
@@ -139,6 +155,143 @@ X(SNAPSHOT_PRUNE,
   "DELETE FROM snapshot WHERE document = ?1 AND seq NOT IN"
   " (SELECT seq FROM snapshot WHERE document = ?1"
   "  ORDER BY seq DESC LIMIT ?2)")
+
+/* Observations (observations.h). */
+X(FINGERPRINT_FIND,
+  "SELECT fingerprint FROM fingerprint WHERE implementation = ?1"
+  " AND runtime = ?2 AND schema = ?3")
+X(FINGERPRINT_GET,
+  "SELECT implementation, runtime, schema FROM fingerprint"
+  " WHERE fingerprint = ?1")
+X(FINGERPRINT_INSERT,
+  "INSERT INTO fingerprint(implementation, runtime, schema)"
+  " VALUES(?1, ?2, ?3)")
+X(FINGERPRINT_SWEEP,
+  "DELETE FROM fingerprint"
+  " WHERE fingerprint NOT IN (SELECT fingerprint FROM action)")
+X(PIECE_FIND,
+  "SELECT piece, generation FROM piece WHERE branch = ?1 AND id = ?2")
+X(PIECE_INSERT, "INSERT INTO piece(branch, id, generation) VALUES(?1, ?2, ?3)")
+X(PIECE_GENERATION, "UPDATE piece SET generation = ?2 WHERE piece = ?1")
+X(PIECE_FORGET, "UPDATE piece SET id = NULL WHERE branch = ?1 AND id = ?2")
+X(PIECE_ALL,
+  "SELECT p.piece, p.branch, p.id, p.generation FROM piece p"
+  " WHERE p.piece > ?1 ORDER BY p.piece LIMIT 1")
+X(PIECE_NAMES,
+  "SELECT id FROM piece WHERE branch = ?1 AND id IS NOT NULL ORDER BY id")
+X(PIECE_SWEEP,
+  "DELETE FROM piece WHERE (id IS NULL OR branch IN (SELECT branch FROM branch"
+  " WHERE status <> 'active')) AND NOT EXISTS(SELECT 1 FROM action a"
+  " WHERE a.piece = piece.piece)")
+X(ACTION_FIND,
+  "SELECT action, generation, kind, fingerprint, sets, gates, sum FROM action"
+  " WHERE piece = ?1 AND name = ?2 AND scope = ?3")
+X(ACTION_INSERT,
+  "INSERT INTO action(piece, action, generation, name, scope, kind,"
+  " fingerprint, sets, gates, sum)"
+  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")
+X(ACTION_UPDATE,
+  "UPDATE action SET generation = ?3, kind = ?6, fingerprint = ?7, sets = ?8,"
+  " gates = ?9, sum = ?10 WHERE piece = ?1 AND action = ?2 AND name = ?4"
+  " AND scope = ?5")
+X(ACTION_REMOVE, "DELETE FROM action WHERE piece = ?1 AND action = ?2")
+X(ACTION_OF_SESSIONS,
+  "SELECT a.piece, a.action FROM action a LEFT JOIN run r USING(action)"
+  " WHERE a.piece = ?1 AND a.name = ?2 AND a.scope > ?3 AND a.scope < ?4"
+  " ORDER BY r.seq DESC LIMIT -1 OFFSET ?5")
+X(ACTION_SWEEP,
+  "SELECT a.piece, a.action, p.id IS NULL OR a.generation <> p.generation"
+  " OR b.status IS NOT 'active' FROM action a LEFT JOIN piece p USING(piece)"
+  " LEFT JOIN branch b ON b.branch = p.branch"
+  " WHERE (a.piece, a.action) > (?1, ?2) ORDER BY a.piece, a.action LIMIT ?3")
+X(ACTION_COUNT, "SELECT count(*) FROM action")
+X(ACTION_PAGE,
+  "SELECT r.action, a.generation, a.name, a.scope, a.kind, a.fingerprint,"
+  " a.sets, a.gates, a.sum, r.seq, r.mark, r.error, r.elsewhere"
+  " FROM action a JOIN run r ON r.action = a.action"
+  " WHERE a.piece = ?1 AND a.action > ?2 ORDER BY a.action")
+X(ACTION_SCOPES,
+  "SELECT DISTINCT scope FROM action WHERE piece = ?1 AND generation = ?2"
+  " ORDER BY scope")
+X(ACTION_COUNT_LISTED,
+  "SELECT count(*) FROM action WHERE piece = ?1 AND action > ?2"
+  " AND generation = ?3 AND scope IN (?4, ?5, ?6)")
+X(ACTION_BOUNDS,
+  "SELECT (SELECT action FROM action WHERE piece = ?1 AND action > ?2"
+  "  ORDER BY action LIMIT 1), (SELECT action FROM action WHERE piece = ?1"
+  "  ORDER BY action DESC LIMIT 1)")
+X(RUN_INSERT, "INSERT INTO run(mark) VALUES(0)")
+X(RUN_UPDATE,
+  "UPDATE run SET seq = ?2, mark = ?3, error = ?4, elsewhere = ?5,"
+  "  runs = runs + (?6 > 0 OR error IS NULL AND seq IS NOT ?2),"
+  "  before = iif(?6 > 0 OR error IS NULL AND seq IS NOT ?2,"
+  "    ifnull(seq, 0), before),"
+  "  landed = iif(?6 > 0 OR error IS NULL AND seq IS NOT ?2, ?6, landed)"
+  " WHERE action = ?1")
+X(RUN_PAST, "SELECT before, landed, runs FROM run WHERE action = ?1")
+X(RUN_REMOVE, "DELETE FROM run WHERE action = ?1")
+X(RUN_GET, "SELECT seq, mark, error, elsewhere FROM run WHERE action = ?1")
+X(PLACE_FIND,
+  "SELECT place FROM place WHERE space = ?1 AND scope = ?2 AND id = ?3"
+  " AND path = ?4")
+X(PLACE_INSERT,
+  "INSERT INTO place(space, scope, id, path) VALUES(?1, ?2, ?3, ?4)")
+X(PLACE_GET, "SELECT space, scope, id, path, place FROM place WHERE place = ?1")
+X(PLACE_RANGE,
+  "SELECT space, scope, id, path, place FROM place"
+  " WHERE place >= ?1 AND place <= ?2 ORDER BY place")
+X(PLACE_OF_DOCUMENT,
+  "SELECT place, path FROM place WHERE space = '' AND scope = ?1 AND id = ?2")
+X(PLACE_SWEEP,
+  "SELECT place, EXISTS(SELECT 1 FROM edge WHERE edge >= place * 4"
+  " AND edge <= place * 4 + 3) OR EXISTS(SELECT 1 FROM mirror_edge"
+  " WHERE edge >= place * 4 AND edge <= place * 4 + 3) FROM place"
+  " WHERE place > ?1 ORDER BY place LIMIT ?2")
+X(PLACE_REMOVE, "DELETE FROM place WHERE place = ?1")
+X(EDGE_OF_ACTION,
+  "SELECT edge FROM edge WHERE piece = ?1 AND action = ?2 ORDER BY edge")
+X(EDGE_OF_PIECE,
+  "SELECT action, edge FROM edge WHERE piece = ?1 AND action > ?2"
+  " ORDER BY action, edge")
+X(EDGE_INSERT, "INSERT INTO edge(piece, action, edge) VALUES(?1, ?2, ?3)")
+X(EDGE_REMOVE,
+  "DELETE FROM edge WHERE piece = ?1 AND action = ?2 AND edge = ?3")
+X(EDGE_REMOVE_ALL, "DELETE FROM edge WHERE piece = ?1 AND action = ?2")
+X(EDGE_READERS,
+  "SELECT p.branch, p.id, a.action, a.name, a.scope, r.seq FROM edge e"
+  " CROSS JOIN action a ON a.piece = e.piece AND a.action = e.action"
+  " CROSS JOIN piece p ON p.piece = a.piece AND p.id IS NOT NULL"
+  " AND p.generation = a.generation LEFT JOIN run r ON r.action = a.action"
+  " WHERE e.edge = ?1")
+X(MIRROR_READERS,
+  "SELECT m.space, m.branch, m.piece, m.here, m.seq FROM mirror_edge e"
+  " CROSS JOIN mirror m USING(mirror) WHERE e.edge = ?1")
+X(MIRROR_FIND,
+  "SELECT mirror, seq FROM mirror WHERE space = ?1 AND branch = ?2"
+  " AND piece = ?3")
+X(MIRROR_INSERT,
+  "INSERT INTO mirror(space, branch, piece, here, seq)"
+  " VALUES(?1, ?2, ?3, ?4, ?5)")
+X(MIRROR_UPDATE, "UPDATE mirror SET here = ?2, seq = ?3 WHERE mirror = ?1")
+X(MIRROR_REMOVE, "DELETE FROM mirror WHERE mirror = ?1")
+X(MIRROR_EDGES_REMOVE, "DELETE FROM mirror_edge WHERE mirror = ?1")
+X(MIRROR_EDGE_INSERT,
+  "INSERT OR IGNORE INTO mirror_edge(mirror, edge) VALUES(?1, ?2)")
+X(MIRROR_LIST,
+  "SELECT space, branch, piece, here, seq FROM mirror"
+  " ORDER BY space, branch, piece")
+X(OBSERVED_ORPHANS,
+  "SELECT (SELECT count(*) FROM run) - (SELECT count(*) FROM action"
+  " JOIN run USING(action)),"
+  " (SELECT count(*) FROM edge e WHERE NOT EXISTS(SELECT 1 FROM action a"
+  "  WHERE a.piece = e.piece AND a.action = e.action)),"
+  " (SELECT count(*) FROM action a WHERE NOT EXISTS(SELECT 1 FROM run r"
+  "  WHERE r.action = a.action)),"
+  " (SELECT count(*) FROM action a WHERE NOT EXISTS(SELECT 1 FROM piece p"
+  "  WHERE p.piece = a.piece)),"
+  " (SELECT count(*) FROM mirror_edge e WHERE NOT EXISTS(SELECT 1"
+  "  FROM mirror m WHERE m.mirror = e.mirror) OR NOT EXISTS(SELECT 1"
+  "  FROM place p WHERE p.place = e.edge / 4))")
 
 /* Counts, for people. */
 X(SNAPSHOT_COUNT, "SELECT count(*) FROM snapshot")

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/history.h"
+#include "store/observations.h"
 #include "value/compare.h"
 
 struct verify {
@@ -342,6 +343,11 @@ static enum err check_documents(struct verify *verify)
     return err;
 }
 
+static void observed_differs(void *ctx, const char *sentence)
+{
+    differs(ctx, "%s", sentence);
+}
+
 /* What is before the horizon is gone: its chain is where the rest begins. */
 static enum err begin_at_horizon(struct verify *verify)
 {
@@ -390,6 +396,13 @@ enum err engine_verify(struct engine *engine,
     }
     if (err == ERR_OK && !counts->stopped) {
         err = check_documents(&verify);
+    }
+    if (err == ERR_OK && !counts->stopped) {
+        err = observations_check(engine,
+                                 observed_differs,
+                                 &verify,
+                                 &counts->actions,
+                                 verify.detail);
     }
     engine_read_end(engine);
     return err;

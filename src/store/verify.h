@@ -2,8 +2,9 @@
  *
  * Folds the log and compares: SQLite's own integrity, the numbers of commits
  * and records, the chain over all records, the row of every document against
- * its revisions, every snapshot against the fold of the revisions before it.
- * Changes nothing. Each difference is one sentence that names the place. */
+ * its revisions, every snapshot against the fold of the revisions before it,
+ * and the rows of every action against each other (observations.h). Changes
+ * nothing. Each difference is one sentence that names the place. */
 
 #ifndef STORE_VERIFY_H
 #define STORE_VERIFY_H
@@ -24,6 +25,7 @@ struct verify_counts {
     uint64_t documents;
     uint64_t revisions;
     uint64_t snapshots;
+    uint64_t actions; /* of which observations are kept */
     uint64_t differences;
     bool stopped; /* by progress */
 };

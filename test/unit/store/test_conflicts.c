@@ -44,9 +44,10 @@ TEST(f02_a_conflict_says_what_was_read_and_what_overwrote_it)
                    "stale confirmed read: A at seq 1 conflicted with seq 2",
                    "s1 2 | conf A @1 | set A 3");
     EXPECT_TEXT(kit_verdict(&kit, 0),
-                "{'error':{'class':'retry','conflictSeq':2,'id':'A',"
+                "{'error':{'by':'s2','class':'retry','conflictSeq':2,'id':'A',"
                 "'message':'stale confirmed read: A at seq 1 conflicted with "
-                "seq 2','name':'CONFLICT','readSeq':1,'retryAfterSeq':3}}");
+                "seq 2','name':'CONFLICT','path':'/value','readSeq':1,"
+                "'retryAfterSeq':3}}");
     kit_close(&kit);
 }
 
@@ -474,6 +475,41 @@ TEST(a_pending_shape_read_follows_the_same_rules)
                    ERR_CONFLICT,
                    "stale pending read",
                    "s1 3 | shape pend A [1] b=0 | set B 2");
+    kit_close(&kit);
+}
+
+/* What the layer appended is at another index when somebody else made the list
+ * longer before it landed; an element that was only edited moves nothing. */
+TEST(a_pending_read_behind_an_append_conflicts_with_another_length)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'list':['a','b']}");
+    EXPECT_LANDED(&kit, 2, "s2 1 | increment A.list.2 1");
+    EXPECT_LANDED(&kit, 3, "s1 2 | append A.list ['x','y']");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "stale pending read: A via localSeq 2 conflicted with "
+                   "seq 2",
+                   "s1 3 | pend A.list.4 [2] b=1 | set B 1");
+    EXPECT_LANDED(&kit, 4, "s2 2 | replace A.list.0 'c'");
+    EXPECT_LANDED(&kit, 5, "s1 4 | append A.list ['z']");
+    EXPECT_LANDED(&kit, 6, "s1 5 | pend A.list.5 [4] b=3 | set B 1");
+    kit_close(&kit);
+}
+
+TEST(a_pending_read_behind_an_add_unique_conflicts_with_an_equal_value)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'list':['a','b']}");
+    EXPECT_LANDED(&kit, 2, "s2 1 | replace A.list.0 'x'");
+    EXPECT_LANDED(&kit, 3, "s1 2 | add-unique A.list ['x']");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "stale pending read: A via localSeq 2 conflicted with "
+                   "seq 2",
+                   "s1 3 | pend A.list.2 [2] b=1 | set B 1");
     kit_close(&kit);
 }
 

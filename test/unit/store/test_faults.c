@@ -3,8 +3,6 @@
  * of a kind failing, the second, and so on, until it ends before that call. */
 
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "lib/fault_vfs.h"
 #include "lib/store_workload.h"
@@ -193,8 +191,7 @@ static bool run_trial(struct trial *trial, uint64_t seed)
 /* Valgrind is slow: there, one call in seven will do. */
 static uint64_t stride(void)
 {
-    const char *preload = getenv("LD_PRELOAD");
-    return preload != NULL && strstr(preload, "vgpreload") != NULL ? 7 : 1;
+    return test_is_slow() ? 7 : 1;
 }
 
 /* Each call in turn, until one is not reached: at least `calls` of them, and

@@ -67,6 +67,7 @@ static void replace_memory(void)
         methods.xRealloc = resize;
         CHECK(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK);
         CHECK(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) == SQLITE_OK);
+        CHECK(sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK);
         CHECK(sqlite3_initialize() == SQLITE_OK);
         replaced = true;
     }

@@ -234,3 +234,68 @@ TEST(the_wal_is_checkpointed_when_it_has_grown)
     EXPECT_EQ(kit.engine.seq, 60);
     kit_close(&kit);
 }
+
+/* -- Reading only -------------------------------------------------------- */
+
+TEST(b4_an_engine_that_reads_only_follows_the_other_and_refuses_commits)
+{
+    struct store_kit a;
+    kit_open_file(&a, NULL);
+    EXPECT_LANDED(&a, 1, "s1 1 | set A {'x':1}");
+    struct store_kit b = {.options = a.options};
+    struct store_kit reading = a;
+    reading.options.read_only = true;
+    kit_open_beside(&b, &reading);
+    EXPECT_TEXT(kit_read(&b, "A"), "{'value':{'x':1}}");
+    EXPECT_LANDED(&a, 2, "s1 2 | set A {'x':2}");
+    EXPECT_TEXT(kit_read(&b, "A"), "{'value':{'x':2}}");
+    kit_commit(&b, "s2 1 | set A 3");
+    EXPECT_INT(b.fault, ERR_READ_ONLY);
+    EXPECT_INT(kit_fork(&b, "f", "", 1), ERR_READ_ONLY);
+    EXPECT_TEXT(kit_read(&a, "A"), "{'value':{'x':2}}");
+    /* The reader stays when the writer has gone, and looks at what is there. */
+    kit_close(&b);
+    kit_reopen(&a);
+    kit_open_beside(&b, &reading);
+    EXPECT_TEXT(kit_read(&b, "A"), "{'value':{'x':2}}");
+    close_both(&a, &b);
+}
+
+TEST(b4_reading_only_creates_no_file)
+{
+    char folder[256];
+    char path[300];
+    kit_folder_new(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/none.db", folder);
+    const struct engine_options options = {.path = path, .read_only = true};
+    struct engine engine;
+    EXPECT_INT(engine_open(&engine, &options, NULL), ERR_IO);
+    EXPECT(access(path, F_OK) != 0);
+    (void)snprintf(path, sizeof path, "%s/none.db-lock", folder);
+    EXPECT(access(path, F_OK) != 0);
+    kit_folder_remove(folder);
+}
+
+TEST(a_session_goes_on_above_what_has_landed_of_it_for_the_same_user)
+{
+    struct store_kit a;
+    kit_open_file(&a, NULL);
+    struct identity who = {VALUE_NONE, value_text_new("s1")};
+    uint64_t next = 0;
+    EXPECT_INT(engine_session_next(&a.engine, who, &next, NULL), ERR_OK);
+    EXPECT_EQ(next, 1);
+    EXPECT_LANDED(&a, 1, "s1 1 | set A 1");
+    EXPECT_LANDED(&a, 2, "s1 7 | set A 2");
+    EXPECT_INT(engine_session_next(&a.engine, who, &next, NULL), ERR_OK);
+    EXPECT_EQ(next, 8);
+    who.principal = value_text_new("ada");
+    EXPECT_INT(engine_session_next(&a.engine, who, &next, NULL), ERR_OK);
+    EXPECT_EQ(next, 1);
+    a.principal = "ada";
+    EXPECT_LANDED(&a, 3, "s1 3 | set A 3");
+    EXPECT_INT(engine_session_next(&a.engine, who, &next, NULL), ERR_OK);
+    EXPECT_EQ(next, 4);
+    value_unref(who.principal);
+    value_unref(who.session);
+    kit_close(&a);
+}

@@ -1,0 +1,63 @@
+/* The inside of admission: what the checks of commits and those of batches
+ * share. */
+
+#ifndef STORE_ADMIT_INSIDE_H
+#define STORE_ADMIT_INSIDE_H
+
+#include "store/effects.h"
+
+/* What an operation writes, and its canonical text. */
+struct op_text {
+    struct value data;
+    struct value text;
+};
+
+/* Everything about the commit at hand. */
+struct admission {
+    struct engine *engine;
+    const struct commit *commit;
+    struct value context; /* owned; and its text */
+    struct value context_text;
+    VEC(struct op_text) data; /* one an operation, owned */
+    struct identity identity;
+    struct value session_key; /* owned */
+    uint64_t session;         /* its row; 0: this is its first commit */
+    struct branch *branch;
+    struct verdict *verdict;
+    struct effects *effects;
+    struct err_detail *detail; /* of faults */
+    bool replayed;
+};
+
+/* A check either passes, refuses (the verdict is set), or meets a fault. */
+enum outcome {
+    PASSED,
+    REFUSED,
+    FAULT
+};
+
+enum outcome admit_passed(enum err err);
+
+/* Sets the verdict. */
+__attribute__((format(printf, 3, 4))) enum outcome admit_refuse(
+    struct admission *admission,
+    enum err err,
+    const char *format,
+    ...);
+
+void admission_release(struct admission *admission);
+
+/* Who this is, a commit that has a shape, and a branch that is active. */
+enum outcome admit_session(struct admission *admission);
+enum outcome admit_shape(struct admission *admission);
+enum outcome admit_branch(struct admission *admission);
+
+/* Whether the author can have observations of these scopes. */
+enum outcome admit_observers(struct admission *admission);
+
+/* Where the author's commit has landed; 0 if it has not. */
+MUST_CHECK enum err admit_find_commit(struct admission *admission,
+                                      uint64_t local_seq,
+                                      uint64_t *seq);
+
+#endif

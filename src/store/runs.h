@@ -1,0 +1,121 @@
+/* What is remembered of runs and commits, for people who ask why.
+ *
+ * The rows of observations.h say of each action what it read and wrote, up to
+ * where its reads are proved (`seq`), up to where those of the run before were
+ * (`before`), and which commit the last run made (`landed`). With the
+ * revisions this is enough to say what changed between the last two runs of
+ * anything, without the process that ran it: also after it was killed.
+ *
+ *   T1  Nothing is changed: a file that is opened for reading only will do.
+ *   T2  All questions between engine_read_begin and engine_read_end are about
+ *       one state.
+ *   T3  What compaction has folded cannot be told apart any more: no answer
+ *       goes below the horizon. */
+
+#ifndef STORE_RUNS_H
+#define STORE_RUNS_H
+
+#include "store/conflict.h"
+#include "store/observations.h"
+
+/* -- Actions ------------------------------------------------------------- */
+
+/* Where an action reads or writes. */
+struct run_place {
+    struct value space; /* absent: this one */
+    struct value scope_key;
+    struct value id;
+    struct path *path;
+    enum place_kind kind;
+};
+
+/* An action and its last run. All references are owned. */
+struct run_action {
+    uint64_t number;
+    struct digest name;
+    struct value scope_key; /* of its row: whose it is */
+    enum action_kind kind;
+    enum resume_state state;
+    bool failed; /* the last run has, whatever has changed since */
+    struct gate_config gates;
+    uint64_t seq;     /* up to here its reads are proved */
+    uint64_t before;  /* and those of the run before; 0: there was none, or it
+                         is not known */
+    uint64_t landed;  /* the commit of its last run; 0: it made none */
+    uint64_t runs;    /* that were recorded */
+    uint64_t changed; /* DIRTY: the newest change of what it reads */
+    VEC(struct run_place) places;
+};
+
+struct run_list {
+    uint64_t generation;
+    VEC(struct run_action)
+    at; /* in the order of their numbers, for one scope
+           key after the other */
+};
+
+/* The actions of a piece, everybody's; none if nobody has observed it. Inside
+ * a read transaction. */
+MUST_CHECK enum err runs_of_piece(struct engine *engine,
+                                  struct value branch,
+                                  struct value piece,
+                                  struct run_list *out,
+                                  struct err_detail *detail);
+void run_list_release(struct run_list *list);
+
+/* The names of the pieces of which there are rows: an array, new. Inside a
+ * read transaction. */
+MUST_CHECK enum err runs_pieces(struct engine *engine,
+                                struct value branch,
+                                struct value *out,
+                                struct err_detail *detail);
+
+/* -- Commits ------------------------------------------------------------- */
+
+/* One operation of a commit. */
+struct commit_write {
+    struct value scope_key;
+    struct value id;
+    enum commit_op_kind op;
+    struct value data; /* set: the document; patch: its operations */
+};
+
+struct commit_seen {
+    uint64_t seq;
+    struct value session; /* key */
+    struct value branch;  /* name */
+    uint64_t at_ms;       /* 0: not known */
+    VEC(struct commit_write) writes;
+};
+
+void commit_seen_release(struct commit_seen *commit);
+
+/* The newest commits above `after` and up to `to`, the newest first, for as
+ * long as `visit` returns true. Borrowed for the call. Inside a read
+ * transaction. */
+typedef bool commit_seen_fn(void *ctx, const struct commit_seen *commit);
+MUST_CHECK enum err commits_visit(struct engine *engine,
+                                  uint64_t after,
+                                  uint64_t to,
+                                  commit_seen_fn *visit,
+                                  void *ctx,
+                                  struct err_detail *detail);
+
+/* One of them; NOT_FOUND: it was folded, or there is none. */
+MUST_CHECK enum err commit_at(struct engine *engine,
+                              uint64_t seq,
+                              struct commit_seen *out,
+                              struct err_detail *detail);
+
+/* -- Values -------------------------------------------------------------- */
+
+/* What is at an address at `seq`, new; absent if there is nothing. Inside a
+ * read transaction. */
+MUST_CHECK enum err run_value_at(struct engine *engine,
+                                 struct value branch,
+                                 const struct run_place *place,
+                                 uint64_t seq,
+                                 struct value *out,
+                                 struct err_detail *detail);
+
+#endif
