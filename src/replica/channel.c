@@ -2,7 +2,7 @@
 
 #include "replica/channel.h"
 
-#include "replica/replica.h"
+#include "replica/telling.h"
 #include "replica/transaction.h"
 
 const char *notification_name(enum notification_kind kind)
@@ -35,27 +35,27 @@ void channel_unsubscribe(struct subscriber *subscriber)
 
 void change_list_touch(struct change_list *list, struct entity *entity)
 {
-    if (list->at.count == 0) {
-        list->mark = list->mark % UINT32_MAX + 1;
-    } else if (entity->mark == list->mark) {
+    if (entity->listed) {
         return;
     }
-    entity->mark = list->mark;
+    entity->listed = true;
     struct change *change = vec_add(&list->at);
     change->entity = entity;
     change->before.payload = value_ref(entity->visible.payload);
     change->before.rest = value_ref(entity->visible.rest);
 }
 
-/* Keeps what looks different now, in order. */
+/* Keeps what looks different now, in order; and whether more than payloads
+ * does. */
 static void keep_changed(struct change_list *list,
                          uint64_t version,
-                         bool all_differ)
+                         bool all_differ,
+                         bool *beside)
 {
     size_t kept = 0;
     VEC_FOREACH (&list->at, change) {
         struct entity *entity = change->entity;
-        entity->mark = 0; /* the number comes again, after a long time */
+        entity->listed = false;
         if (!all_differ &&
             entity_state_equal(&change->before, &entity->visible)) {
             entity_state_release(&change->before);
@@ -64,6 +64,11 @@ static void keep_changed(struct change_list *list,
         change->after.payload = value_ref(entity->visible.payload);
         change->after.rest = value_ref(entity->visible.rest);
         entity->version = version;
+        if (value_is_heap(change->before.rest) ||
+            value_is_heap(change->after.rest)) {
+            *beside = *beside ||
+                      !value_is_same(change->before.rest, change->after.rest);
+        }
         if (UNLIKELY(change != &list->at.at[kept])) {
             list->at.at[kept] = *change;
         }
@@ -72,58 +77,48 @@ static void keep_changed(struct change_list *list,
     list->at.count = kept;
 }
 
-/* Calls one, and does what it answers. */
-static void tell_one(const struct replica *replica,
-                     struct subscriber *subscriber,
-                     const struct notification *what)
+void telling_take_answer(const struct replica *replica,
+                         struct subscriber *subscriber,
+                         const struct notification *what,
+                         enum channel_answer answer)
 {
-    switch (subscriber->fn(subscriber->ctx, what)) {
-    case CHANNEL_MORE:
-        break;
-    case CHANNEL_DONE:
+    if (answer == CHANNEL_DONE) {
         channel_unsubscribe(subscriber);
-        break;
-    case CHANNEL_FAILED:
-        log_write(replica->log,
-                  LOG_LEVEL_ERROR,
-                  "a subscriber failed on a %s",
-                  notification_name(what->kind));
-        break;
+        return;
     }
+    log_write(replica->log,
+              LOG_LEVEL_ERROR,
+              "a subscriber failed on a %s",
+              notification_name(what->kind));
 }
 
-static void tell(struct replica *replica, const struct notification *what)
+/* Two nodes of our own say how far we are and where to stop: whoever is called
+ * may take others out, and who comes now is behind the end (C4). */
+COLD static void tell_between(struct replica *replica,
+                              const struct notification *what,
+                              struct list_node *at,
+                              struct list_node *end)
 {
-    CHECK(!replica->telling);
-    replica->counters.notifications++;
-    struct list_node *first = list_first(&replica->subscribers);
-    if (first == NULL) {
-        return;
+    list_push_front(&replica->subscribers, at);
+    list_push_back(&replica->subscribers, end);
+    while (at->next != end) {
+        struct subscriber *subscriber =
+            CONTAINER_OF(at->next, struct subscriber, node);
+        list_remove(at);
+        list_insert_after(at, &subscriber->node);
+        telling_one(replica, subscriber, what);
     }
-    replica->telling = true;
-    if (LIKELY(first == list_last(&replica->subscribers))) {
-        tell_one(replica, CONTAINER_OF(first, struct subscriber, node), what);
-        replica->telling = false;
-        return;
-    }
-    /* Two nodes of our own say how far we are and where to stop: whoever is
-     * called may take others out, and who comes now is behind the end (C4). */
+    list_remove(at);
+    list_remove(end);
+}
+
+void telling_many(struct replica *replica, const struct notification *what)
+{
     struct list_node at;
     struct list_node end;
     list_node_init(&at);
     list_node_init(&end);
-    list_push_front(&replica->subscribers, &at);
-    list_push_back(&replica->subscribers, &end);
-    while (at.next != &end) {
-        struct subscriber *subscriber =
-            CONTAINER_OF(at.next, struct subscriber, node);
-        list_remove(&at);
-        list_insert_after(&at, &subscriber->node);
-        tell_one(replica, subscriber, what);
-    }
-    list_remove(&at);
-    list_remove(&end);
-    replica->telling = false;
+    tell_between(replica, what, &at, &end);
 }
 
 static void release_changes(struct change_list *list)
@@ -140,7 +135,11 @@ void channel_publish(struct replica *replica,
                      struct notification *notification)
 {
     const enum notification_kind kind = notification->kind;
-    keep_changed(list, replica->version + 1, kind == NOTIFY_COMMIT);
+    notification->more = kind == NOTIFY_RESET;
+    keep_changed(list,
+                 replica->version + 1,
+                 kind == NOTIFY_COMMIT,
+                 &notification->more);
     const bool empty = list->at.count == 0;
     if (!empty) {
         replica->version++;
@@ -151,26 +150,7 @@ void channel_publish(struct replica *replica,
         notification->changes = list->at.at;
         notification->count = list->at.count;
         notification->version = replica->version;
-        tell(replica, notification);
+        telling_all(replica, notification);
     }
     release_changes(list);
-}
-
-void channel_tell_commit(struct replica *replica,
-                         struct space *space,
-                         const struct transaction *transaction,
-                         const struct change *changes,
-                         size_t count)
-{
-    replica->counters.commits++;
-    const struct notification notification = {
-        .kind = NOTIFY_COMMIT,
-        .space = space,
-        .changes = changes,
-        .count = count,
-        .version = replica->version,
-        .source = transaction->source,
-        .group = transaction->group,
-    };
-    tell(replica, &notification);
 }

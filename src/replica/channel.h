@@ -9,7 +9,9 @@
  *       folding them over the initial state gives the visible state after
  *       each. A hidden intermediate state is never told of.
  *   C2  A local commit's notification is delivered before the commit returns.
- *   C3  A commit has exactly one COMMIT and at most one REVERT.
+ *   C3  A commit has exactly one COMMIT and at most one REVERT; none, if
+ *       nothing looks different for it (a condition, or a document that must
+ *       be new and is the same as one that waits for its verdict).
  *   C4  A subscriber sees every notification from its subscription on until it
  *       says that it is done, whatever the others do. It may not commit. */
 
@@ -41,6 +43,7 @@ struct notification {
     struct space *space;
     const struct change *changes;
     size_t count;
+    bool more;          /* something beside payloads is different, or all is */
     uint64_t version;   /* of the entities that changed (N1) */
     uint64_t local_seq; /* commit, revert: whose; 0 in a local space */
     const void *source; /* commit, revert: who wrote, by identity, or NULL */
@@ -76,8 +79,9 @@ const char *notification_name(enum notification_kind kind);
 
 /* Changes being collected: what an entity was before the first of them. */
 struct change_list {
-    VEC(struct change) at;
-    uint32_t mark; /* what is in the list bears it */
+    VEC(struct change)
+    at; /* of entities that are `listed`; one list a
+           replica */
 };
 
 /* Remembers the state of `entity` as it is, unless it is in the list. */
@@ -89,13 +93,5 @@ void change_list_touch(struct change_list *list, struct entity *entity);
 void channel_publish(struct replica *replica,
                      struct change_list *list,
                      struct notification *notification);
-
-/* Tells of a commit of a local space, of which everything is known. */
-struct transaction;
-void channel_tell_commit(struct replica *replica,
-                         struct space *space,
-                         const struct transaction *transaction,
-                         const struct change *changes,
-                         size_t count);
 
 #endif

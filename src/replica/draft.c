@@ -3,6 +3,7 @@
 #include "replica/draft.h"
 
 #include "base/mem.h"
+#include "replica/quick.h"
 #include "replica/replica.h"
 #include "replica/space.h"
 #include "value/array.h"
@@ -32,6 +33,7 @@ struct draft *draft_of(struct transaction *transaction, struct entity *entity)
         vec_push(&transaction->drafts, draft);
     }
     draft = transaction->drafts.at[transaction->drafts_used++];
+    transaction->has_more = true;
     draft->entity = entity;
     draft->base = entity_state_ref(&entity->visible);
     draft->work = entity_state_ref(&entity->visible);
@@ -259,12 +261,11 @@ static enum err write_below(struct entity_state *state,
     return err;
 }
 
-static enum err apply_write(const struct draft *draft,
+static enum err apply_write(const struct replica *replica,
                             struct entity_state *state,
                             struct write_entry *write,
                             struct err_detail *detail)
 {
-    const struct replica *replica = replica_of(draft);
     struct path *path = write->place->path;
     if (write->kind == WRITE_PUT && path == replica->payload_path &&
         (!value_is_absent(state->payload) || !entity_state_exists(state))) {
@@ -308,7 +309,8 @@ enum err draft_write_adopt(struct draft *draft,
     write->kind = kind;
     write->creates = false;
     write->changed = false;
-    const enum err err = apply_write(draft, &draft->work, write, detail);
+    const enum err err =
+        apply_write(replica_of(draft), &draft->work, write, detail);
     if (UNLIKELY(err != ERR_OK)) {
         draft->writes.count--;
         path_unref(write->step);
@@ -316,6 +318,40 @@ enum err draft_write_adopt(struct draft *draft,
         place_unref(place);
     }
     return err;
+}
+
+enum err draft_preview(struct transaction *transaction,
+                       enum write_kind kind,
+                       struct place *place,
+                       struct value value,
+                       struct entity_state *out,
+                       struct err_detail *detail)
+{
+    const struct entity *entity = place->entity;
+    if (quick_has(transaction, entity)) {
+        quick_expand(transaction);
+    }
+    const struct draft *draft = draft_find(transaction, entity);
+    struct entity_state state =
+        entity_state_ref(draft != NULL ? &draft->work : &entity->visible);
+    struct write_entry write = {.place = place, .kind = kind};
+    const struct value old = look(&state, place->path);
+    write.value = value_ref(value);
+    if (kind == WRITE_PUT && value_is_container(value) &&
+        value_is_container(old)) {
+        write.value = value_reuse_adopt(old, write.value);
+    }
+    value_unref(old);
+    const enum err err =
+        apply_write(transaction->replica, &state, &write, detail);
+    path_unref(write.step);
+    value_unref(write.value);
+    if (err != ERR_OK) {
+        entity_state_release(&state);
+        return err;
+    }
+    *out = state;
+    return ERR_OK;
 }
 
 enum err draft_rebase(struct draft *draft, struct err_detail *detail)
@@ -326,7 +362,8 @@ enum err draft_rebase(struct draft *draft, struct err_detail *detail)
         path_unref(write->step);
         write->step = NULL;
         write->creates = false;
-        const enum err err = apply_write(draft, &work, write, detail);
+        const enum err err =
+            apply_write(replica_of(draft), &work, write, detail);
         if (err != ERR_OK) {
             entity_state_release(&work);
             return err_set(detail,
@@ -377,12 +414,14 @@ bool draft_finish(struct draft *draft)
         return draft->writes.at[0].changed =
                    !entity_state_equal(&draft->base, &draft->work);
     }
+    bool changed = false;
     VEC_FOREACH (&draft->writes, write) {
         const struct value before = look(&draft->base, write->step);
         const struct value after = look(&draft->work, write->step);
         write->changed = !value_equal(before, after);
+        changed = changed || write->changed;
         value_unref(before);
         value_unref(after);
     }
-    return !entity_state_equal(&draft->base, &draft->work);
+    return changed || !entity_state_equal(&draft->base, &draft->work);
 }

@@ -52,6 +52,15 @@ MUST_CHECK enum err draft_write_adopt(struct draft *draft,
                                       struct value value,
                                       struct err_detail *detail);
 
+/* What the entity would be after one more write, new, or why it cannot be
+ * written; nothing is. For who judges a write before it is one. */
+MUST_CHECK enum err draft_preview(struct transaction *transaction,
+                                  enum write_kind kind,
+                                  struct place *place,
+                                  struct value value,
+                                  struct entity_state *out,
+                                  struct err_detail *detail);
+
 /* The same writes on top of the entity's state of now (T2). */
 MUST_CHECK enum err draft_rebase(struct draft *draft,
                                  struct err_detail *detail);

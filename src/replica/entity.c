@@ -74,7 +74,7 @@ static enum err walk(struct value value,
         if (!value_is_container(value)) {
             return value_is_absent(value) ? ERR_NOT_FOUND : ERR_TYPE;
         }
-        value = value_child(value, &path->at[i]);
+        value = value_child_or_kind(value, &path->at[i]);
     }
     *out = value_ref(value);
     return ERR_OK;
@@ -127,10 +127,12 @@ struct entity *entity_find(struct space *space,
                     &(struct entity_key){scope, id});
 }
 
-static bool id_begins_with(struct value id, const char *prefix, size_t length)
+/* Whether an id is of a document that cannot change. */
+static bool is_pinned(struct value id)
 {
     const struct text text = value_text(&id);
-    return text.length >= length && memcmp(text.at, prefix, length) == 0;
+    return (text.length >= 4 && memcmp(text.at, "cid:", 4) == 0) ||
+           (text.length >= 5 && memcmp(text.at, "data:", 5) == 0);
 }
 
 enum err entity_of(struct space *space,
@@ -139,7 +141,12 @@ enum err entity_of(struct space *space,
                    struct entity **out,
                    struct err_detail *detail)
 {
-    *out = entity_find(space, scope, id);
+    const uint64_t hash = entity_hash(scope, id);
+    struct map_slot *slot = map_seek(&space->entities,
+                                     hash,
+                                     is_entity,
+                                     &(struct entity_key){scope, id});
+    *out = slot->item;
     if (*out != NULL) {
         return ERR_OK;
     }
@@ -147,16 +154,30 @@ enum err entity_of(struct space *space,
     if (err != ERR_OK) {
         return err;
     }
-    struct entity *entity = mem_alloc_zero(sizeof *entity);
+    struct entity *entity =
+        pool_new(&space->replica->entity_pool, sizeof *entity);
     entity->space = space;
     entity->id = value_ref(id);
     entity->scope = scope;
     entity->loaded = space->session == NULL;
-    entity->pinned =
-        id_begins_with(id, "cid:", 4) || id_begins_with(id, "data:", 5);
-    map_insert(&space->entities, entity_hash(scope, id), entity);
+    entity->pinned = is_pinned(id);
+    map_fill(&space->entities, slot, hash, entity);
     *out = entity;
     return ERR_OK;
+}
+
+void entity_forget(struct entity *entity)
+{
+    if (entity->space->session == NULL || entity->watched ||
+        entity->payload != NULL || entity->root != NULL ||
+        entity->overlay != NULL || entity->draft != NULL) {
+        return;
+    }
+    (void)map_remove(&entity->space->entities,
+                     entity_hash(entity->scope, entity->id),
+                     is_entity,
+                     &(struct entity_key){entity->scope, entity->id});
+    entity_free(entity);
 }
 
 void entity_free(struct entity *entity)
@@ -164,5 +185,5 @@ void entity_free(struct entity *entity)
     CHECK(entity->payload == NULL && entity->root == NULL);
     overlay_forget(entity);
     value_unref(entity->id);
-    mem_free(entity, sizeof *entity);
+    pool_free(&entity->space->replica->entity_pool, entity, sizeof *entity);
 }

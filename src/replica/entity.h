@@ -84,25 +84,27 @@ enum err entity_state_at(const struct entity_state *state,
 
 /* -- Entities ------------------------------------------------------------ */
 
+/* What every read and write touches comes first. */
 struct entity {
     struct space *space;
-    struct value id;
-    enum scope scope;
-    bool watched;  /* the store has been asked to tell about it */
-    bool loaded;   /* and has; or the space is its own authority */
-    bool pinned;   /* content-addressed or inline: never sent as a read */
-    bool answered; /* the store has got the last such request: it has told */
-    uint32_t mark; /* of the change list that has it (replica/channel.h) */
-
+    struct place *payload; /* or NULL; borrowed */
+    struct place *root;    /* likewise */
+    enum scope scope : 8;
+    bool watched : 1;  /* the store has been asked to tell about it */
+    bool loaded : 1;   /* and has; or the space is its own authority */
+    bool pinned : 1;   /* content-addressed or inline: never sent as a read */
+    bool answered : 1; /* the store has got the last such request: it has
+                          told */
+    bool listed : 1;   /* in the list of changes (replica/channel.h) */
+    uint32_t written;  /* quickly, by which transaction (replica/quick.h) */
     struct entity_state visible;
     uint64_t version; /* N1 */
     uint64_t seq;     /* of the confirmed state; 0: never told of one */
-    struct overlay *overlay;
 
-    struct place *payload; /* or NULL; borrowed */
-    struct place *root;    /* likewise */
-    struct draft *draft;   /* of the transaction that wrote here last; below
-                              it those of others that are not released */
+    struct value id;
+    struct overlay *overlay;
+    struct draft *draft; /* of the transaction that wrote here last; below it
+                            those of others that are not released */
 };
 
 /* The entity, interned, borrowed as long as the space is open. ARGUMENT or a
@@ -117,6 +119,10 @@ MUST_CHECK enum err entity_of(struct space *space,
 struct entity *entity_find(struct space *space,
                            enum scope scope,
                            struct value id);
+
+/* Forgets an entity of a space with a store that nobody refers to and nobody
+ * watches: no place, no layer, no draft. Harmless for any other. */
+void entity_forget(struct entity *entity);
 
 void entity_free(struct entity *entity);
 

@@ -3,6 +3,7 @@
 #include "replica/fate.h"
 
 #include "base/mem.h"
+#include "replica/observe.h"
 #include "replica/session.h"
 
 #define PENDING_OF(list_node) CONTAINER_OF((list_node), struct pending, node)
@@ -32,6 +33,7 @@ struct pending *pending_new(struct space *space,
 void pending_end(struct pending *pending)
 {
     CHECK(!list_node_is_linked(&pending->node));
+    observe_end(pending);
     commit_clear(&pending->commit);
     vec_clear(&pending->entities);
     verdict_release(&pending->verdict);
@@ -46,11 +48,21 @@ void pending_free(struct pending *pending)
     mem_free(pending, sizeof *pending);
 }
 
-static struct pending *find(const struct space *space, uint64_t local_seq)
+/* Answers come in order, mostly: from the last one that was found on. */
+static struct pending *find(struct space *space, uint64_t local_seq)
 {
-    LIST_FOREACH (&space->pending, node) {
-        if (PENDING_OF(node)->commit.local_seq == local_seq) {
-            return PENDING_OF(node);
+    const struct pending *last = space->last_found;
+    struct list_node *node = last != NULL && last->commit.local_seq <= local_seq
+                                 ? &space->last_found->node
+                                 : space->pending.head.next;
+    for (; node != &space->pending.head; node = node->next) {
+        struct pending *pending = PENDING_OF(node);
+        if (pending->commit.local_seq == local_seq) {
+            space->last_found = pending;
+            return pending;
+        }
+        if (pending->commit.local_seq > local_seq) { /* S2 */
+            break;
         }
     }
     return NULL;
@@ -78,6 +90,9 @@ static bool is_dead(const struct pending *pending)
 
 static void tell_verdict(const struct pending *pending)
 {
+    if (UNLIKELY(pending->verdict.dropped.count > 0)) {
+        observe_dropped(pending);
+    }
     if (pending->watch.verdict != NULL) {
         pending->watch.verdict(pending->watch.ctx, &pending->verdict);
     }
@@ -87,6 +102,9 @@ static void tell_verdict(const struct pending *pending)
 static void settle(struct pending *pending)
 {
     pending->space->dead -= is_dead(pending);
+    if (pending->space->last_found == pending) {
+        pending->space->last_found = NULL;
+    }
     list_remove(&pending->node);
     const struct commit_watch watch = pending->watch;
     if (watch.settled != NULL) {

@@ -83,28 +83,27 @@ struct place *place_find(const struct entity *entity, const struct path *path)
     return place;
 }
 
-/* Makes one place. `parent` is NULL for the two that need none; otherwise the
- * caller's reference to it is taken over. */
-static struct place *place_new(struct entity *entity,
-                               struct place *parent,
-                               struct path *path)
+/* Makes one of the two that need no parent. */
+static inline struct place *top_new(struct entity *entity, struct path *path)
 {
-    struct place *place = mem_alloc_zero(sizeof *place);
+    struct place *place =
+        pool_new(&replica_of(entity)->place_pool, sizeof *place);
     place->entity = entity;
-    place->parent = parent;
     place->path = path_ref(path);
     place->refs = 1;
-    if (parent != NULL) {
-        chain_push(&parent->children, &place->sibling);
-        parent->child_count++;
-        map_insert(&replica_of(entity)->places,
-                   place_hash(parent, key_of(place)),
-                   place);
-    } else {
-        struct place **slot = own_slot(entity, path);
-        CHECK(slot != NULL);
-        *slot = place;
-    }
+    return place;
+}
+
+/* Makes any other. The caller's reference to the parent is taken over. */
+static struct place *place_new(struct place *parent, struct path *path)
+{
+    struct place *place = top_new(parent->entity, path);
+    place->parent = parent;
+    chain_push(&parent->children, &place->sibling);
+    parent->child_count++;
+    map_insert(&replica_of(parent->entity)->places,
+               place_hash(parent, key_of(place)),
+               place);
     return place;
 }
 
@@ -122,7 +121,7 @@ struct place *place_of(struct entity *entity, struct path *path)
             place = child;
         } else {
             struct path *prefix = path_prefix(path, length);
-            place = place_new(entity, place, prefix);
+            place = place_new(place, prefix);
             path_unref(prefix);
         }
     }
@@ -131,16 +130,20 @@ struct place *place_of(struct entity *entity, struct path *path)
 
 struct place *place_payload(struct entity *entity)
 {
-    return entity->payload != NULL
-               ? place_ref(entity->payload)
-               : place_new(entity, NULL, replica_of(entity)->payload_path);
+    if (entity->payload != NULL) {
+        return place_ref(entity->payload);
+    }
+    entity->payload = top_new(entity, replica_of(entity)->payload_path);
+    return entity->payload;
 }
 
 struct place *place_root(struct entity *entity)
 {
-    return entity->root != NULL
-               ? place_ref(entity->root)
-               : place_new(entity, NULL, replica_of(entity)->root_path);
+    if (entity->root != NULL) {
+        return place_ref(entity->root);
+    }
+    entity->root = top_new(entity, replica_of(entity)->root_path);
+    return entity->root;
 }
 
 struct place *place_child(struct place *place, struct value key)
@@ -152,7 +155,7 @@ struct place *place_child(struct place *place, struct value key)
     struct path *path = path_child(place->path, key);
     child = own_slot(place->entity, path) != NULL
                 ? place_payload(place->entity)
-                : place_new(place->entity, place_ref(place), path);
+                : place_new(place_ref(place), path);
     path_unref(path);
     return child;
 }
@@ -177,7 +180,7 @@ void place_free(struct place *place)
                        &(struct place_key){parent, key_of(place)});
         }
         path_unref(place->path);
-        mem_free(place, sizeof *place);
+        pool_free(&replica_of(place->entity)->place_pool, place, sizeof *place);
         place = parent != NULL && --parent->refs == 0 ? parent : NULL;
     }
 }

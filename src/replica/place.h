@@ -25,12 +25,9 @@
 
 struct entity;
 
+/* What every read and write touches comes first. */
 struct place {
     struct entity *entity;
-    struct place *parent; /* P2; holds a reference */
-    struct path *path;    /* from the root of the document */
-    struct chain children;
-    struct chain_link sibling; /* in the parent's children */
     uint64_t logged; /* the last transaction that logged it, times 4, and a
                         bit for each kind of read (replica/transaction.h) */
     uint32_t refs;
@@ -45,6 +42,11 @@ struct place {
      * who writes here. */
     struct chain readers[2];
     struct chain writers;
+
+    struct place *parent; /* P2; holds a reference */
+    struct path *path;    /* from the root of the document */
+    struct chain children;
+    struct chain_link sibling; /* in the parent's children */
 };
 
 /* The place, a new reference. */

@@ -3,41 +3,18 @@
 #include "replica/quick.h"
 
 #include "replica/draft.h"
-#include "replica/replica.h"
-#include "replica/space.h"
+#include "replica/telling.h"
 #include "value/compare.h"
-#include "value/difference.h"
 
-/* Whether the payload of an entity can be exchanged. */
-static bool can_exchange(const struct entity *entity)
+bool quick_has_among(const struct transaction *transaction,
+                     const struct entity *entity)
 {
-    return !value_is_absent(entity->visible.payload);
-}
-
-bool quick_put_adopt(struct transaction *transaction,
-                     struct place *place,
-                     struct value value)
-{
-    const struct entity *entity = place->entity;
-    const size_t count = transaction->quick.count;
-    if (place != entity->payload || transaction->drafts_used > 0 ||
-        entity->space->session != NULL || count == QUICK_MAX ||
-        !can_exchange(entity) || quick_has(transaction, entity) ||
-        (count > 0 &&
-         transaction->quick.at[0].place->entity->space != entity->space)) {
-        return false;
+    VEC_FOREACH (&transaction->quick, write) {
+        if (write->place->entity == entity) {
+            return true;
+        }
     }
-    if (value_is_container(value) &&
-        value_is_container(entity->visible.payload)) {
-        value = value_reuse_adopt(entity->visible.payload, value);
-    }
-    struct write_entry *write = vec_add(&transaction->quick);
-    write->place = place_ref(place);
-    write->step = NULL;
-    value_store(&write->value, value);
-    write->kind = WRITE_PUT;
-    write->changed = false;
-    return true;
+    return false;
 }
 
 void quick_expand(struct transaction *transaction)
@@ -60,63 +37,96 @@ void quick_expand(struct transaction *transaction)
 
 bool quick_finish(struct transaction *transaction, size_t *effective)
 {
-    *effective = 0;
-    VEC_FOREACH (&transaction->quick, write) {
+    size_t changed = 0;
+    struct write_entry *write = transaction->quick.at;
+    for (size_t left = transaction->quick.count; left > 0; left--, write++) {
         const struct entity *entity = write->place->entity;
-        if (UNLIKELY(!can_exchange(entity))) {
+        if (UNLIKELY(!quick_can_exchange(entity))) {
             quick_expand(transaction);
             return false;
         }
-        write->changed = !value_equal(entity->visible.payload, write->value);
-        *effective += write->changed;
+        write->changed = !value_equal(value_load(&entity->visible.payload),
+                                      value_load(&write->value));
+        changed += write->changed;
     }
+    *effective = changed;
     return true;
 }
 
-/* Exchanges the payload; `change` takes over what was there. */
-static void exchange(const struct write_entry *write,
-                     uint64_t version,
-                     struct change *change)
+/* Exchanges the payload. The change takes over what was there; the rest of it
+ * is borrowed from the entity, which nobody can change while it is told of. */
+static inline void exchange(const struct write_entry *write,
+                            uint64_t version,
+                            struct change *change)
 {
     struct entity *entity = write->place->entity;
     change->entity = entity;
     value_store(&change->before.payload, entity->visible.payload);
-    value_store(&change->before.rest, value_ref(entity->visible.rest));
-    value_store(&change->after.payload, value_ref(write->value));
-    value_store(&change->after.rest, value_ref(entity->visible.rest));
-    value_store(&entity->visible.payload, value_ref(write->value));
+    value_store(&change->before.rest, entity->visible.rest);
+    if (UNLIKELY(!entity_state_exists(&entity->visible))) {
+        value_store(&entity->visible.rest, value_empty_object());
+    }
+    value_store(&change->after.payload, write->value);
+    value_store(&change->after.rest, entity->visible.rest);
+    value_store(&entity->visible.payload, value_ref(value_load(&write->value)));
     entity->version = version;
     entity->seq = entity->space->seq;
+}
+
+/* Tells of a commit, and does what has to be done after that. */
+static inline void tell(struct space *space,
+                        const struct transaction *transaction,
+                        const struct change *changes,
+                        size_t count)
+{
+    struct replica *replica = transaction->replica;
+    replica->counters.commits++;
+    const struct notification notification = {
+        .kind = NOTIFY_COMMIT,
+        .space = space,
+        .changes = changes,
+        .count = count,
+        .version = replica->version,
+        .source = transaction->source,
+        .group = transaction->group,
+    };
+    telling_all(replica, &notification);
+    for (size_t i = 0; i < count; i++) {
+        value_unref(changes[i].before.payload);
+    }
+    if (UNLIKELY(transaction->watch.verdict != NULL ||
+                 transaction->watch.settled != NULL)) {
+        space_settle_local(space, transaction);
+    }
 }
 
 void quick_apply(struct transaction *transaction)
 {
     struct replica *replica = transaction->replica;
     struct space *space = transaction->quick.at[0].place->entity->space;
-    struct change changes[QUICK_MAX];
-    size_t count = 0;
+    struct change_list *changes = &replica->changes;
+    CHECK(changes->at.count == 0);
     space->seq++;
+    transaction->applied++;
     replica->version++;
-    for (size_t i = 0; i < transaction->quick.count; i++) {
-        if (transaction->quick.at[i].changed) {
-            exchange(&transaction->quick.at[i],
-                     replica->version,
-                     &changes[count++]);
+    vec_reserve(&changes->at, transaction->quick.count);
+    struct change *change = changes->at.at;
+    const struct write_entry *write = transaction->quick.at;
+    for (size_t left = transaction->quick.count; left > 0; left--, write++) {
+        if (LIKELY(write->changed)) {
+            exchange(write, replica->version, change++);
         }
     }
-    channel_tell_commit(replica, space, transaction, changes, count);
-    for (size_t i = 0; i < count; i++) {
-        entity_state_release(&changes[i].before);
-        entity_state_release(&changes[i].after);
-    }
-    space_settle_local(space, transaction);
+    tell(space, transaction, changes->at.at, (size_t)(change - changes->at.at));
 }
 
-void quick_clear(struct transaction *transaction)
+void quick_apply_one(struct transaction *transaction)
 {
-    VEC_FOREACH (&transaction->quick, write) {
-        value_unref(write->value);
-        place_unref(write->place);
-    }
-    vec_clear(&transaction->quick);
+    const struct write_entry *write = transaction->quick.at;
+    struct change change;
+    struct space *space = write->place->entity->space;
+    transaction->applied++;
+    space->seq++;
+    exchange(write, ++transaction->replica->version, &change);
+    tell(space, transaction, &change, 1);
 }

@@ -3,6 +3,7 @@
 #include "replica/replica.h"
 
 #include "base/mem.h"
+#include "proto/observation.h"
 #include "replica/overlay.h"
 #include "replica/session.h"
 #include "replica/space.h"
@@ -36,12 +37,18 @@ void replica_release(struct replica *replica)
     VEC_FOREACH (&replica->idle_overlays, overlay) {
         overlay_free(*overlay);
     }
+    VEC_FOREACH (&replica->idle_observations, observation) {
+        observation_unref(*observation);
+    }
+    vec_release(&replica->idle_observations);
     vec_release(&replica->idle_transactions);
     vec_release(&replica->idle_pendings);
     vec_release(&replica->idle_overlays);
     vec_release(&replica->changes.at);
     CHECK(replica->places.count == 0);
     map_release(&replica->places);
+    pool_release(&replica->place_pool);
+    pool_release(&replica->entity_pool);
     path_unref(replica->root_path);
     path_unref(replica->payload_path);
     path_table_release(&replica->paths);

@@ -24,9 +24,11 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/pool.h"
 #include "replica/channel.h"
 #include "value/path.h"
 
+struct observation;
 struct pending;
 struct space;
 struct transaction;
@@ -36,11 +38,13 @@ struct replica {
     struct path *root_path;    /* the path of a document itself, */
     struct path *payload_path; /* and of its payload */
     struct map places;         /* struct place by parent and key */
-    struct list spaces;        /* struct space */
-    size_t sessions;           /* of those, with a store */
-    struct list subscribers;   /* struct subscriber */
-    bool telling;              /* a notification is being delivered */
-    const struct log *log;     /* or NULL */
+    struct pool place_pool;    /* of those, and of the ones that no map has */
+    struct pool entity_pool;
+    struct list spaces;      /* struct space */
+    size_t sessions;         /* of those, with a store */
+    struct list subscribers; /* struct subscriber */
+    bool telling;            /* a notification is being delivered */
+    const struct log *log;   /* or NULL */
 
     uint64_t version; /* of the last notification with changes */
     uint64_t epoch;   /* of the last transaction */
@@ -52,6 +56,7 @@ struct replica {
     VEC(struct transaction *) idle_transactions;
     VEC(struct pending *) idle_pendings;
     VEC(struct overlay *) idle_overlays;
+    VEC(struct observation *) idle_observations;
     struct change_list changes;
 
     struct replica_counters {
@@ -74,6 +79,6 @@ mono_ms replica_next_wake(const struct replica *replica);
 
 /* Sends what is to be sent and handles what has arrived, as far as it may be
  * done now: not while a transaction is open or somebody is being told. */
-void replica_settle(struct replica *replica);
+COLD void replica_settle(struct replica *replica);
 
 #endif

@@ -21,6 +21,8 @@ struct session *session_new(struct space *space,
                       ? value_text_new("")
                       : value_ref(options->session);
     random_init(&session->random, options->seed);
+    session->backoff_max = options->backoff_max > 0 ? options->backoff_max
+                                                    : SESSION_BACKOFF_MAX_MS;
     if (options->seed != 0) {
         session->client = random_u64(&session->random) >> 2 | 1;
     }
@@ -94,12 +96,12 @@ void session_free(struct session *session)
  * the same moment. */
 static mono_ms backoff(struct session *session)
 {
-    mono_ms delay = SESSION_BACKOFF_MAX_MS;
+    mono_ms delay = session->backoff_max;
     if (session->failures < 11) {
         delay = (mono_ms)SESSION_BACKOFF_MS << session->failures;
     }
-    if (delay > SESSION_BACKOFF_MAX_MS) {
-        delay = SESSION_BACKOFF_MAX_MS;
+    if (delay > session->backoff_max) {
+        delay = session->backoff_max;
     }
     return delay + random_below(&session->random, delay / 5 + 1);
 }
@@ -133,6 +135,7 @@ static void connect(struct session *session)
     session->state = SESSION_CONNECTING;
     session->connection++;
     session->sent = 0;
+    session->sent_seq = 0;
     session->order = (struct message_order){session->connection, 0};
     session->pulls_owed = 0;
     session->wake = session->now + SESSION_ANSWER_MS;
@@ -185,6 +188,7 @@ void session_connected(struct session *session)
         .branch = session->space->branch,
         .seen_seq = session->seen_seq,
         .client = session->client,
+        .observations = session->space->observer.told != NULL,
     };
     send(session, &message);
 }
@@ -207,6 +211,20 @@ static void send_watch(struct session *session)
     vec_release(&message.targets);
 }
 
+/* The first that has not been looked at on this connection, or the head: from
+ * the back, because what is outstanding may be much more than what is new. */
+static struct list_node *first_unsent(struct session *session)
+{
+    struct list_node *head = &session->space->pending.head;
+    struct list_node *node = head;
+    while (node->prev != head &&
+           PENDING_OF(node->prev)->commit.local_seq > session->sent_seq) {
+        node = node->prev;
+        session->counters.looked_at++;
+    }
+    return node;
+}
+
 /* One message of commits; false if there was none to send. */
 static bool send_commits(struct session *session)
 {
@@ -215,8 +233,11 @@ static bool send_commits(struct session *session)
         .kind = MESSAGE_COMMITS,
         .commits = {message->commits.at, 0, message->commits.capacity},
     };
-    LIST_FOREACH (&session->space->pending, node) {
+    const struct list_node *head = &session->space->pending.head;
+    for (struct list_node *node = first_unsent(session); node != head;
+         node = node->next) {
         struct pending *pending = PENDING_OF(node);
+        session->sent_seq = pending->commit.local_seq;
         if (pending->state != PENDING_QUEUED || pending->doomed) {
             continue;
         }
@@ -273,7 +294,8 @@ void session_flush(struct session *session)
     replica->settling = true;
     session->flushing = true;
     send_watch(session);
-    while (session->state == SESSION_OPEN && send_commits(session)) {
+    while (session->state == SESSION_OPEN && !session->space->held &&
+           send_commits(session)) {
     }
     session->flushing = false;
     replica->settling = settling;
@@ -354,6 +376,7 @@ static void take_opened(struct session *session, struct message *message)
     session->failures = 0;
     session->wake = MONO_NEVER;
     space->markers = message->markers;
+    space->others = message->observations;
     const struct text name = value_text(&session->id);
     if (!key_equal(session->id, message->session)) {
         const bool replaced = name.length > 0;

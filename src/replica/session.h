@@ -49,11 +49,14 @@ struct session {
     enum session_state state;
     struct value id; /* string, or absent until the store has chosen */
     struct random random;
+    mono_ms backoff_max; /* the longest wait, without the fifth */
     uint64_t client; /* tells this one from others of the same name; 0 if there
                         is no seed */
 
     uint64_t connection; /* the number of this or the last one */
     uint64_t sent;       /* messages on it */
+    uint64_t sent_seq;   /* commits up to this local seq were sent on it, or
+                            never will be */
     struct message_order order;
     uint32_t failures; /* in a row */
     mono_ms now;       /* of the last step */
@@ -74,6 +77,7 @@ struct session {
         uint64_t connections;
         uint64_t resumed;
         uint64_t sent_commits; /* repetitions included */
+        uint64_t looked_at;    /* commits, for some that can be sent */
         uint64_t acks;
         uint64_t dropped_messages; /* stale or undecodable */
     } counters;

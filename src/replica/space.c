@@ -7,6 +7,7 @@
 #include "replica/commit_reads.h"
 #include "replica/draft.h"
 #include "replica/fate.h"
+#include "replica/observe.h"
 #include "replica/session.h"
 
 /* -- Open and close ------------------------------------------------------ */
@@ -29,6 +30,7 @@ enum err space_open(struct replica *replica,
                         ? value_text_new("")
                         : value_ref(options->branch);
     space->batch = options->batch;
+    space->observer = options->observer;
     space->local_seq =
         options->first_local_seq > 0 ? options->first_local_seq - 1 : 0;
     list_init(&space->pending);
@@ -55,6 +57,7 @@ void space_close(struct space *space)
     }
     map_release(&space->entities);
     vec_release(&space->wanted);
+    vec_release(&space->loading);
     list_remove(&space->node);
     value_unref(space->id);
     value_unref(space->branch);
@@ -84,8 +87,23 @@ void space_want(struct space *space, struct entity *entity)
         entity->watched = true;
         entity->answered = false;
         vec_push(&space->wanted, entity);
+        if (!entity->loaded) {
+            vec_push(&space->loading, entity);
+        }
         space->replica->restless = true;
     }
+}
+
+bool space_is_loading(struct space *space)
+{
+    size_t kept = 0;
+    VEC_FOREACH (&space->loading, entity) {
+        if (!(*entity)->loaded && (*entity)->watched) {
+            space->loading.at[kept++] = *entity;
+        }
+    }
+    space->loading.count = kept;
+    return kept > 0;
 }
 
 /* -- Without a store ----------------------------------------------------- */
@@ -160,7 +178,7 @@ void space_settle_local(const struct space *space,
 }
 
 static enum err apply_at_once(struct space *space,
-                              const struct transaction *transaction,
+                              struct transaction *transaction,
                               struct err_detail *detail)
 {
     const enum err err = check_create_only(space, transaction, detail);
@@ -168,6 +186,7 @@ static enum err apply_at_once(struct space *space,
         return err;
     }
     space->seq++;
+    transaction->applied++;
     show_drafts(space, transaction);
     tell_commit(space, transaction, 0);
     space_settle_local(space, transaction);
@@ -179,7 +198,7 @@ static enum err apply_at_once(struct space *space,
 /* The commit that goes to the store; nothing is applied yet. */
 static void build_commit(struct pending *pending,
                          const struct space *space,
-                         const struct transaction *transaction)
+                         struct transaction *transaction)
 {
     struct commit *commit = &pending->commit;
     /* Its name may still be the store's to choose: it is put in again when the
@@ -197,6 +216,9 @@ static void build_commit(struct pending *pending,
         }
     }
     commit_reads_add(commit, space, transaction);
+    if (UNLIKELY(transaction->observation != NULL)) {
+        observe_attach(pending, transaction);
+    }
 }
 
 /* Each operation becomes a layer. The states before are in the change list,
@@ -218,6 +240,9 @@ static enum err apply_and_queue(struct space *space,
                                 struct err_detail *detail)
 {
     enum err err = session_check(space->session, detail);
+    if (err == ERR_OK) {
+        err = check_create_only(space, transaction, detail);
+    }
     if (err != ERR_OK) {
         return err;
     }
@@ -230,6 +255,10 @@ static enum err apply_and_queue(struct space *space,
     }
     space->local_seq++;
     transaction->local_seq = space->local_seq;
+    const struct origin here = {space, space->local_seq};
+    vec_push(&transaction->commits, here);
+    transaction->applied++;
+    transaction->has_more = true;
     show_drafts(space, transaction);
     push_layers(pending);
     list_push_back(&space->pending, &pending->node);

@@ -35,6 +35,23 @@ struct message;
 struct session;
 struct transport;
 
+/* Who wants to know about observations (replica/observe.h). Either may be
+ * NULL. Called between notifications; neither may commit.
+ *   told      a peer's run, kept by the store with this watermark; the changes
+ *             up to it have been told of
+ *   dropped   one of ours was not kept; its commit, if it had one, landed */
+struct observer {
+    void (*told)(void *ctx,
+                 struct space *space,
+                 uint64_t seq,
+                 struct observation *observation);
+    void (*dropped)(void *ctx,
+                    const struct space *space,
+                    const struct observation *observation,
+                    enum observation_fate fate);
+    void *ctx;
+};
+
 struct space {
     struct list_node node; /* in the replica's spaces */
     struct replica *replica;
@@ -43,15 +60,25 @@ struct space {
     struct map entities;     /* struct entity by scope and id */
     struct session *session; /* NULL: its own authority */
     bool batch;              /* commits wait for space_flush */
+    bool held; /* commits wait until it is false, whatever else is sent: for
+                  tests */
+    uint64_t applied; /* the epoch of the last transaction that was, here */
 
     uint64_t local_seq;          /* of the last commit */
     uint64_t seq;                /* the last one told of; without a session, the
                                     number of commits */
     struct list pending;         /* S2 */
+    struct pending *last_found;  /* of those, by fate.c; or NULL */
     size_t dead;                 /* of those, refused or doomed */
     uint64_t caught_up;          /* the marker: local seq; */
     bool markers;                /* whether the store sends them */
+    bool others;                 /* when it was opened, somebody else wanted to
+                                    know of observations, too */
     VEC(struct entity *) wanted; /* to be watched */
+    VEC(struct entity *)
+    loading; /* that somebody asked for and that had not come
+                then; space_is_loading forgets those that have */
+    struct observer observer;
 };
 
 enum pending_state {
@@ -91,7 +118,10 @@ struct space_options {
                                     chooses */
     uint64_t first_local_seq;    /* of a session that goes on; default 1 */
     uint64_t seed;               /* for the jitter of reconnects */
+    mono_ms backoff_max;         /* between two of them; default
+                                    SESSION_BACKOFF_MAX_MS */
     bool batch;
+    struct observer observer; /* with `told`, the store tells */
 };
 
 /* The space belongs to the replica. Nothing is sent yet. */
@@ -113,6 +143,9 @@ void space_flush(struct space *space);
 
 /* Asks the store to tell about an entity from now on. */
 void space_want(struct space *space, struct entity *entity);
+
+/* Whether something that somebody asked for has not come yet. */
+bool space_is_loading(struct space *space);
 
 /* What is watched is to be watched again: what the store has not answered yet,
  * which it may never have got; and if it has forgotten the session, the

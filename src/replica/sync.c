@@ -2,22 +2,26 @@
 
 #include "proto/message.h"
 #include "replica/fate.h"
+#include "replica/observe.h"
 #include "replica/session.h"
 #include "replica/space.h"
 
-static void take_upsert(struct space *space, const struct upsert *upsert)
+/* True if it is the first that is told of the document. */
+static bool take_upsert(struct space *space, const struct upsert *upsert)
 {
     struct entity *entity =
         entity_find(space, upsert->target.scope, upsert->target.id);
     if (entity == NULL) {
-        return; /* nobody here knows it */
+        return false; /* nobody here knows it */
     }
+    const bool first = !entity->loaded;
     change_list_touch(&space->replica->changes, entity);
     entity->loaded = true;
     entity->answered = true;
     if (overlay_confirm(entity, upsert->seq, upsert->document)) {
         fate_absorb(entity);
     }
+    return first;
 }
 
 /* It left the watch: what the store has is unknown from now on. */
@@ -36,8 +40,10 @@ static void take_remove(struct space *space, const struct target *target)
 
 void space_take_sync(struct space *space, const struct message *message)
 {
+    bool pull = message->pull;
     VEC_FOREACH (&message->upserts, upsert) {
-        take_upsert(space, upsert);
+        /* After a resume, the answer to a watch comes as any other sync. */
+        pull = take_upsert(space, upsert) || pull;
     }
     VEC_FOREACH (&message->targets, target) {
         take_remove(space, target);
@@ -50,10 +56,13 @@ void space_take_sync(struct space *space, const struct message *message)
     }
     fate_promote_until(space, space->caught_up);
     struct notification notification = {
-        .kind = message->pull ? NOTIFY_PULL : NOTIFY_INTEGRATE,
+        .kind = pull ? NOTIFY_PULL : NOTIFY_INTEGRATE,
         .space = space,
     };
     channel_publish(space->replica, &space->replica->changes, &notification);
+    if (UNLIKELY(message->told.count > 0)) {
+        observe_told(space, message);
+    }
     fate_settle_promoted(space);
     fate_drop_until(space, space->caught_up);
 }

@@ -6,67 +6,76 @@
 
 #include "base/mem.h"
 #include "replica/draft.h"
+#include "replica/observe.h"
 #include "replica/quick.h"
 #include "replica/replica.h"
 #include "replica/session.h"
 #include "replica/space.h"
 #include "value/compare.h"
+#include "value/difference.h"
 
 /* -- Begin and end ------------------------------------------------------- */
+
+COLD static struct transaction *transaction_new(struct replica *replica)
+{
+    struct transaction *transaction = mem_alloc_zero(sizeof *transaction);
+    transaction->replica = replica;
+    transaction->state = TRANSACTION_ABORTED;
+    return transaction;
+}
+
+APART static void give(struct transaction *transaction,
+                       const struct transaction_options *options)
+{
+    transaction->given = true;
+    transaction->source = options->source;
+    transaction->group = options->group;
+    transaction->attempt = options->attempt;
+    transaction->several_spaces = options->several_spaces;
+    transaction->watch = options->watch;
+    transaction->causes = options->causes;
+    transaction->cause_count = options->cause_count;
+}
+
+/* What was given to it is gone. */
+COLD static void take_back(struct transaction *transaction)
+{
+    give(transaction, &(struct transaction_options){0});
+    transaction->given = false;
+    if (transaction->observation != NULL) {
+        observation_unref(transaction_take_observation(transaction));
+    }
+}
 
 struct transaction *transaction_begin(struct replica *replica,
                                       const struct transaction_options *options)
 {
-    struct transaction *transaction = replica->idle_transactions.count > 0
-                                          ? vec_pop(&replica->idle_transactions)
-                                          : mem_alloc_zero(sizeof *transaction);
-    transaction->replica = replica;
-    transaction->epoch = ++replica->epoch;
-    transaction->state = TRANSACTION_OPEN;
+    struct transaction *transaction =
+        LIKELY(replica->idle_transactions.count > 0)
+            ? vec_pop(&replica->idle_transactions)
+            : transaction_new(replica);
+    transaction_again(transaction);
+    CHECK_DEEP(transaction->source == NULL && transaction->group == NULL &&
+               transaction->attempt == 0 && !transaction->several_spaces &&
+               transaction->watch.verdict == NULL &&
+               transaction->watch.settled == NULL &&
+               transaction->cause_count == 0 &&
+               transaction->observation == NULL);
     if (options != NULL) {
-        transaction->source = options->source;
-        transaction->group = options->group;
-        transaction->attempt = options->attempt;
-        transaction->several_spaces = options->several_spaces;
-        transaction->watch = options->watch;
-        transaction->causes = options->causes;
-        transaction->cause_count = options->cause_count;
+        give(transaction, options);
     }
-    replica->open++;
     return transaction;
-}
-
-/* What waited for the end of the last open transaction. */
-static void close_transaction(struct transaction *transaction,
-                              enum transaction_state state)
-{
-    struct replica *replica = transaction->replica;
-    transaction->state = state;
-    CHECK(replica->open > 0);
-    replica->open--;
-    if (replica->restless) {
-        replica_settle(replica);
-    }
 }
 
 void transaction_abort(struct transaction *transaction)
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
-    close_transaction(transaction, TRANSACTION_ABORTED);
+    transaction_close(transaction, TRANSACTION_ABORTED);
 }
 
-/* What it has logged and collected, gone; the room stays. */
-void transaction_empty(struct transaction *transaction)
+/* What it has collected beside reads and quick writes, gone; the room stays. */
+void transaction_empty_rest(struct transaction *transaction)
 {
-    struct read_entry *read = transaction->reads.at;
-    for (size_t left = transaction->reads.count; left > 0; left--, read++) {
-        value_unref(read->seen);
-        place_unref(read->place);
-    }
-    transaction->reads.count = 0;
-    if (transaction->quick.count > 0) {
-        quick_clear(transaction);
-    }
     while (transaction->drafts_used > 0) {
         draft_clear(transaction->drafts.at[--transaction->drafts_used]);
     }
@@ -74,37 +83,20 @@ void transaction_empty(struct transaction *transaction)
     transaction->origins.count = 0;
     transaction->unloaded = 0;
     transaction->local_seq = 0;
+    transaction->commits.count = 0;
+    transaction->has_more = false;
 }
 
-void transaction_again(struct transaction *transaction)
-{
-    struct replica *replica = transaction->replica;
-    CHECK(transaction->state != TRANSACTION_OPEN);
-    CHECK(transaction->reads.count == 0);
-    transaction->epoch = ++replica->epoch;
-    transaction->state = TRANSACTION_OPEN;
-    replica->open++;
-}
-
-/* Empty, with all the room that it had. */
-static void transaction_clear(struct transaction *transaction)
-{
-    transaction_empty(transaction);
-    transaction->source = NULL;
-    transaction->group = NULL;
-    transaction->attempt = 0;
-    transaction->several_spaces = false;
-    transaction->watch = (struct commit_watch){0};
-    transaction->causes = NULL;
-    transaction->cause_count = 0;
-}
-
+/* It goes empty, with all the room that it had. */
 void transaction_release(struct transaction *transaction)
 {
-    if (transaction->state == TRANSACTION_OPEN) {
+    if (UNLIKELY(transaction->state == TRANSACTION_OPEN)) {
         transaction_abort(transaction);
     }
-    transaction_clear(transaction);
+    transaction_empty(transaction);
+    if (UNLIKELY(transaction->given)) {
+        take_back(transaction);
+    }
     vec_push(&transaction->replica->idle_transactions, transaction);
 }
 
@@ -118,6 +110,7 @@ void transaction_free(struct transaction *transaction)
     vec_release(&transaction->quick);
     vec_release(&transaction->create_only);
     vec_release(&transaction->origins);
+    vec_release(&transaction->commits);
     mem_free(transaction, sizeof *transaction);
 }
 
@@ -140,6 +133,7 @@ static void log_read(struct transaction *transaction,
                      unsigned flags,
                      struct value seen)
 {
+    vec_reserve(&transaction->reads, transaction->reads.count + 1);
     transaction_log_read(transaction, place, kind, flags, seen);
     const struct draft *draft = draft_find(transaction, place->entity);
     vec_last(&transaction->reads)->own =
@@ -179,6 +173,7 @@ enum err transaction_read_any(struct transaction *transaction,
     struct entity *entity = place->entity;
     if (UNLIKELY(!entity->loaded)) {
         transaction->unloaded++;
+        transaction->has_more = true;
         space_want(entity->space, entity);
     }
     const enum err err = look(&entity->visible, place, out);
@@ -219,21 +214,34 @@ static enum err check_space(const struct transaction *transaction,
                    "will write to several");
 }
 
-static enum err write_adopt(struct transaction *transaction,
-                            enum write_kind kind,
-                            struct place *place,
-                            struct value value,
-                            struct err_detail *detail)
+/* Whether the document must be new: then there is nothing to load. */
+static bool must_be_new(const struct transaction *transaction,
+                        const struct entity *entity)
+{
+    VEC_FOREACH (&transaction->create_only, item) {
+        if (*item == entity) {
+            return true;
+        }
+    }
+    return false;
+}
+
+COLD static enum err write_adopt(struct transaction *transaction,
+                                 enum write_kind kind,
+                                 struct place *place,
+                                 struct value value,
+                                 struct err_detail *detail)
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
     struct entity *entity = place->entity;
+    transaction->unwritten = false;
     quick_expand(transaction);
     const enum err err = check_space(transaction, entity->space, detail);
     if (err != ERR_OK) {
         value_unref(value);
         return err;
     }
-    if (UNLIKELY(!entity->loaded)) {
+    if (UNLIKELY(!entity->loaded) && !must_be_new(transaction, entity)) {
         space_want(entity->space, entity);
     }
     return draft_write_adopt(draft_of(transaction, entity),
@@ -243,10 +251,10 @@ static enum err write_adopt(struct transaction *transaction,
                              detail);
 }
 
-enum err transaction_put_adopt(struct transaction *transaction,
-                               struct place *place,
-                               struct value value,
-                               struct err_detail *detail)
+APART static enum err put_any_adopt(struct transaction *transaction,
+                                    struct place *place,
+                                    struct value value,
+                                    struct err_detail *detail)
 {
     if (value_is_absent(value)) {
         return err_set(detail,
@@ -254,10 +262,34 @@ enum err transaction_put_adopt(struct transaction *transaction,
                        "nothing cannot be written: delete it instead");
     }
     CHECK(transaction->state == TRANSACTION_OPEN);
-    if (LIKELY(quick_put_adopt(transaction, place, value))) {
+    if (quick_takes(transaction, place)) {
+        vec_reserve(&transaction->quick, transaction->quick.count + 1);
+        if (value_is_container(value) &&
+            value_is_container(place->entity->visible.payload)) {
+            value = value_reuse_adopt(place->entity->visible.payload, value);
+        }
+        quick_put_adopt(transaction, place, value);
         return ERR_OK;
     }
     return write_adopt(transaction, WRITE_PUT, place, value, detail);
+}
+
+enum err transaction_put_adopt(struct transaction *transaction,
+                               struct place *place,
+                               struct value value,
+                               struct err_detail *detail)
+{
+    /* Nearly always a number, the first write or one of many, and there is
+     * room for it. */
+    if (LIKELY(!value_is_heap(value) && !value_is_absent(value) &&
+               transaction->quick.count < transaction->quick.capacity &&
+               (transaction->unwritten
+                    ? quick_takes_first(place)
+                    : quick_takes_next(transaction, place)))) {
+        quick_put_adopt(transaction, place, value);
+        return ERR_OK;
+    }
+    return put_any_adopt(transaction, place, value, detail);
 }
 
 enum err transaction_delete(struct transaction *transaction,
@@ -303,6 +335,7 @@ void transaction_create_only(struct transaction *transaction,
                              struct entity *entity)
 {
     vec_push(&transaction->create_only, entity);
+    transaction->has_more = true;
 }
 
 void transaction_needs(struct transaction *transaction,
@@ -311,13 +344,14 @@ void transaction_needs(struct transaction *transaction,
 {
     const struct origin origin = {space, local_seq};
     vec_push(&transaction->origins, origin);
+    transaction->has_more = true;
 }
 
 /* -- Committing ---------------------------------------------------------- */
 
 /* T2: whether what was read is what it was. */
-static enum err validate(const struct transaction *transaction,
-                         struct err_detail *detail)
+static enum err validate_reads(const struct transaction *transaction,
+                               struct err_detail *detail)
 {
     VEC_FOREACH (&transaction->reads, read) {
         const struct entity *entity = read->place->entity;
@@ -344,6 +378,15 @@ static enum err validate(const struct transaction *transaction,
     return ERR_OK;
 }
 
+/* Nothing has changed at all since it began, nearly always. */
+static inline enum err validate(const struct transaction *transaction,
+                                struct err_detail *detail)
+{
+    return LIKELY(transaction->began == transaction->replica->version)
+               ? ERR_OK
+               : validate_reads(transaction, detail);
+}
+
 /* Finishes the drafts, and drops those without effect to the end. */
 static enum err finish_drafts(struct transaction *transaction,
                               size_t *effective,
@@ -358,23 +401,28 @@ static enum err finish_drafts(struct transaction *transaction,
                 return err;
             }
         }
-        draft->effective = draft_finish(draft);
+        /* What creates a document says so, also if it is here already: the
+         * one that is here may not land. */
+        draft->effective =
+            draft_finish(draft) || must_be_new(transaction, draft->entity);
         *effective += draft->effective;
     }
     return ERR_OK;
 }
 
-/* Whether an earlier draft has an effect in that space. */
-static bool is_applied(const struct transaction *transaction, size_t before)
+/* In one space, once. */
+static enum err apply_to(struct transaction *transaction,
+                         struct space *space,
+                         struct err_detail *detail)
 {
-    const struct space *space = transaction->drafts.at[before]->entity->space;
-    for (size_t i = 0; i < before; i++) {
-        const struct draft *draft = transaction->drafts.at[i];
-        if (draft->effective && draft->entity->space == space) {
-            return true;
-        }
+    if (space->applied == transaction->epoch) {
+        return ERR_OK;
     }
-    return false;
+    const enum err err = space_apply(space, transaction, detail);
+    if (err == ERR_OK) {
+        space->applied = transaction->epoch;
+    }
+    return err;
 }
 
 /* The same for quick writes. False if they are drafts now. */
@@ -400,45 +448,85 @@ static bool apply_quickly(struct transaction *transaction,
     return true;
 }
 
-static enum err apply(struct transaction *transaction,
-                      struct err_detail *detail)
+COLD static enum err apply(struct transaction *transaction,
+                           struct err_detail *detail)
 {
     size_t effective;
     enum err quick;
-    if (LIKELY(transaction->quick.count > 0) &&
+    if (transaction->quick.count > 0 &&
         apply_quickly(transaction, detail, &quick)) {
         return quick;
     }
     enum err err = finish_drafts(transaction, &effective, detail);
-    if (err != ERR_OK || effective == 0) {
+    if (err != ERR_OK ||
+        (effective == 0 && transaction->create_only.count == 0 &&
+         transaction->origins.count == 0)) {
         return err; /* T3 */
     }
     err = validate(transaction, detail);
+    for (size_t i = 0; i < transaction->create_only.count && err == ERR_OK;
+         i++) {
+        err = apply_to(transaction,
+                       transaction->create_only.at[i]->space,
+                       detail);
+    }
     for (size_t i = 0; i < transaction->drafts_used && err == ERR_OK; i++) {
         const struct draft *draft = transaction->drafts.at[i];
-        if (draft->effective && !is_applied(transaction, i)) {
-            err = space_apply(draft->entity->space, transaction, detail);
+        if (draft->effective) {
+            err = apply_to(transaction, draft->entity->space, detail);
         }
+    }
+    for (size_t i = 0; i < transaction->origins.count && err == ERR_OK; i++) {
+        err = apply_to(transaction, transaction->origins.at[i].space, detail);
     }
     return err;
 }
 
-enum err transaction_commit(struct transaction *transaction,
-                            struct err_detail *detail)
+/* With more than one write, or after something has changed. */
+COLD static enum err commit_any(struct transaction *transaction,
+                                struct err_detail *detail)
 {
-    CHECK(transaction->state == TRANSACTION_OPEN);
-    struct replica *replica = transaction->replica;
-    if (replica->telling) {
+    if (transaction->replica->telling) {
         transaction_abort(transaction);
         return err_set(detail,
                        ERR_ARGUMENT,
                        "who is told of a change cannot commit one");
     }
     const enum err err = apply(transaction, detail);
-    close_transaction(transaction,
+    transaction_close(transaction,
                       err == ERR_OK ? TRANSACTION_COMMITTED
                                     : TRANSACTION_ABORTED);
     return err;
+}
+
+APART static enum err commit_one(struct transaction *transaction)
+{
+    quick_apply_one(transaction);
+    transaction_close(transaction, TRANSACTION_COMMITTED);
+    return ERR_OK;
+}
+
+enum err transaction_commit(struct transaction *transaction,
+                            struct err_detail *detail)
+{
+    CHECK(transaction->state == TRANSACTION_OPEN);
+    transaction->applied = 0;
+    if (UNLIKELY(transaction->replica->telling || transaction->has_more ||
+                 transaction->quick.count > 1 ||
+                 transaction->began != transaction->replica->version)) {
+        return commit_any(transaction, detail);
+    }
+    if (transaction->quick.count > 0) {
+        struct write_entry *write = transaction->quick.at;
+        write->changed =
+            !value_equal(value_load(&write->place->entity->visible.payload),
+                         value_load(&write->value));
+        if (write->changed) {
+            return commit_one(transaction);
+        }
+    }
+    transaction_close(transaction, TRANSACTION_COMMITTED);
+    return ERR_OK;
 }
 
 /* -- Its log ------------------------------------------------------------- */

@@ -11,7 +11,8 @@
  *       nothing is applied and the answer is STALE. Writes to a document that
  *       somebody else has changed since are replayed on what it is now.
  *   T3  A write that changes nothing is no write, and a transaction without
- *       effect is OK without any check: nothing depends on it.
+ *       effect and without conditions is OK without any check: nothing depends
+ *       on it. With a condition it is a commit, whatever it writes.
  *   T4  While a transaction is open nothing arrives from a store: verdicts and
  *       remote changes wait until the last one is closed.
  *   T5  After the end, the log of reads and writes can still be read until the
@@ -26,8 +27,9 @@
 #include "base/vec.h"
 #include "proto/verdict.h"
 #include "replica/entity.h"
+#include "replica/replica.h"
 
-struct replica;
+struct observation;
 
 /* -- What is logged ------------------------------------------------------ */
 
@@ -69,11 +71,11 @@ struct write_entry {
 };
 
 /* What is told of a commit after it was applied. Both are called exactly once
- * a space in which the transaction had an effect, `verdict` first, and both
- * after the notification: from inside transaction_commit if the space has no
- * store or one that answers at once, later otherwise. Either may be NULL.
- *   verdict   the store has decided
- *   settled   and what is visible shows it: a retry may read now */
+ * a space in which the transaction had an effect or a condition, `verdict`
+ * first, and both after the notification: from inside transaction_commit if the
+ * space has no store or one that answers at once, later otherwise. Either may
+ * be NULL. verdict   the store has decided settled   and what is visible shows
+ * it: a retry may read now */
 struct commit_watch {
     void (*verdict)(void *ctx, const struct verdict *verdict);
     void (*settled)(void *ctx, const struct verdict *verdict);
@@ -101,7 +103,13 @@ enum transaction_state {
 struct transaction {
     struct replica *replica;
     uint64_t epoch;
+    uint64_t began; /* the replica's version at the beginning */
     enum transaction_state state;
+    bool unwritten; /* open, and nothing was written so far */
+    bool has_more;  /* than reads and quick writes: what comes after them in
+                       this record may be in use */
+    bool given;     /* something of what follows, or an observation: it is
+                       taken back at the release */
 
     /* Given at the beginning. */
     const void *source;  /* who runs, by identity, or NULL */
@@ -121,8 +129,17 @@ struct transaction {
     VEC(struct entity *) create_only;
     VEC(struct origin) origins;
 
-    uint32_t unloaded;  /* reads of documents that have not come yet */
-    uint64_t local_seq; /* after a commit to a space with a store */
+    struct observation *observation; /* replica/observe.h; or NULL, */
+    struct space *observed;          /* and whose */
+
+    uint32_t unloaded;          /* reads of documents that have not come yet */
+    uint64_t local_seq;         /* after a commit to a space with a store, */
+    VEC(struct origin) commits; /* each of those; */
+    uint32_t applied; /* and how many spaces it was applied to: as often is its
+                         watch told */
+
+    void *launched; /* for the layer above: what lives and dies with its
+                       commit, or NULL */
 };
 
 /* -- Its life ------------------------------------------------------------ */
@@ -145,12 +162,13 @@ struct transaction *transaction_begin(
 /* For who keeps one to use it again and again: empties what it has logged and
  * collected, after its end; and begins it anew, with what it was given at its
  * beginning. */
-void transaction_empty(struct transaction *transaction);
-void transaction_again(struct transaction *transaction);
+static inline void transaction_empty(struct transaction *transaction);
+static inline void transaction_again(struct transaction *transaction);
 
 /* Ends it. STALE (T2), or what a precondition or a limit says: nothing was
- * applied. With several spaces: in the order of their first write, up to the
- * first that fails; those before it stay. */
+ * applied. With several spaces: those with a document that must be new first,
+ * then in the order of their first write, up to the first that fails; those
+ * before it stay. */
 MUST_CHECK enum err transaction_commit(struct transaction *transaction,
                                        struct err_detail *detail);
 
@@ -180,14 +198,15 @@ static inline bool transaction_has_logged(const struct transaction *transaction,
     return false;
 }
 
-/* A new entry of the log. */
+/* A new entry of the log, for which there is room. */
 static inline void transaction_log_read(struct transaction *transaction,
                                         struct place *place,
                                         enum read_kind kind,
                                         unsigned flags,
                                         struct value seen)
 {
-    struct read_entry *entry = vec_add(&transaction->reads);
+    struct read_entry *entry = &transaction->reads.at[transaction->reads.count];
+    transaction->reads.count++;
     entry->place = place_ref(place);
     value_store(&entry->seen, value_ref(seen));
     entry->version = place->entity->version;
@@ -197,11 +216,11 @@ static inline void transaction_log_read(struct transaction *transaction,
 }
 
 /* The rest of transaction_read. */
-enum err transaction_read_any(struct transaction *transaction,
-                              struct place *place,
-                              enum read_kind kind,
-                              unsigned flags,
-                              struct value *out);
+COLD enum err transaction_read_any(struct transaction *transaction,
+                                   struct place *place,
+                                   enum read_kind kind,
+                                   unsigned flags,
+                                   struct value *out);
 
 /* What is at a place, new; absent if there is nothing. The answer tells how
  * far the way led (entity_state_at): OK, NOT_FOUND, TYPE. Logged in any case:
@@ -213,15 +232,14 @@ static inline enum err transaction_read(struct transaction *transaction,
                                         struct value *out)
 {
     const struct entity *entity = place->entity;
-    if (UNLIKELY(transaction->drafts_used > 0 || transaction->quick.count > 0 ||
-                 !entity->loaded || flags != READ_FOR_BOTH ||
-                 place != entity->payload ||
-                 value_is_absent(entity->visible.payload))) {
+    if (UNLIKELY(!transaction->unwritten || !entity->loaded ||
+                 flags != READ_FOR_BOTH || place != entity->payload ||
+                 value_is_absent(entity->visible.payload) ||
+                 transaction->reads.count == transaction->reads.capacity)) {
         return transaction_read_any(transaction, place, kind, flags, out);
     }
     /* Nearly always: the payload of a document, before anything was
-     * written. */
-    CHECK(transaction->state == TRANSACTION_OPEN);
+     * written, and with room for it in the log. */
     const struct value seen = entity->visible.payload;
     value_store(out, value_ref(seen));
     if (!transaction_has_logged(transaction, place, kind)) {
@@ -257,7 +275,8 @@ MUST_CHECK enum err transaction_merge_adopt(struct transaction *transaction,
 
 /* -- Conditions ---------------------------------------------------------- */
 
-/* The document must never have existed at the store. */
+/* The document must never have existed at the store; it need not have been
+ * loaded. To be said before it is written, as a whole. */
 void transaction_create_only(struct transaction *transaction,
                              struct entity *entity);
 
@@ -278,5 +297,54 @@ const struct write_entry *transaction_next_write(
 /* -- For the replica ----------------------------------------------------- */
 
 void transaction_free(struct transaction *transaction);
+
+/* -- To be used again ---------------------------------------------------- */
+
+COLD void transaction_empty_rest(struct transaction *transaction);
+
+static inline void transaction_empty(struct transaction *transaction)
+{
+    const struct read_entry *read = transaction->reads.at;
+    for (size_t left = transaction->reads.count; left > 0; left--, read++) {
+        value_unref(read->seen);
+        place_unref(read->place);
+    }
+    transaction->reads.count = 0;
+    const struct write_entry *write = transaction->quick.at;
+    for (size_t left = transaction->quick.count; left > 0; left--, write++) {
+        value_unref(write->value);
+        place_unref(write->place);
+    }
+    transaction->quick.count = 0;
+    if (UNLIKELY(transaction->has_more)) {
+        transaction_empty_rest(transaction);
+    }
+}
+
+/* The end; what waited for that of the last open transaction is seen to. */
+static inline void transaction_close(struct transaction *transaction,
+                                     enum transaction_state state)
+{
+    struct replica *replica = transaction->replica;
+    transaction->state = state;
+    transaction->unwritten = false;
+    CHECK(replica->open > 0);
+    replica->open--;
+    if (UNLIKELY(replica->restless)) {
+        replica_settle(replica);
+    }
+}
+
+static inline void transaction_again(struct transaction *transaction)
+{
+    struct replica *replica = transaction->replica;
+    CHECK(transaction->state != TRANSACTION_OPEN);
+    CHECK(transaction->reads.count == 0);
+    transaction->epoch = ++replica->epoch;
+    transaction->began = replica->version;
+    transaction->state = TRANSACTION_OPEN;
+    transaction->unwritten = true;
+    replica->open++;
+}
 
 #endif

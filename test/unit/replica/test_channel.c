@@ -335,21 +335,3 @@ TEST(notifications_have_names)
     EXPECT_TEXT(notification_name(NOTIFY_INTEGRATE), "integrate");
     EXPECT_TEXT(notification_name(NOTIFY_RESET), "reset");
 }
-
-/* -- Lists of changes ---------------------------------------------------- */
-
-/* Marks of 32 bits come back after a while. */
-TEST(a_mark_that_was_used_before_hides_no_change)
-{
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A 1");
-    const uint32_t mark = stage_entity(&stage, "A")->mark;
-    stage.replica.changes.mark = UINT32_MAX - 1;
-    EXPECT_COMMIT(&stage, "put B 1");
-    stage.replica.changes.mark = mark - 1;
-    (void)stage_heard(&stage);
-    EXPECT_COMMIT(&stage, "put B 2 | put A 2");
-    EXPECT_TEXT(stage_heard(&stage), "commit B 1->2 A 1->2");
-    end(&stage);
-}

@@ -1,6 +1,7 @@
 /* src/replica/session: connecting, sending, sending again (I1 to I3; scenarios
  * O, and those of P and Q that are about connections). */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/replica_kit.h"
@@ -124,6 +125,26 @@ TEST(o02_all_that_is_outstanding_is_sent_again_in_order)
     stage_say(&stage, "verdict 3 @4");
     stage_say(&stage, "sync 1-4 mark=3");
     EXPECT_EQ(space_outstanding(stage.space), 0);
+    end(&stage);
+}
+
+/* What is outstanding costs the next commit nothing. */
+TEST(a_commit_is_sent_without_a_look_at_those_before_it)
+{
+    struct stage stage;
+    begin(&stage);
+    for (unsigned i = 1; i <= 100; i++) {
+        char line[32];
+        (void)snprintf(line, sizeof line, "put A %u", i);
+        EXPECT_COMMIT(&stage, line);
+    }
+    const struct session *session = stage.space->session;
+    EXPECT_EQ(session->counters.sent_commits, 100);
+    EXPECT_EQ(session->counters.looked_at, 100);
+    stage_lose(&stage); /* all of them again, in order */
+    stage_wake(&stage);
+    EXPECT_EQ(session->counters.sent_commits, 200);
+    EXPECT_EQ(session->counters.looked_at, 200);
     end(&stage);
 }
 

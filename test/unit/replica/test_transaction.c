@@ -342,7 +342,7 @@ TEST(a_transaction_says_why_it_runs)
     transaction = stage_begin(&stage);
     EXPECT_EQ(transaction->cause_count, 0);
     place_unref(place);
-    EXPECT(transaction->group == NULL);
+    EXPECT(transaction->source == NULL && transaction->group == NULL);
     EXPECT_EQ(transaction->attempt, 0);
     transaction_release(transaction);
     end(&stage);
@@ -644,6 +644,15 @@ TEST(quick_writes_are_like_any_others)
         {"put A 1 | put B 2", "commit B 1->2"},
         {"put A 2 | new Z | put Z 1", "commit A 1->2 Z ()->1"},
         {"new Z | put A 2", "commit A 1->2"},
+        {"put Y 1 | put Z 2", "commit Y ()->1 Z ()->2"},
+        {"put Z 1 | put Z 2", "commit Z ()->2"},
+        {"put Z 1 | read Z | put A 2", "commit Z ()->1 A 1->2"},
+        {"put Z 1 | delete Z!", ""},
+        {"put Z {'x':1} | put Z.y 2", "commit Z ()->{'x':1,'y':2}"},
+        {"put A 2 | put B 2 | put C 2 | put D 2 | put E 2 | put F 2 | put G 2 "
+         "| put H 2 | put I 2 | put J 2 | put A 3",
+         "commit A 1->3 B 1->2 C ()->2 D ()->2 E ()->2 F ()->2 G ()->2 H "
+         "()->2 I ()->2 J ()->2"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct stage stage;
@@ -684,6 +693,54 @@ TEST(t2_quick_writes_meet_what_somebody_else_did_meanwhile)
     }
 }
 
+/* Q3 of quick.h: who asks is the older one of two, or the younger. */
+TEST(quick_writes_of_two_transactions_to_one_document)
+{
+    for (unsigned older_first = 0; older_first < 2; older_first++) {
+        struct stage stage;
+        stage_open_local(&stage);
+        EXPECT_COMMIT(&stage, "put A 1");
+        (void)stage_heard(&stage);
+        struct transaction *older = stage_begin(&stage);
+        struct transaction *younger = stage_begin(&stage);
+        struct transaction *first = older_first ? older : younger;
+        struct transaction *second = older_first ? younger : older;
+        EXPECT(stage_do(&stage, first, "put A 2") == ERR_OK);
+        EXPECT(stage_do(&stage, second, "put A 3") == ERR_OK);
+        EXPECT(stage_do(&stage, first, "put A 4 | put B 1") == ERR_OK);
+        EXPECT(stage_do(&stage, second, "put A 5") == ERR_OK);
+        EXPECT(stage_end(&stage, first) == ERR_OK);
+        EXPECT(stage_end(&stage, second) == ERR_OK);
+        EXPECT_TEXT(stage_heard(&stage),
+                    "commit A 1->4 B ()->1; commit A 4->5");
+        end(&stage);
+    }
+}
+
+/* What is kept of an epoch comes again after a long time (Q3). */
+TEST(quick_writes_after_very_many_transactions)
+{
+    static const uint64_t jumps[] = {
+        UINT64_C(1) << 31,
+        UINT64_C(1) << 32,
+        UINT64_C(3) << 31,
+    };
+    for (size_t i = 0; i < COUNT_OF(jumps); i++) {
+        for (uint64_t back = 0; back < 5; back++) {
+            struct stage stage;
+            stage_open_local(&stage);
+            EXPECT_COMMIT(&stage, "put A 1 | put B 1");
+            (void)stage_heard(&stage);
+            stage.replica.epoch += jumps[i] - back;
+            EXPECT_COMMIT(&stage, "put B 2 | put A 2 | put C 2 | put A 3");
+            EXPECT_COMMIT(&stage, "put B 3 | put A 4 | put A 5");
+            EXPECT_TEXT(stage_heard(&stage),
+                        "commit B 1->2 A 1->3 C ()->2; commit B 2->3 A 3->5");
+            end(&stage);
+        }
+    }
+}
+
 TEST(q15_several_spaces_commit_in_order_up_to_the_first_that_fails)
 {
     struct stage stage;
@@ -693,8 +750,13 @@ TEST(q15_several_spaces_commit_in_order_up_to_the_first_that_fails)
     EXPECT_COMMIT(&stage, "put >B 1 | put A 1 | put >C 1");
     EXPECT_TEXT(stage_heard(&stage), "commit B ()->1 C ()->1; commit A ()->1");
     /* The second one fails; the first stays. */
+    EXPECT_NO_COMMIT(&stage,
+                     ERR_RECEIPT_EXISTS,
+                     "new D | put D 1 | new >B | put >B 2");
+    EXPECT_TEXT(stage_heard(&stage), "commit D ()->1");
+    /* What must be new goes first, so that nothing is left without it. */
     EXPECT_NO_COMMIT(&stage, ERR_RECEIPT_EXISTS, "put A 2 | new >B | put >B 2");
-    EXPECT_TEXT(stage_heard(&stage), "commit A 1->2");
+    EXPECT_TEXT(stage_heard(&stage), "");
     EXPECT_NO_COMMIT(&stage, ERR_RECEIPT_EXISTS, "new >B | put >B 2 | put A 3");
     EXPECT_TEXT(stage_heard(&stage), "");
     end(&stage);
