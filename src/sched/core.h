@@ -19,7 +19,8 @@ enum {
     SCHED_AUTO_RUNS = 3,   /* an effect with as many runs that took */
     SCHED_AUTO_MS = 50,    /* so long on average is given a debounce of */
     SCHED_AUTO_DEBOUNCE_MS = 100,
-    SCHED_DEBOUNCE_STRETCH = 10,   /* windows: the longest wait */
+    SCHED_DEBOUNCE_STRETCH = 10,   /* windows: the longest wait, */
+    SCHED_DEBOUNCE_LONG_MS = 1000, /* but not less than this */
     SCHED_RECORDS = 1024,          /* runs that are remembered */
     SCHED_RESTLESS_MS = 5000,      /* without rest for longer than this, */
     SCHED_RESTLESS_BUSY_MS = 1000, /* and busy for longer than this: told */
@@ -31,6 +32,10 @@ struct change_pair {
     struct place *place;
     struct value before;
     struct value after;
+};
+
+struct node_list {
+    VEC(struct node *) at;
 };
 
 /* A node of which the reads are being seen to (sched/refresh.h). */
@@ -46,32 +51,34 @@ enum run_outcome {
     OUTCOME_FAILED,
     OUTCOME_GIVEN_UP, /* to be run again */
     OUTCOME_DROPPED,  /* its node had been removed */
+    OUTCOME_WAITED,   /* for a document: it counts for nothing */
 };
 
 /* A run that is remembered (sched/introspection.h). */
 struct run_record {
     uint64_t number;
-    struct value name;
-    uint32_t ordinal;
-    uint32_t parent; /* 1 and its ordinal; 0: none */
-    enum node_kind kind;
-    enum run_outcome outcome;
-    bool first; /* it had never run */
-    mono_ms at;
-    mono_ms busy_ms;
+    uint64_t version; /* of its own commit; 0: nothing was changed */
     uint64_t pass;
     uint32_t sweep;
     uint32_t height;
-    uint64_t version;     /* of its own commit; 0: nothing was changed */
+    uint32_t ordinal;
+    uint32_t parent; /* 1 and its ordinal; 0: none */
+    mono_ms at;
+    mono_ms busy_ms;
+    struct value name;
     uint32_t cause_count; /* all of them; the first ones follow */
+    enum node_kind kind : 8;
+    enum run_outcome outcome : 8;
+    bool first;     /* it had never run */
+    uint64_t event; /* of a handler, and only there: which one, by number */
     struct cause causes[4];
 };
 
 /* A notification that is remembered, for the causes. */
 struct change_record {
     uint64_t version;
-    enum notification_kind kind;
     uint64_t local_seq;
+    enum notification_kind kind;
     uint32_t source; /* 1 and the ordinal of the node; 0: somebody else */
 };
 
@@ -138,6 +145,10 @@ struct sched_counters {
     uint64_t not_settling; /* passes */
     uint64_t validations;
     uint64_t violations;
+    uint64_t observed; /* runs of which the store is told (persistence.h) */
+    uint64_t adopted;  /* runs of others that were as good as own ones */
+    uint64_t waits;    /* for such a run, */
+    uint64_t vain;     /* and it did not come in time */
 };
 
 /* Nodes that wait, by why (sched/queue.h). */
@@ -156,6 +167,8 @@ struct sched {
     struct subscriber subscriber;
     struct sched_hooks hooks;
     mono_ms now;
+    mono_ms clock;       /* what the host said last, */
+    bool clock_is_right; /* and nobody else has been called since */
     bool disposed;
 
     /* registry */
@@ -163,6 +176,13 @@ struct sched {
     size_t computations;
     size_t effects;
     struct list nodes; /* all that are registered, in their order */
+    struct pool node_pool;
+
+    struct events *events;           /* or NULL: nobody has a stream */
+    struct persistence *persistence; /* or NULL: nobody has an identity */
+    bool integrated;       /* something has come from elsewhere: persistence */
+    struct labels *labels; /* or NULL: nothing that was seen has one */
+    struct chain sleepers; /* dormant and stale: not attached (G1) */
 
     /* walks over the graph */
     uint64_t visits;
@@ -172,7 +192,7 @@ struct sched {
     VEC(struct read_link *) readers; /* who is to be told of a change */
     VEC(struct change_pair) pairs;   /* what is to be compared */
     VEC(struct refresh_frame) frames;
-    VEC(struct read_link) links; /* of a read delta, being put together */
+    VEC_SMALL(struct read_link) links; /* of a read delta, being put together */
 
     /* queue */
     struct bucket_queue queues[2]; /* this sweep and the next, in turns */
@@ -187,8 +207,10 @@ struct sched {
     bool in_pass;
     bool stepping; /* somebody steps: `now` is the time */
     uint32_t sweep;
-    uint32_t cursor;                /* the height that the sweep has reached */
-    uint32_t floor;                 /* what is lower waits for the next one */
+    uint32_t cursor; /* the height that the sweep has reached */
+    uint32_t floor;  /* what is lower waits for the next one */
+    uint32_t passed; /* what is lower and live has been run, for sure */
+    bool late;       /* or perhaps not: somebody waits for later */
     VEC(struct node *) provisional; /* granted in this pass */
     VEC(struct node *) unsettled;   /* backed off in this pass */
     VEC(struct node *) recovering;  /* ran in this pass after a backoff */
@@ -200,13 +222,16 @@ struct sched {
     uint64_t own_version;    /* of the last of those; 0: none yet */
     uint32_t own_commits;    /* how many there were, one a space */
     uint64_t run_number;
-    uint64_t world;  /* grows with every change that a node could see */
-    uint64_t staled; /* grows when a node may have to run that had not to */
-    bool unwinding;  /* too deep: runs are given up, to be run in order */
+    uint32_t nesting; /* runs inside reads, at most: SCHED_NESTING_MAX, or less
+                         where the language of the nodes cannot go so deep */
+    uint64_t world;   /* grows with every change that a node could see */
+    uint64_t staled;  /* grows when a node may have to run that had not to */
+    bool unwinding;   /* too deep: runs are given up, to be run in order */
     struct list idle_flights;
-    VEC(struct run *) runs;   /* by depth of nesting, to be used again */
-    struct list lost_flights; /* of nodes that have gone */
-    size_t flights;           /* commits without a verdict */
+    VEC(struct run *) runs;     /* by depth of nesting, to be used again */
+    struct list lost_flights;   /* of nodes that have gone */
+    size_t flights;             /* commits without a verdict */
+    VEC(struct node *) waiting; /* for documents that they have read */
 
     /* settling */
     mono_ms restless_since; /* the episode; 0: at rest */
@@ -223,5 +248,16 @@ struct sched {
     struct run_record *records;    /* a ring of SCHED_RECORDS */
     struct change_record *changes; /* likewise, by version */
 };
+
+/* The time by the host, of which there is one. Between two calls of somebody
+ * else's functions it stands still. */
+static inline mono_ms sched_time(struct sched *sched)
+{
+    if (!sched->clock_is_right) {
+        sched->clock = sched->host->now(sched->host);
+        sched->clock_is_right = true;
+    }
+    return sched->clock;
+}
 
 #endif

@@ -10,7 +10,7 @@ static mono_ms later(mono_ms a, mono_ms b)
     return a > b ? a : b;
 }
 
-mono_ms gates_eligible_at(const struct node *node)
+mono_ms gates_needed_at(const struct node *node)
 {
     const struct gate *gate = node->gate;
     return gate == NULL
@@ -19,10 +19,17 @@ mono_ms gates_eligible_at(const struct node *node)
                        gate->backoff_until);
 }
 
+mono_ms gates_eligible_at(const struct node *node)
+{
+    const struct gate *gate = node->gate;
+    return gate == NULL ? 0 : later(gates_needed_at(node), gate->peer_until);
+}
+
 static struct gate *gate_of(struct node *node)
 {
     if (node->gate == NULL) {
         node->gate = mem_alloc_zero(sizeof *node->gate);
+        node->delayed = true;
     }
     return node->gate;
 }
@@ -44,12 +51,22 @@ static bool is_debounced(const struct node *node)
            node->provisional != 0;
 }
 
+/* From the first change of several. */
+static mono_ms longest_wait(const struct gate *gate)
+{
+    const mono_ms stretched = gate->debounce * SCHED_DEBOUNCE_STRETCH;
+    if (gate->debounce_max > 0) {
+        return gate->debounce_max;
+    }
+    return stretched > SCHED_DEBOUNCE_LONG_MS ? stretched
+                                              : SCHED_DEBOUNCE_LONG_MS;
+}
+
 /* The end of the window moves, as far as it may. */
 static void move_end(const struct sched *sched, struct gate *gate)
 {
     if (gate->debounce_ready == 0) {
-        gate->debounce_latest =
-            sched->now + gate->debounce * SCHED_DEBOUNCE_STRETCH;
+        gate->debounce_latest = sched->now + longest_wait(gate);
     }
     gate->debounce_ready = sched->now + gate->debounce;
     if (gate->debounce_ready > gate->debounce_latest) {
@@ -120,11 +137,8 @@ static void consider_auto_debounce(struct node *node)
     gate_of(node)->debounce = SCHED_AUTO_DEBOUNCE_MS;
 }
 
-void gates_on_run(struct sched *sched, struct node *node, mono_ms busy_ms)
+void gates_end_run(struct node *node)
 {
-    node->busy_ms += busy_ms;
-    node->last_ms = busy_ms;
-    node->ended_at = sched->now + busy_ms;
     consider_auto_debounce(node);
     struct gate *gate = node->gate;
     if (gate == NULL) {
@@ -162,6 +176,25 @@ void gates_settled(struct sched *sched, struct node *node)
     }
 }
 
+/* -- Peers --------------------------------------------------------------- */
+
+void gates_wait_for_peer(struct sched *sched, struct node *node, mono_ms until)
+{
+    struct gate *gate = gate_of(node);
+    if (gate->peer_until == 0) {
+        queue_remove(sched, node);
+        gate->peer_until = until;
+        queue_consider(sched, node);
+    }
+}
+
+void gates_end_peer(struct sched *sched, struct node *node)
+{
+    queue_remove(sched, node);
+    node->gate->peer_until = 0;
+    queue_consider(sched, node);
+}
+
 /* -- Asking -------------------------------------------------------------- */
 
 const char *gates_reason(const struct node *node, mono_ms now)
@@ -176,7 +209,10 @@ const char *gates_reason(const struct node *node, mono_ms now)
     if (gate->throttle_ready > now) {
         return "throttle";
     }
-    return gate->rearm || gate->debounce_ready > now ? "debounce" : NULL;
+    if (gate->rearm || gate->debounce_ready > now) {
+        return "debounce";
+    }
+    return gate->peer_until > now ? "peer" : NULL;
 }
 
 bool gates_holds_idle(const struct node *node, mono_ms now)
@@ -191,7 +227,8 @@ bool gates_holds_idle(const struct node *node, mono_ms now)
     if (node->provisional != 0 && node->status == NODE_NEVER_RAN) {
         return true;
     }
-    return node->counted && gate->backoff_until > now;
+    return node->counted &&
+           (gate->backoff_until > now || gate->peer_until > now);
 }
 
 /* -- Setting ------------------------------------------------------------- */
@@ -228,5 +265,6 @@ void gates_clear(struct sched *sched, struct node *node)
     node->gate->debounce_ready = 0;
     node->gate->throttle_ready = 0;
     node->gate->backoff_until = 0;
+    node->gate->peer_until = 0;
     queue_consider(sched, node);
 }

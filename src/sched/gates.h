@@ -2,12 +2,15 @@
  *
  *   debounce   quiet time after a change. A computation's first run is not
  *              delayed, unless its parent created it just now; an effect's is.
- *              Every change moves the end, but not beyond a fixed number of
- *              windows after the first (SCHED_DEBOUNCE_STRETCH).
+ *              Every change moves the end, but not beyond the longest wait
+ *              after the first: as given, or so many windows
+ *              (SCHED_DEBOUNCE_STRETCH) and at least a second.
  *   throttle   distance from the end of the last run.
  *   backoff    after a pass in which the node did not settle.
+ *   peer       somebody else is about to run it (sched/persistence.h, P9). Who
+ *              reads what it writes does not wait for that.
  *
- *   T1  eligible_at is the greatest of the three; nothing else delays a run.
+ *   T1  eligible_at is the greatest of the four; nothing else delays a run.
  *   T2  Asking arms nothing. A gate is armed by an invalidation, when the
  *       scheduler next knows the time.
  *   T3  A policy (auto-debounce) belongs to the node, not to its name. */
@@ -19,6 +22,14 @@
 
 mono_ms gates_eligible_at(const struct node *node);
 
+/* The same for somebody who needs it now: without the peer. */
+mono_ms gates_needed_at(const struct node *node);
+
+/* It waits for a peer until then, as it is or because of what it reads; the
+ * first time stays. Or it does not any more. */
+void gates_wait_for_peer(struct sched *sched, struct node *node, mono_ms until);
+void gates_end_peer(struct sched *sched, struct node *node);
+
 /* The node was invalidated, or registered. */
 void gates_on_invalid(struct sched *sched, struct node *node);
 
@@ -29,7 +40,19 @@ void gates_rearm(struct sched *sched);
 void gates_disarm(struct node *node);
 
 /* A run ended at sched->now after `busy_ms`. */
-void gates_on_run(struct sched *sched, struct node *node, mono_ms busy_ms);
+void gates_end_run(struct node *node); /* the rest of it */
+static inline void gates_on_run(const struct sched *sched,
+                                struct node *node,
+                                mono_ms busy_ms)
+{
+    node->busy_ms += busy_ms;
+    node->last_ms = (uint32_t)busy_ms;
+    node->ended_at = sched->now + busy_ms;
+    if (UNLIKELY(node->gate != NULL ||
+                 node->busy_ms >= node->runs * SCHED_AUTO_MS)) {
+        gates_end_run(node);
+    }
+}
 
 /* The node did not settle: 250 ms, 500 ms, ... */
 void gates_back_off(struct sched *sched, struct node *node);

@@ -16,10 +16,9 @@
 
 /* -- Places below a place ------------------------------------------------ */
 
-/* The next place of the trie below `top` in depth-first order, or NULL. The
- * payload comes after the root's other children, whose parent it does not
+/* The payload comes after the root's other children, whose parent it does not
  * have. */
-static struct place *next_below(const struct place *top, struct place *place)
+struct place *graph_next_below(const struct place *top, struct place *place)
 {
     struct place *payload = top->entity->payload;
     if (place->children.first != NULL) {
@@ -73,7 +72,7 @@ static struct place *next_writer_place(struct writer_walk *walk)
     }
     struct place *place = walk->place;
     do {
-        place = next_below(top, place);
+        place = graph_next_below(top, place);
     } while (place != NULL && walk->read->kind == READ_SHAPE &&
              place->path->length > top->path->length + 1); /* G2 */
     return place;
@@ -127,7 +126,7 @@ static void next_reader_place(struct reader_walk *walk)
     struct place *output = walk->writer->writes[walk->output].place;
     struct place *place = NULL;
     if (walk->below) {
-        place = next_below(output, walk->place);
+        place = graph_next_below(output, walk->place);
         if (place == NULL) {
             walk->below = false;
             place = place_parent(output);
@@ -242,11 +241,21 @@ void graph_remove_writes(struct sched *sched, struct node *node)
 
 /* -- Single reads -------------------------------------------------------- */
 
+/* Whether it is known at once that nobody writes what is read there. */
+static inline bool has_no_writer(const struct place *place)
+{
+    return place == place->entity->payload && place->entity->root == NULL &&
+           place->writers.first == NULL && place->writers_below == 0;
+}
+
 /* Puts a link of an attached node into the graph. */
 static void link_read(struct sched *sched, struct read_link *read)
 {
     struct node *node = read->node;
     chain_push(&read->place->readers[read->kind], &read->in_place);
+    if (has_no_writer(read->place)) {
+        return;
+    }
     struct writer_walk walk = graph_writers(read);
     for (struct node *writer = graph_next_writer(&walk); writer != NULL;
          writer = graph_next_writer(&walk)) {
@@ -307,6 +316,7 @@ void graph_attach(struct sched *sched, struct node *node)
         return;
     }
     node->attached = true;
+    chain_remove(&node->asleep);
     VEC_FOREACH (&node->reads, read) {
         link_read(sched, read);
     }
@@ -319,6 +329,7 @@ void graph_detach(struct sched *sched, struct node *node)
     }
     CHECK(!node->counted);
     node->attached = false;
+    chain_push(&sched->sleepers, &node->asleep);
     VEC_FOREACH (&node->reads, read) {
         chain_remove(&read->in_place);
     }
@@ -373,15 +384,42 @@ void graph_declare_reads(struct node *node,
                       places[i]->scratch) != NULL) {
             continue; /* said twice */
         }
-        places[i]->scratch = (uint32_t)node->reads.count;
+        places[i]->scratch = node->reads.count;
         const struct read_link read = {
             .node = node,
             .place = place_ref(places[i]),
             .kind = READ_DEEP,
-            .declared = true,
+            .unread = LINK_DECLARED,
         };
         vec_push(&node->reads, read);
     }
+}
+
+void graph_reserve_reads(struct node *node, uint32_t count)
+{
+    CHECK(node->reads.capacity == 0);
+    if (count == 1) {
+        node->reads.at = &node->only_read;
+        node->reads.capacity = 1;
+    } else {
+        vec_reserve(&node->reads, count);
+    }
+}
+
+void graph_restore_read(struct node *node,
+                        struct place *place,
+                        enum read_kind kind,
+                        uint64_t seq)
+{
+    CHECK(!node->attached && node->reads.count < node->reads.capacity);
+    const struct read_link read = {
+        .node = node,
+        .place = place_ref(place),
+        .version = seq,
+        .kind = (uint8_t)kind,
+        .unread = LINK_RESTORED,
+    };
+    vec_push(&node->reads, read);
 }
 
 /* The new list of links, in sched->links: those of the node that stay, and new
@@ -391,9 +429,9 @@ static void collect_links(struct sched *sched,
                           const struct transaction *transaction)
 {
     vec_clear(&sched->links);
-    for (size_t i = 0; i < node->reads.count; i++) {
+    for (uint32_t i = 0; i < node->reads.count; i++) {
         node->reads.at[i].mark = 0;
-        node->reads.at[i].place->scratch = (uint32_t)i;
+        node->reads.at[i].place->scratch = i;
     }
     VEC_FOREACH (&transaction->reads, entry) {
         struct place *place = entry->place;
@@ -420,7 +458,7 @@ static void collect_links(struct sched *sched,
             };
         }
         link->mark = old != NULL ? TAKEN : 0;
-        link->declared = false;
+        link->unread = LINK_READ;
         link->caused = false;
         link->version = entry->version;
     }
@@ -430,8 +468,8 @@ static void collect_links(struct sched *sched,
  * is new may be there twice then. */
 static void drop_repetitions(struct sched *sched)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < sched->links.count; i++) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < sched->links.count; i++) {
         struct read_link *link = &sched->links.at[i];
         const struct read_link *earlier = find_link(sched->links.at,
                                                     kept,
@@ -442,7 +480,7 @@ static void drop_repetitions(struct sched *sched)
             place_unref(link->place);
             continue;
         }
-        link->place->scratch = (uint32_t)kept;
+        link->place->scratch = kept;
         if (kept != i) {
             sched->links.at[kept] = *link;
         }
@@ -466,7 +504,7 @@ static void follow_moved(struct read_link *link)
  * they need. Who reads something else later may keep what it got. */
 static void fit_links(struct node *node)
 {
-    const size_t count = node->reads.count;
+    const uint32_t count = node->reads.count;
     if (node->runs > 0 || node->reads.capacity == count || count == 0) {
         return;
     }
@@ -477,13 +515,38 @@ static void fit_links(struct node *node)
     node->reads.capacity = count;
 }
 
+/* The first links of a node: just the room that they need, and the room in
+ * which they were collected stays for others. None of them is in a place yet,
+ * and there are no old ones. */
+static void take_first_links(struct sched *sched, struct node *node)
+{
+    const uint32_t count = sched->links.count;
+    const size_t size = mem_array_size(count, sizeof *node->reads.at);
+    node->reads.at = count == 1 ? &node->only_read : mem_alloc(size);
+    memcpy(node->reads.at, sched->links.at, size);
+    node->reads.count = count;
+    node->reads.capacity = count;
+    vec_clear(&sched->links);
+}
+
+/* The only read gets room outside of the node, where there can be others. */
+static void leave_own_room(struct node *node)
+{
+    struct read_link *at = mem_alloc(sizeof *at);
+    *at = node->only_read;
+    node->reads.at = at;
+    VEC_FOREACH (&node->reads, link) {
+        follow_moved(link);
+    }
+}
+
 /* Exchanges the node's links for the collected ones; the old ones are in
  * sched->links afterwards, and those that stayed are marked. */
 static void exchange_links(struct sched *sched, struct node *node)
 {
     struct read_link *at = node->reads.at;
-    const size_t count = node->reads.count;
-    const size_t capacity = node->reads.capacity;
+    const uint32_t count = node->reads.count;
+    const uint32_t capacity = node->reads.capacity;
     node->reads.at = sched->links.at;
     node->reads.count = sched->links.count;
     node->reads.capacity = sched->links.capacity;
@@ -530,8 +593,14 @@ static void keep_old(struct sched *sched,
                      enum reads_kept keep)
 {
     VEC_FOREACH (&sched->links, old) {
-        if (old->mark != TAKEN && (!old->declared || keep == READS_KEPT_ALL)) {
+        if (old->mark != TAKEN &&
+            (old->unread != LINK_DECLARED || keep == READS_KEPT_ALL)) {
             old->caused = false; /* the run has taken the causes */
+            if (old->unread == LINK_RESTORED) {
+                /* Nobody knows any more if it is what it was. */
+                old->unread = LINK_READ;
+                old->version = 0;
+            }
             vec_push(&node->reads, *old);
             old->mark = TAKEN;
         }
@@ -546,9 +615,17 @@ void graph_change_reads(struct sched *sched,
                         const struct transaction *transaction,
                         enum reads_kept keep)
 {
+    node->reads_changed = true;
+    if (node->reads.at == &node->only_read) {
+        leave_own_room(node);
+    }
     collect_links(sched, node, transaction);
     drop_repetitions(sched);
-    exchange_links(sched, node);
+    if (node->reads.capacity == 0 && sched->links.count > 0) {
+        take_first_links(sched, node);
+    } else {
+        exchange_links(sched, node);
+    }
     const size_t fresh = node->reads.count;
     if (keep != READS_KEPT_NONE) {
         keep_old(sched, node, keep);
@@ -576,8 +653,13 @@ void graph_remove_reads(struct sched *sched, struct node *node)
         }
         place_unref(link.place);
     }
+    if (node->reads.at == &node->only_read) {
+        node->reads.at = NULL;
+        node->reads.capacity = 0;
+    }
     vec_release(&node->reads);
     node->attached = false;
+    chain_remove(&node->asleep);
 }
 
 bool graph_check(const struct node *node)
@@ -591,5 +673,6 @@ bool graph_check(const struct node *node)
             return false;
         }
     }
-    return node->attached || !node->counted;
+    return (node->attached || !node->counted) &&
+           chain_link_is_in(&node->asleep) != node->attached;
 }

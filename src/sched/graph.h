@@ -47,6 +47,9 @@ struct reader_walk {
 struct reader_walk graph_readers(const struct node *writer);
 struct read_link *graph_next_reader(struct reader_walk *walk);
 
+/* The next place of the trie below `top` in depth-first order, or NULL. */
+struct place *graph_next_below(const struct place *top, struct place *place);
+
 /* -- Changing it --------------------------------------------------------- */
 
 /* Puts a node's outputs and envelopes into their places, and takes them out. */
@@ -59,6 +62,15 @@ void graph_remove_writes(struct sched *sched, struct node *node);
 void graph_declare_reads(struct node *node,
                          struct place *const *places,
                          size_t count);
+
+/* Reads that a run of before the restart has made, of a node that is new and
+ * not attached yet; none twice. First how many there will be. What is known of
+ * each is of `seq`. */
+void graph_reserve_reads(struct node *node, uint32_t count);
+void graph_restore_read(struct node *node,
+                        struct place *place,
+                        enum read_kind kind,
+                        uint64_t seq);
 
 /* G1. Attaching brings order and liveness up to date. */
 void graph_attach(struct sched *sched, struct node *node);
@@ -84,7 +96,7 @@ static inline bool graph_reads_stay(struct node *node,
             continue;
         }
         if (at == node->reads.count || reads[at].place != entry->place ||
-            reads[at].kind != entry->kind || reads[at].declared) {
+            reads[at].kind != entry->kind || reads[at].unread) {
             return false;
         }
         reads[at].version = entry->version;

@@ -14,83 +14,15 @@ void introspection_begin(struct sched *sched)
         mem_alloc_zero(mem_array_size(SCHED_RECORDS, sizeof *sched->changes));
 }
 
-enum {
-    KEPT_CAUSES = COUNT_OF(((struct run_record *)0)->causes),
-};
-
-static size_t kept_causes(const struct run_record *record)
-{
-    return record->cause_count < KEPT_CAUSES ? record->cause_count
-                                             : KEPT_CAUSES;
-}
-
-static void record_clear(struct run_record *record)
-{
-    for (size_t i = 0; i < kept_causes(record); i++) {
-        place_unref(record->causes[i].place);
-    }
-    value_unref(record->name);
-    record->cause_count = 0;
-    record->name = VALUE_NONE;
-}
-
 void introspection_end(struct sched *sched)
 {
     for (size_t i = 0; i < SCHED_RECORDS; i++) {
-        record_clear(&sched->records[i]);
+        introspection_clear(&sched->records[i]);
     }
     mem_free(sched->records,
              mem_array_size(SCHED_RECORDS, sizeof *sched->records));
     mem_free(sched->changes,
              mem_array_size(SCHED_RECORDS, sizeof *sched->changes));
-}
-
-/* -- Recording ----------------------------------------------------------- */
-
-void introspection_note_change(struct sched *sched,
-                               const struct notification *what)
-{
-    if (what->count == 0) {
-        return; /* its version is another's */
-    }
-    struct change_record *record =
-        &sched->changes[what->version % SCHED_RECORDS];
-    record->version = what->version;
-    record->kind = what->kind;
-    record->local_seq = what->local_seq;
-    record->source = what->source != NULL && what->source == sched->committing
-                         ? sched->committing->ordinal + 1
-                         : 0;
-}
-
-void introspection_note_run(struct sched *sched,
-                            const struct run *run,
-                            enum run_outcome outcome)
-{
-    const struct node *node = run->node;
-    struct run_record *record = &sched->records[run->number % SCHED_RECORDS];
-    record_clear(record);
-    record->number = run->number;
-    value_store(&record->name, value_ref(node->name));
-    record->ordinal = node->ordinal;
-    record->parent = node->parent != NULL ? node->parent->ordinal + 1 : 0;
-    record->kind = node->kind;
-    record->outcome = outcome;
-    record->first = run->was == NODE_NEVER_RAN;
-    record->at = sched->now;
-    record->busy_ms = node->last_ms;
-    record->pass = sched->pass;
-    record->sweep = sched->sweep;
-    record->height = node->height;
-    record->version = run->version;
-    record->cause_count = (uint32_t)run->causes.count;
-    for (size_t i = 0; i < kept_causes(record); i++) {
-        record->causes[i] = run->causes.at[i];
-        place_ref(record->causes[i].place);
-    }
-    if (UNLIKELY(sched->hooks.run != NULL)) {
-        sched->hooks.run(sched->hooks.ctx, run, record);
-    }
 }
 
 /* -- Asking -------------------------------------------------------------- */
@@ -160,6 +92,41 @@ static const struct node *node_of_ordinal(const struct sched *sched,
     return NULL;
 }
 
+/* The run that made a change, or NULL: it is too long ago. */
+static const struct run_record *run_of_change(
+    const struct sched *sched,
+    const struct change_record *change)
+{
+    for (size_t i = 0; i < SCHED_RECORDS; i++) {
+        const struct run_record *record = &sched->records[i];
+        if (record->version == change->version &&
+            record->ordinal == change->source - 1) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
+/* Who made a change: a node, or a handler and the event that it handled. */
+static void write_source(const struct sched *sched,
+                         const struct change_record *change,
+                         struct buf *out)
+{
+    const uint32_t ordinal = change->source - 1;
+    const struct run_record *run = run_of_change(sched, change);
+    const struct node *node = node_of_ordinal(sched, ordinal);
+    const struct value name = node != NULL  ? node_name(node)
+                              : run != NULL ? run->name
+                                            : VALUE_NONE;
+    if (run == NULL || run->kind != NODE_HANDLER) {
+        introspection_write_name(out, name, ordinal);
+        return;
+    }
+    buf_append_text(out, "the handler ");
+    introspection_write_name(out, name, ordinal);
+    buf_printf(out, ", event %llu", (unsigned long long)run->event);
+}
+
 static void write_cause(const struct sched *sched,
                         const struct cause *cause,
                         struct buf *out)
@@ -173,10 +140,7 @@ static void write_cause(const struct sched *sched,
     }
     buf_printf(out, " changed by ");
     if (change->source > 0) {
-        const struct node *node = node_of_ordinal(sched, change->source - 1);
-        introspection_write_name(out,
-                                 node != NULL ? node->name : VALUE_NONE,
-                                 change->source - 1);
+        write_source(sched, change, out);
     } else {
         buf_printf(out, "%s from outside", notification_name(change->kind));
     }
@@ -197,6 +161,7 @@ static const char *outcome_text(enum run_outcome outcome)
     case OUTCOME_FAILED:
         return ", and failed";
     case OUTCOME_GIVEN_UP:
+    case OUTCOME_WAITED:
         return ", and was given up, to run again";
     case OUTCOME_DROPPED:
         return ", and was removed meanwhile";
@@ -224,7 +189,7 @@ void introspection_why(const struct sched *sched,
                        struct buf *out)
 {
     const struct run_record *record = introspection_last_run(sched, node);
-    introspection_write_name(out, node->name, node->ordinal);
+    introspection_write_name(out, node_name(node), node->ordinal);
     if (record == NULL) {
         buf_printf(out,
                    node->runs == 0 ? " has never run"
@@ -238,7 +203,7 @@ void introspection_why(const struct sched *sched,
     if (record->cause_count > 0) {
         write_causes(sched,
                      record->causes,
-                     kept_causes(record),
+                     introspection_kept_causes(record->cause_count),
                      record->cause_count,
                      out);
     } else {
@@ -274,7 +239,7 @@ void introspection_why_not(const struct sched *sched,
                            const struct node *node,
                            struct buf *out)
 {
-    introspection_write_name(out, node->name, node->ordinal);
+    introspection_write_name(out, node_name(node), node->ordinal);
     const char *gate = gates_reason(node, sched->now);
     if (!node->registered) {
         buf_printf(out, " is not registered");
@@ -296,14 +261,13 @@ void introspection_why_not(const struct sched *sched,
     } else if (sched->pending != NULL) {
         buf_printf(out, " has to run, and waits for the run of ");
         introspection_write_name(out,
-                                 sched->pending->node->name,
+                                 node_name(sched->pending->node),
                                  sched->pending->node->ordinal);
     } else {
         buf_printf(out, " has to run, and does so in the next step");
         write_causes(sched,
                      node->causes.at,
-                     node->causes.count < KEPT_CAUSES ? node->causes.count
-                                                      : KEPT_CAUSES,
+                     introspection_kept_causes(node->causes.count),
                      node->causes.count,
                      out);
     }

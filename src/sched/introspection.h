@@ -17,11 +17,70 @@ void introspection_end(struct sched *sched);
 
 /* -- Recording ----------------------------------------------------------- */
 
-void introspection_note_change(struct sched *sched,
-                               const struct notification *what);
-void introspection_note_run(struct sched *sched,
-                            const struct run *run,
-                            enum run_outcome outcome);
+/* A notification with changes: without any, its version is another's. */
+static inline void introspection_note_change(struct sched *sched,
+                                             const struct notification *what)
+{
+    struct change_record *record =
+        &sched->changes[what->version % SCHED_RECORDS];
+    const struct node *writer = sched->committing;
+    record->version = what->version;
+    record->local_seq = what->local_seq;
+    record->kind = what->kind;
+    record->source =
+        writer != NULL && what->source == writer ? writer->ordinal + 1 : 0;
+}
+
+/* How many of a run's causes its record keeps. */
+static inline uint32_t introspection_kept_causes(uint32_t count)
+{
+    const uint32_t most = COUNT_OF(((struct run_record *)0)->causes);
+    return count < most ? count : most;
+}
+
+static inline void introspection_clear(const struct run_record *record)
+{
+    const uint32_t kept = introspection_kept_causes(record->cause_count);
+    for (uint32_t i = 0; i < kept; i++) {
+        place_unref(record->causes[i].place);
+    }
+    value_unref(record->name);
+}
+
+/* The record takes over the references to the places of those causes that it
+ * keeps, which are so many. */
+static inline uint32_t introspection_note_run(struct sched *sched,
+                                              const struct run *run,
+                                              enum run_outcome outcome)
+{
+    const struct node *node = run->node;
+    struct run_record *record = &sched->records[run->number % SCHED_RECORDS];
+    introspection_clear(record);
+    record->number = run->number;
+    record->version = run->version;
+    record->pass = sched->pass;
+    record->sweep = sched->sweep;
+    record->height = node->height;
+    record->ordinal = node->ordinal;
+    record->parent = node->parent != NULL ? node->parent->ordinal + 1 : 0;
+    record->at = sched->now;
+    record->busy_ms = node->last_ms;
+    value_store(&record->name, value_ref(node_name(node)));
+    record->kind = node->kind;
+    record->outcome = outcome;
+    record->first = run->was == NODE_NEVER_RAN;
+    record->cause_count = run->causes.count;
+    const uint32_t kept = introspection_kept_causes(run->causes.count);
+    for (uint32_t i = 0; i < kept; i++) {
+        record->causes[i].place = run->causes.at[i].place;
+        record->causes[i].version = run->causes.at[i].version;
+    }
+    if (UNLIKELY(sched->hooks.run != NULL)) {
+        sched->hooks.run(sched->hooks.ctx, run, record);
+        sched->clock_is_right = false;
+    }
+    return kept;
+}
 
 /* -- Asking -------------------------------------------------------------- */
 

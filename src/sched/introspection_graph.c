@@ -128,8 +128,8 @@ static struct value node_value(const struct sched *sched,
 {
     struct value value = value_empty_object();
     object_put_adopt(&value, "id", node_id(node));
-    if (value_is_string(node->name)) {
-        object_put_adopt(&value, "name", value_ref(node->name));
+    if (value_is_string(node_name(node))) {
+        object_put_adopt(&value, "name", value_ref(node_name(node)));
     }
     object_put_adopt(&value, "type", value_text_new(kind_name(node)));
     object_put_adopt(&value,

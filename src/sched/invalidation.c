@@ -3,16 +3,16 @@
 #include "sched/invalidation.h"
 
 #include "base/mem.h"
-#include "sched/gates.h"
 #include "sched/graph.h"
-#include "sched/introspection.h"
-#include "sched/queue.h"
+#include "sched/labels.h"
+#include "sched/persistence.h"
+#include "sched/seeing.h"
+#include "value/array.h"
 #include "value/compare.h"
 #include "value/difference.h"
 #include "value/object.h"
 
-#define READ_OF(chain_link) \
-    CONTAINER_OF((chain_link), struct read_link, in_place)
+#define READ_OF(chain_link)  SEEING_READ_OF(chain_link)
 #define PLACE_OF(chain_link) CONTAINER_OF((chain_link), struct place, sibling)
 
 struct match {
@@ -23,28 +23,14 @@ struct match {
 
 /* -- One node ------------------------------------------------------------ */
 
-static void add_cause(struct node *node, struct place *place, uint64_t version)
+void seeing_make_room(struct node *node)
 {
-    if (UNLIKELY(node->causes.capacity == 0)) { /* one or two, mostly */
+    if (node->causes.capacity == 0) { /* one or two, mostly */
         node->causes.at = mem_alloc(mem_array_size(2, sizeof *node->causes.at));
         node->causes.capacity = 2;
+    } else {
+        vec_reserve(&node->causes, node->causes.count + 1);
     }
-    struct cause *cause = vec_add(&node->causes);
-    cause->place = place_ref(place);
-    cause->version = version;
-}
-
-static void become_invalid(struct sched *sched, struct node *node)
-{
-    sched->counters.invalidations++;
-    if (node->status == NODE_CLEAN) {
-        node_set_status(node, NODE_INVALID);
-        sched->staled++;
-    }
-    if (UNLIKELY(node->gate != NULL)) {
-        gates_on_invalid(sched, node);
-    }
-    queue_consider(sched, node);
 }
 
 void invalidation_mark(struct sched *sched,
@@ -61,10 +47,22 @@ void invalidation_mark(struct sched *sched,
         VEC_FOREACH (&node->reads, read) {
             read->caused = read->caused || read->place == place;
         }
-        add_cause(node, place, version);
+        seeing_add_cause(node, place, version);
     }
     node->asked = node->asked || place == NULL;
-    become_invalid(sched, node);
+    seeing_become_invalid(sched, node);
+}
+
+void invalidation_keep_cause(struct node *node,
+                             struct place *place,
+                             uint64_t version)
+{
+    VEC_FOREACH (&node->causes, cause) {
+        if (cause->place == place) {
+            return;
+        }
+    }
+    seeing_add_cause(node, place, version);
 }
 
 void invalidation_mark_again(struct sched *sched, struct node *node)
@@ -73,7 +71,7 @@ void invalidation_mark_again(struct sched *sched, struct node *node)
         return;
     }
     node->again = true;
-    become_invalid(sched, node);
+    seeing_become_invalid(sched, node);
 }
 
 void invalidation_clear_causes(struct node *node)
@@ -97,7 +95,7 @@ static bool is_seen(const struct node *node, const struct cause *cause)
 
 void invalidation_drop_seen(struct node *node)
 {
-    size_t kept = 0;
+    uint32_t kept = 0;
     VEC_FOREACH (&node->causes, cause) {
         if (is_seen(node, cause)) {
             place_unref(cause->place);
@@ -120,9 +118,11 @@ void invalidation_rebuild_causes(struct sched *sched, struct node *node)
     }
     VEC_FOREACH (&node->reads, read) {
         const struct entity *entity = read->place->entity;
-        if (!read->caused && entity->version > read->version) {
+        const uint64_t now =
+            read->unread == LINK_RESTORED ? entity->seq : entity->version;
+        if (!read->caused && now > read->version) {
             read->caused = true;
-            add_cause(node, read->place, entity->version);
+            seeing_add_cause(node, read->place, entity->version);
         }
     }
 }
@@ -137,7 +137,7 @@ static const char *suppression(const struct match *match,
     if (what->source == node && what->kind != NOTIFY_REVERT) {
         return "skip-own-commit-source";
     }
-    if (what->group != NULL && what->group == node->group &&
+    if (what->group != NULL && what->group == node_group(node) &&
         what->kind == NOTIFY_COMMIT) {
         return "skip-same-change-group";
     }
@@ -158,66 +158,83 @@ static void trace(const struct match *match,
     }
 }
 
-/* Each place once. While the node runs, its links still say what made it run;
- * and it is the last change that the run may not have seen. */
-static void note_cause(struct read_link *read, uint64_t version)
+void seeing_leave(struct sched *sched, struct node *node)
 {
-    struct node *node = read->node;
-    if (UNLIKELY(node->running)) {
-        VEC_FOREACH (&node->causes, cause) {
-            if (cause->place == read->place) {
-                cause->version = version;
-                return;
-            }
-        }
-    } else if (read->caused) {
-        return;
-    }
-    read->caused = true;
-    add_cause(node, read->place, version);
+    node_set_status(node, NODE_INVALID);
+    sched->staled++;
+    sched->counters.invalidations++;
+    graph_detach(sched, node);
 }
 
-static void see(const struct match *match, struct read_link *read)
+/* Whether the store has just told, of something that was read before the
+ * restart, no more than was known then: P5 of persistence.h. */
+COLD static bool is_known(const struct match *match,
+                          const struct read_link *read)
 {
-    struct sched *sched = match->sched;
-    struct node *node = read->node;
-    sched->counters.visits++;
-    if (read->declared) {
-        return; /* never ran: it will read what is there then */
+    const struct entity *entity = read->place->entity;
+    const enum notification_kind kind = match->what->kind;
+    return (kind == NOTIFY_PULL || kind == NOTIFY_INTEGRATE) &&
+           entity->loaded && entity->overlay == NULL &&
+           entity->seq <= read->version;
+}
+
+/* Whether the reader need not be told; and if it is the kind of which somebody
+ * wants to know, this is told. */
+COLD static bool is_passed_over(const struct match *match,
+                                const struct read_link *read)
+{
+    const struct node *node = read->node;
+    if (read->unread == LINK_DECLARED) {
+        return true; /* never ran: it will read what is there then */
+    }
+    if (read->unread == LINK_RESTORED && is_known(match, read)) {
+        trace(match, read, "skip-restored");
+        return true;
     }
     const char *skipped = suppression(match, node);
     if (skipped != NULL) {
         trace(match, read, skipped);
-        return;
+        return true;
     }
     trace(match,
           read,
           node->status == NODE_CLEAN ? "mark-invalid" : "already-invalid");
-    note_cause(read, match->what->version);
-    if (node->counted) {
-        become_invalid(sched, node);
-    } else {
-        /* Nobody looks: it leaves the places, and costs nothing from now on
-         * (G1). */
-        node_set_status(node, NODE_INVALID);
-        sched->staled++;
-        sched->counters.invalidations++;
-        graph_detach(sched, node);
+    return false;
+}
+
+static inline void see(const struct match *match, struct read_link *read)
+{
+    struct sched *sched = match->sched;
+    const struct notification *what = match->what;
+    const struct node *node = read->node;
+    sched->counters.visits++;
+    if (UNLIKELY(read->unread || what->source == node || what->group != NULL ||
+                 sched->hooks.trigger != NULL) &&
+        is_passed_over(match, read)) {
+        return;
+    }
+    seeing_tell(sched, read, what->version);
+}
+
+void seeing_readers(struct sched *sched,
+                    const struct node *writer,
+                    const struct chain *readers,
+                    uint64_t version)
+{
+    const size_t base = sched->readers.count;
+    CHAIN_FOREACH(readers, link)
+    {
+        vec_push(&sched->readers, READ_OF(link));
+    }
+    while (sched->readers.count > base) {
+        seeing_reader(sched, writer, vec_pop(&sched->readers), version);
     }
 }
 
-/* The readers of a chain, in the order in which they came to it. */
-static void see_all(const struct match *match, const struct chain *chain)
+/* Several readers, in the order in which they came. */
+static void see_many(const struct match *match, const struct chain *chain)
 {
     struct sched *sched = match->sched;
-    const struct chain_link *first = chain->first;
-    if (first == NULL) {
-        return;
-    }
-    if (first->next == NULL) {
-        see(match, READ_OF(chain->first));
-        return;
-    }
     const size_t base = sched->readers.count;
     CHAIN_FOREACH(chain, link)
     {
@@ -225,6 +242,20 @@ static void see_all(const struct match *match, const struct chain *chain)
     }
     while (sched->readers.count > base) {
         see(match, vec_pop(&sched->readers));
+    }
+}
+
+/* The readers of a chain. */
+static inline void see_all(const struct match *match, const struct chain *chain)
+{
+    struct chain_link *first = chain->first;
+    if (first == NULL) {
+        return;
+    }
+    if (LIKELY(first->next == NULL)) {
+        see(match, READ_OF(first));
+    } else {
+        see_many(match, chain);
     }
 }
 
@@ -281,8 +312,8 @@ static void push_children(const struct match *match,
         match->sched->counters.visits++;
         push_pair(match,
                   child,
-                  value_child(before, segment),
-                  value_child(after, segment));
+                  value_child_or_kind(before, segment),
+                  value_child_or_kind(after, segment));
     }
 }
 
@@ -294,11 +325,13 @@ struct by_difference {
     const struct place *last;
     struct value before;
     struct value after;
+    bool any;
 };
 
 static void find_place(void *ctx, const struct difference *difference)
 {
     struct by_difference *by = ctx;
+    by->any = true;
     if (difference->length == 0) {
         return; /* of the container itself: its own readers know */
     }
@@ -309,8 +342,8 @@ static void find_place(void *ctx, const struct difference *difference)
         by->last = child;
         push_pair(by->match,
                   child,
-                  value_child(by->before, segment),
-                  value_child(by->after, segment));
+                  value_child_or_kind(by->before, segment),
+                  value_child_or_kind(by->after, segment));
     }
 }
 
@@ -320,13 +353,31 @@ static void push_changed_ends(const struct match *match,
                               struct value before,
                               struct value after)
 {
+    const uint32_t from = array_count(before);
+    const uint32_t to = array_count(after);
+    const uint32_t least = from < to ? from : to;
+    const uint32_t most = from < to ? to : from;
+    if (most - least < place->child_count) {
+        for (uint32_t i = least; i < most; i++) {
+            struct path_segment index = path_segment_of_index(i);
+            struct place *child = place_find_child(place, index.key);
+            if (child != NULL) {
+                push_pair(match,
+                          child,
+                          array_at(before, i),
+                          array_at(after, i));
+            }
+            path_segment_release(&index);
+        }
+        return;
+    }
     CHAIN_FOREACH(&place->children, link)
     {
         struct place *child = PLACE_OF(link);
         const struct path_segment *segment =
             &child->path->at[child->path->length - 1];
-        const struct value was = value_child(before, segment);
-        const struct value is = value_child(after, segment);
+        const struct value was = value_child_or_kind(before, segment);
+        const struct value is = value_child_or_kind(after, segment);
         if (value_is_absent(was) != value_is_absent(is)) {
             push_pair(match, child, was, is);
         }
@@ -334,7 +385,9 @@ static void push_changed_ends(const struct match *match,
 }
 
 enum {
-    FEW_CHILDREN = 8
+    FEW_CHILDREN = 8,
+    SHIFTED_CHILDREN = 256, /* of an array of another length, where most of the
+                               elements may have moved */
 };
 
 static void push_below(const struct match *match,
@@ -354,16 +407,38 @@ static void push_below(const struct match *match,
     if (!from) {
         return;
     }
-    if (place->child_count <= FEW_CHILDREN ||
-        value_is_object(before) != value_is_object(after)) {
-        push_children(match, place, before, after);
-        return;
+    push_children(match, place, before, after);
+}
+
+/* Whether differences are to be looked for, and their places found by them. */
+static bool has_many_below(const struct change_pair *pair)
+{
+    const uint32_t children = pair->place->child_count;
+    if (children <= FEW_CHILDREN) {
+        return false;
     }
-    struct by_difference by = {match, place, NULL, before, after};
-    difference_walk(before, after, DIFFERENCE_BY_PATH, find_place, &by);
-    if (value_is_array(before)) {
-        push_changed_ends(match, place, before, after);
+    if (value_is_array(pair->before) && value_is_array(pair->after)) {
+        return children > SHIFTED_CHILDREN ||
+               array_count(pair->before) == array_count(pair->after);
     }
+    return value_is_object(pair->before) && value_is_object(pair->after);
+}
+
+/* Then this is also how it is known whether there are any. */
+static bool push_differing(const struct match *match,
+                           const struct change_pair *pair)
+{
+    struct by_difference by =
+        {match, pair->place, NULL, pair->before, pair->after, false};
+    difference_walk(pair->before,
+                    pair->after,
+                    DIFFERENCE_BY_PATH,
+                    find_place,
+                    &by);
+    if (value_is_array(pair->before)) {
+        push_changed_ends(match, pair->place, pair->before, pair->after);
+    }
+    return by.any;
 }
 
 static void compare_pairs(const struct match *match)
@@ -372,7 +447,9 @@ static void compare_pairs(const struct match *match)
     while (sched->pairs.count > 0) {
         const struct change_pair pair = vec_pop(&sched->pairs);
         struct place *place = pair.place;
-        if (value_equal(pair.before, pair.after)) {
+        const bool many = has_many_below(&pair);
+        if (many ? !push_differing(match, &pair)
+                 : value_equal(pair.before, pair.after)) {
             continue;
         }
         see_all(match, &place->readers[READ_DEEP]);
@@ -380,7 +457,9 @@ static void compare_pairs(const struct match *match)
             !value_shape_equal(pair.before, pair.after)) {
             see_all(match, &place->readers[READ_SHAPE]);
         }
-        push_below(match, place, pair.before, pair.after);
+        if (!many) {
+            push_below(match, place, pair.before, pair.after);
+        }
     }
 }
 
@@ -416,20 +495,28 @@ static void compare_root(const struct match *match, struct entity *entity)
     value_unref(after);
 }
 
-/* A payload that nobody reads a part of: who reads it all is told, if it is
- * another one. */
-static void compare_leaf(const struct match *match, const struct place *payload)
+COLD static void compare_shape(const struct match *match,
+                               const struct place *payload)
 {
     const struct change *change = match->change;
-    const struct value before = change->before.payload;
-    const struct value after = change->after.payload;
-    if (value_equal(before, after)) {
+    if (!value_shape_equal(change->before.payload, change->after.payload)) {
+        see_all(match, &payload->readers[READ_SHAPE]);
+    }
+}
+
+/* A payload that nobody reads a part of: who reads it all is told, if it is
+ * another one. */
+static inline void compare_leaf(const struct match *match,
+                                const struct place *payload)
+{
+    const struct change *change = match->change;
+    if (value_equal(value_load(&change->before.payload),
+                    value_load(&change->after.payload))) {
         return;
     }
     see_all(match, &payload->readers[READ_DEEP]);
-    if (payload->readers[READ_SHAPE].first != NULL &&
-        !value_shape_equal(before, after)) {
-        see_all(match, &payload->readers[READ_SHAPE]);
+    if (UNLIKELY(payload->readers[READ_SHAPE].first != NULL)) {
+        compare_shape(match, payload);
     }
 }
 
@@ -438,10 +525,6 @@ static void compare_payload(const struct match *match, struct entity *entity)
     const struct change *change = match->change;
     if (LIKELY(!value_is_absent(change->before.payload) &&
                !value_is_absent(change->after.payload))) {
-        if (LIKELY(entity->payload->child_count == 0)) {
-            compare_leaf(match, entity->payload);
-            return;
-        }
         push_pair(match,
                   entity->payload,
                   change->before.payload,
@@ -460,7 +543,7 @@ static void compare_payload(const struct match *match, struct entity *entity)
     value_unref(after);
 }
 
-static void match_change(const struct match *match)
+COLD static void match_change(const struct match *match)
 {
     const struct change *change = match->change;
     struct entity *entity = change->entity;
@@ -477,6 +560,37 @@ static void match_change(const struct match *match)
     }
 }
 
+/* Whether all that can have been read of the document is its payload, which was
+ * there before and is there now. */
+static inline bool is_leaf(const struct change *change)
+{
+    const struct entity *entity = change->entity;
+    return entity->root == NULL && entity->payload != NULL &&
+           entity->payload->child_count == 0 &&
+           !value_is_absent(change->before.payload) &&
+           !value_is_absent(change->after.payload);
+}
+
+/* Whether nobody has read anything of the document. */
+static inline bool is_unread(const struct entity *entity)
+{
+    const struct place *payload = entity->payload;
+    return entity->root == NULL &&
+           (payload == NULL || (payload->child_count == 0 &&
+                                payload->readers[READ_DEEP].first == NULL &&
+                                payload->readers[READ_SHAPE].first == NULL));
+}
+
+/* Beside the payloads, or all of a space. */
+COLD static void notice_more(struct sched *sched,
+                             const struct notification *what)
+{
+    if (what->kind == NOTIFY_RESET) {
+        persistence_reset(sched, what->space);
+    }
+    labels_notice(sched, what);
+}
+
 static enum channel_answer on_notification(void *ctx,
                                            const struct notification *what)
 {
@@ -487,10 +601,22 @@ static enum channel_answer on_notification(void *ctx,
         sched->own_version = what->version;
         sched->own_commits++;
     }
-    introspection_note_change(sched, what);
+    if (LIKELY(what->count > 0)) {
+        introspection_note_change(sched, what);
+    }
+    if (what->kind == NOTIFY_INTEGRATE) {
+        sched->integrated = true;
+    }
     for (size_t i = 0; i < what->count; i++) {
         const struct match match = {sched, what, &what->changes[i]};
-        match_change(&match);
+        if (LIKELY(is_leaf(match.change))) {
+            compare_leaf(&match, match.change->entity->payload);
+        } else if (!is_unread(match.change->entity)) {
+            match_change(&match);
+        }
+    }
+    if (UNLIKELY(what->more)) {
+        notice_more(sched, what);
     }
     return CHANNEL_MORE;
 }

@@ -30,6 +30,12 @@ void invalidation_mark(struct sched *sched,
                        struct place *place,
                        uint64_t version);
 
+/* The same for a node that waits and is to be marked later: the cause is kept
+ * for then. */
+void invalidation_keep_cause(struct node *node,
+                             struct place *place,
+                             uint64_t version);
+
 /* A node that never ran, or ran, has to run again without a new cause: its
  * commit was refused, or somebody asked. */
 void invalidation_mark_again(struct sched *sched, struct node *node);

@@ -68,7 +68,11 @@ static void collect_sleepers(struct sched *sched, struct node *top)
 static void wake(struct sched *sched, struct node *top)
 {
     const size_t base = sched->waking.count;
-    collect_sleepers(sched, top);
+    if (top->reads.count > 0) {
+        collect_sleepers(sched, top);
+    } else { /* nobody leads to it */
+        vec_push(&sched->waking, top);
+    }
     for (size_t i = base; i < sched->waking.count; i++) {
         struct node *node = sched->waking.at[i];
         if (!node->attached) {
@@ -137,10 +141,23 @@ static void put_to_sleep(struct sched *sched, struct node *node)
         return;
     }
     queue_remove(sched, node);
+    vec_push(&sched->waking, node);
+}
+
+/* G1. Later than the rest: it may be the end of a component. */
+static void detach_stale(struct sched *sched, size_t base)
+{
+    while (sched->waking.count > base) {
+        struct node *node = vec_pop(&sched->waking);
+        if (node_is_stale(node) && !node->counted) {
+            graph_detach(sched, node);
+        }
+    }
 }
 
 static void sleep_all(struct sched *sched, size_t base)
 {
+    const size_t asleep = sched->waking.count;
     while (sched->stack.count > base) {
         struct node *node = vec_pop(&sched->stack);
         if (!node->counted) {
@@ -156,6 +173,7 @@ static void sleep_all(struct sched *sched, size_t base)
             }
         }
     }
+    detach_stale(sched, asleep);
 }
 
 void liveness_reconsider(struct sched *sched, struct node *node)

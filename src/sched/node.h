@@ -21,6 +21,8 @@
 struct component;
 struct flight;
 struct node;
+struct node_identity;
+struct persisted;
 struct run;
 struct sched;
 
@@ -31,6 +33,8 @@ enum run_result {
     RUN_PENDING, /* goes on later: run_finish (sched/runner.h) */
     RUN_FAILED,  /* nothing of it stays; run_fail has said why */
     RUN_AGAIN,   /* could not be done now, as run_read said: run again */
+    RUN_WAITING, /* it has read what has not come yet (run_is_waiting): nothing
+                    of it stays, and it runs again when that has come */
 };
 
 typedef enum run_result node_fn(struct run *run, void *ctx);
@@ -38,6 +42,7 @@ typedef enum run_result node_fn(struct run *run, void *ctx);
 enum node_kind {
     NODE_COMPUTATION,
     NODE_EFFECT,
+    NODE_HANDLER, /* never registered: the face of a handler to its runs */
 };
 
 enum node_status {
@@ -55,6 +60,9 @@ struct node_spec {
     void (*release)(void *ctx); /* when the node is gone; or NULL */
     struct value name;          /* string, for people; or absent */
     const void *group;          /* commits of this group do not wake it */
+    struct node *parent; /* who it comes from; NULL: whoever runs. A child that
+                            names its parent is lent no demand (Y2 of
+                            sched/registry.h) */
 
     struct place *const *outputs; /* what it writes; a computation's only */
     size_t output_count;
@@ -65,12 +73,28 @@ struct node_spec {
                                    first run */
     size_t read_count;
 
-    mono_ms debounce; /* sched/gates.h */
+    struct value clearance; /* of an effect, for labels (sched/labels.h): an
+                               array of them, true for all, absent for none */
+
+    mono_ms debounce;     /* sched/gates.h */
+    mono_ms debounce_max; /* likewise: the longest wait */
     mono_ms throttle;
     bool no_auto_debounce;
+
+    /* Who it is for the store, so that its runs outlive the process
+     * (sched/persistence.h); or NULL. */
+    const struct node_identity *identity;
 };
 
 /* -- Links to places ----------------------------------------------------- */
+
+/* What the last run here has to do with a link. */
+enum link_unread {
+    LINK_READ,     /* it made it */
+    LINK_DECLARED, /* not read yet: for the order only */
+    LINK_RESTORED, /* a run made it of which only the store knows: `version` is
+                      the seq of the space up to which all is known */
+};
 
 /* One read of a node. In the place's readers while the node is attached
  * (sched/graph.h). */
@@ -81,7 +105,7 @@ struct read_link {
     uint64_t version;    /* of the entity when it was read */
     uint32_t mark;       /* of the read delta that looked at it last */
     uint8_t kind;        /* enum read_kind */
-    bool declared;       /* not read yet: for the order only */
+    uint8_t unread;      /* enum link_unread */
     bool caused;         /* is among the causes */
 };
 
@@ -102,89 +126,173 @@ _Static_assert(offsetof(struct write_link, in_place) == 0,
 /* Only for nodes that ever had one; see sched/gates.h. */
 struct gate {
     mono_ms debounce;        /* the window; 0: none */
+    mono_ms debounce_max;    /* the longest wait; 0: the default */
     mono_ms throttle;        /* likewise */
     mono_ms debounce_ready;  /* the end of the window; 0: not armed */
     mono_ms debounce_latest; /* and the last moment to which it can move */
     mono_ms throttle_ready;
     mono_ms backoff_until;
+    mono_ms peer_until; /* somebody else may run it, or what it reads from:
+                           persistence; 0: nobody */
     uint32_t backoff_streak;
     uint32_t hold_passes; /* backoffs in this idle episode */
     bool no_auto_debounce;
     bool rearm; /* invalidated since the last look at the clock */
+    bool peer;  /* peer_until is its own: persistence */
+};
+
+/* -- What few nodes have ------------------------------------------------- */
+
+/* What was said of it at the registration, if anything was. */
+struct node_label {
+    struct value name;
+    const void *group;
+    void (*release)(void *ctx);
+    struct persisted *persisted; /* persistence; or NULL */
+    struct value clearance;      /* labels; or absent */
 };
 
 /* -- The record ---------------------------------------------------------- */
 
+/* What a run touches comes first, and there are many nodes: mind the size. */
 struct node {
-    /* Fixed by the registration: registry. */
+    /* What it does: registry. */
     node_fn *run;
     void *ctx;
-    void (*release)(void *ctx);
-    struct value name;
-    const void *group;
-    uint32_t ordinal; /* order of registration */
-    enum node_kind kind : 8;
-    bool registered;
-    bool materializer;
-    struct node *parent; /* who created it, or NULL; registry */
-    struct chain children;
-    struct chain_link sibling;
-    uint64_t born_in;     /* the run that created it; 0: none */
-    struct list_node all; /* in the registry */
 
     /* What it reads and writes: graph. */
-    VEC(struct read_link) reads;
+    VEC_SMALL(struct read_link) reads;
     struct write_link *writes;
     uint32_t write_count;
-    bool attached; /* the reads are in their places */
 
     /* The order: order. */
     uint32_t height;
-    struct component *component; /* the cycle that it is part of, or NULL */
-    uint64_t visit;              /* stamp of the last walk */
 
-    /* Demand: liveness. */
-    uint32_t live_refs;   /* links of live readers to its outputs */
-    bool counted;         /* its own reads are among such of its writers */
-    uint32_t demands;     /* from outside: pulls, events */
-    uint64_t provisional; /* the pass that granted it and 1, or 0 */
+    /* Why it has to run: invalidation and runner. */
+    VEC_SMALL(struct cause) causes;
 
-    /* Its state: invalidation and runner. */
-    enum node_status status : 8;
-    bool running;
-    bool again; /* queued again because of a rejection, whoever is live */
-    bool asked; /* invalid without a cause: somebody wants it to run */
-    VEC(struct cause) causes;
-    uint64_t verified; /* what sched->staled was when it was up to date, with
-                          everything that it needs */
+    /* Its state: invalidation and runner; but for those of which another is
+     * named. */
+    union {
+        struct {
+            enum node_status status : 8;
+            bool registered; /* registry */
+            bool running;
+            bool counted;  /* liveness: its own reads are among the live_refs
+                              of its writers */
+            bool attached; /* graph: the reads are in their places */
+            bool again;    /* queued again because of a rejection, whoever is
+                              live */
+            bool delayed;  /* has a gate, or is a materializer: it may have to
+                              wait for something */
+            uint8_t place_in_queue; /* enum queue_place; queue and settle */
+        };
+        uint64_t state; /* all of it, to be compared at once (node_at_rest) */
+    };
+    bool asked;        /* invalid without a cause: somebody wants it to run */
+    bool materializer; /* registry */
+    enum node_kind kind : 8;  /* likewise */
+    bool asynchronous : 1;    /* a run of it has gone on later */
+    bool violation : 1;       /* was reported: validator */
+    bool reads_changed : 1;   /* since persistence looked at them: graph */
+    bool waiting : 1;         /* for a document: runner */
+    uint32_t pass_runs;       /* how often it ran in `pass`: settle */
+    uint64_t pass;            /* the last in which it ran: likewise */
+    uint64_t verified;        /* what sched->staled was when it was up to
+                                 date, with everything that it needs */
+    struct gate *gate;        /* gates; or NULL */
+    struct node_label *label; /* registry; or NULL */
 
-    /* The queue: queue and settle. */
-    struct bucket_item item;
-    uint8_t place_in_queue; /* enum queue_place */
-    struct list_node waiting;
-    uint32_t heap_index; /* 1 and the place among the gated; 0: none */
-    uint64_t pass;       /* the last in which it ran, */
-    uint32_t pass_runs;  /* and how often in it */
-
-    struct gate *gate; /* gates; or NULL */
+    uint32_t provisional; /* the mark of the pass that granted demand, or 0:
+                             liveness */
+    uint32_t born_in;     /* the mark of the run that created it; 0: none;
+                             registry */
 
     /* Retries: runner. */
-    uint32_t attempts;   /* failed commits in a row, other than conflicts */
-    uint32_t conflicts;  /* likewise, conflicts */
-    struct list flights; /* struct flight: commits without a verdict */
+    uint16_t attempts;  /* failed commits in a row, other than conflicts */
+    uint16_t conflicts; /* likewise, conflicts, as far as this counts */
+
+    uint32_t demands; /* from outside: pulls, events; liveness */
+
+    struct read_link only_read; /* the room of one that has read one place since
+                                   its first run: graph */
 
     /* Statistics: runner. */
     uint64_t runs;
     uint64_t busy_ms; /* all of them */
-    mono_ms last_ms;  /* the last run */
     mono_ms ended_at;
-    bool asynchronous; /* a run of it has gone on later */
-    bool violation;    /* was reported: validator */
+    uint32_t last_ms; /* the last run */
+
+    /* Where it comes from: registry. */
+    uint32_t ordinal;    /* order of registration */
+    struct node *parent; /* who created it, or NULL */
+
+    /* The queue: queue and settle. */
+    struct bucket_item item; /* its links also among idle materializers */
+    uint32_t heap_index;     /* 1 and the place among the gated; 0: none */
+
+    /* Demand: liveness. */
+    uint32_t live_refs; /* links of live readers to its outputs */
+
+    /* The order: order. */
+    struct component *component; /* the cycle that it is part of, or NULL */
+    uint64_t visit;              /* stamp of the last walk */
+
+    struct chain flights; /* struct flight: commits without a verdict; runner */
+
+    /* Who comes from it, and with it: registry. */
+    struct chain children;
+    struct chain_link sibling;
+    struct list_node all; /* in the registry */
+    struct chain_link
+        asleep; /* in the sleepers, if it is not attached: graph */
 };
+
+/* A pass or a run by half of its number, which is enough to tell it from those
+ * before and after it; never 0. */
+static inline uint32_t node_mark(uint64_t number)
+{
+    return (uint32_t)(number << 1) | 1;
+}
+
+/* A string, for people; or absent. */
+static inline struct value node_name(const struct node *node)
+{
+    return node->label != NULL ? node->label->name : VALUE_NONE;
+}
+
+/* Commits of this group do not wake it; or NULL. */
+static inline const void *node_group(const struct node *node)
+{
+    return UNLIKELY(node->label != NULL) ? node->label->group : NULL;
+}
+
+/* What is kept for a restart; or NULL. */
+static inline struct persisted *node_persisted(const struct node *node)
+{
+    return UNLIKELY(node->label != NULL) ? node->label->persisted : NULL;
+}
+
+_Static_assert(offsetof(struct node, place_in_queue) ==
+                   offsetof(struct node, state) + 7,
+               "the state is eight bytes");
 
 static inline void node_set_status(struct node *node, enum node_status status)
 {
     node->status = status;
+}
+
+/* The state of nearly every node that nothing is happening to: live, attached,
+ * in no queue, and clean or just taken out of one. */
+static WITHIN uint64_t node_at_rest(enum node_status status)
+{
+    const struct node node = {
+        .status = status,
+        .registered = true,
+        .counted = true,
+        .attached = true,
+    };
+    return node.state;
 }
 
 static inline bool node_is_root(const struct node *node)

@@ -86,7 +86,7 @@ static void heap_remove(struct sched *sched, struct node *node)
 
 /* -- In and out ---------------------------------------------------------- */
 
-void queue_remove(struct sched *sched, struct node *node)
+void queue_take_out(struct sched *sched, struct node *node)
 {
     switch ((enum queue_place)node->place_in_queue) {
     case QUEUE_NONE:
@@ -96,7 +96,7 @@ void queue_remove(struct sched *sched, struct node *node)
         bucket_queue_remove(sweep_of(sched, node), &node->item);
         break;
     case QUEUE_IDLE:
-        list_remove(&node->waiting);
+        list_remove(&node->item.links);
         break;
     case QUEUE_GATED:
         heap_remove(sched, node);
@@ -108,40 +108,50 @@ void queue_remove(struct sched *sched, struct node *node)
     node->place_in_queue = QUEUE_NONE;
 }
 
-/* Where a node that may run goes. What the sweep has passed already waits for
- * the next one. */
-static void push(struct sched *sched, struct node *node, unsigned queue)
+static inline void push(struct sched *sched, struct node *node, unsigned queue)
 {
     bucket_queue_push(&sched->queues[queue], &node->item, node->height);
     node->place_in_queue = (uint8_t)(QUEUE_SWEEP + queue);
 }
 
-/* Very often a run makes one other node invalid, which is the next to run: a
- * queue would only be filled and emptied for it. */
-static void put(struct sched *sched, struct node *node)
+void queue_push(struct sched *sched, struct node *node)
 {
-    if (UNLIKELY(sched->in_pass && node->height < sched->floor)) {
-        push(sched, node, 1 - sched->current);
-        return;
-    }
-    if (sched->alone == NULL && bucket_queue_is_empty(this_sweep(sched))) {
-        sched->alone = node;
-        node->place_in_queue = QUEUE_ALONE;
-        return;
-    }
-    if (sched->alone != NULL) {
+    if (UNLIKELY(sched->alone != NULL)) {
         push(sched, sched->alone, sched->current);
         sched->alone = NULL;
     }
     push(sched, node, sched->current);
 }
 
-void queue_put(struct sched *sched, struct node *node)
+static void note_late(struct sched *sched)
+{
+    sched->late = true;
+    sched->passed = 0;
+}
+
+void queue_look_later(struct sched *sched)
+{
+    sched->passed = 0;
+    sched->late = !bucket_queue_is_empty(&sched->queues[1 - sched->current]) ||
+                  !list_is_empty(&sched->idle_materializers);
+}
+
+/* Where a node that may run goes. What the sweep has passed already waits for
+ * the next one. */
+static void put(struct sched *sched, struct node *node)
+{
+    if (UNLIKELY(sched->in_pass && node->height < sched->floor)) {
+        push(sched, node, 1 - sched->current);
+        note_late(sched);
+    } else {
+        queue_put(sched, node);
+    }
+}
+
+void queue_put_late(struct sched *sched, struct node *node)
 {
     if (node->gate != NULL) {
-        if (node->place_in_queue != QUEUE_NONE) {
-            queue_remove(sched, node);
-        }
+        queue_remove(sched, node);
         if (node->gate->rearm || gates_eligible_at(node) > sched->now) {
             heap_push(sched, node);
             node->place_in_queue = QUEUE_GATED;
@@ -151,7 +161,9 @@ void queue_put(struct sched *sched, struct node *node)
         return;
     }
     if (node->materializer) {
-        list_push_back(&sched->idle_materializers, &node->waiting);
+        list_node_init(&node->item.links);
+        list_push_back(&sched->idle_materializers, &node->item.links);
+        note_late(sched);
         node->place_in_queue = QUEUE_IDLE;
         return;
     }
@@ -161,7 +173,7 @@ void queue_put(struct sched *sched, struct node *node)
 void queue_promote(struct sched *sched, struct node *node)
 {
     if (node->place_in_queue == QUEUE_IDLE) {
-        list_remove(&node->waiting);
+        list_remove(&node->item.links);
         put(sched, node);
     }
 }
@@ -189,24 +201,35 @@ void queue_release_due(struct sched *sched)
 
 /* -- The sweep ----------------------------------------------------------- */
 
-struct node *queue_pop(struct sched *sched)
+struct node *queue_pop_any(struct sched *sched)
 {
-    struct node *node = sched->alone;
-    if (node != NULL && node->height >= sched->cursor) {
-        sched->alone = NULL;
-    } else {
-        struct bucket_item *item =
-            bucket_queue_pop_from(this_sweep(sched), sched->cursor);
-        if (item == NULL) {
-            return NULL;
-        }
-        node = NODE_OF(item);
+    struct bucket_item *item =
+        bucket_queue_pop_from(this_sweep(sched), sched->cursor);
+    if (item == NULL) {
+        return NULL;
     }
+    struct node *node = NODE_OF(item);
     node->place_in_queue = QUEUE_NONE;
     sched->cursor = node->height;
     sched->floor = node->height + 1;
+    sched->passed = UNLIKELY(sched->late) ? 0 : sched->floor;
     sched->counters.pops++;
     return node;
+}
+
+void queue_empty_sweep(struct sched *sched, struct node_list *out)
+{
+    struct bucket_queue *queue = this_sweep(sched);
+    if (sched->alone != NULL) {
+        struct node *alone = sched->alone;
+        queue_take_out(sched, alone);
+        vec_push(&out->at, alone);
+    }
+    while (!bucket_queue_is_empty(queue)) {
+        struct node *node = NODE_OF(bucket_queue_pop_from(queue, 0));
+        node->place_in_queue = QUEUE_NONE;
+        vec_push(&out->at, node);
+    }
 }
 
 bool queue_next_sweep(struct sched *sched)
@@ -217,6 +240,7 @@ bool queue_next_sweep(struct sched *sched)
     }
     sched->cursor = 0;
     sched->floor = 0;
+    queue_look_later(sched);
     return sched->alone != NULL || !bucket_queue_is_empty(this_sweep(sched));
 }
 
@@ -225,17 +249,11 @@ bool queue_admit_materializers(struct sched *sched)
     struct list_node *first = list_pop_front(&sched->idle_materializers);
     const bool any = first != NULL;
     while (first != NULL) {
-        put(sched, CONTAINER_OF(first, struct node, waiting));
+        put(sched, CONTAINER_OF(first, struct node, item.links));
         first = list_pop_front(&sched->idle_materializers);
     }
+    queue_look_later(sched);
     return any;
-}
-
-bool queue_is_empty(const struct sched *sched)
-{
-    return sched->alone == NULL && bucket_queue_is_empty(&sched->queues[0]) &&
-           bucket_queue_is_empty(&sched->queues[1]) &&
-           list_is_empty(&sched->idle_materializers);
 }
 
 mono_ms queue_next_wake(const struct sched *sched)

@@ -17,17 +17,46 @@
 
 /* Puts a node where it belongs, if it has to run. Called at every change that
  * could make it so. */
-void queue_put(struct sched *sched, struct node *node); /* the rest of it */
+COLD void queue_put_late(struct sched *sched, struct node *node); /* perhaps */
+
+void queue_push(struct sched *sched, struct node *node); /* as one of many */
+
+/* One that has to wait for nothing, into this sweep. Very often a run makes one
+ * other node invalid, which is the next to run: a queue would only be filled
+ * and emptied for it. */
+static inline void queue_put(struct sched *sched, struct node *node)
+{
+    if (sched->alone == NULL &&
+        bucket_queue_is_empty(&sched->queues[sched->current])) {
+        sched->alone = node;
+        node->place_in_queue = QUEUE_ALONE;
+    } else {
+        queue_push(sched, node);
+    }
+}
+
 static inline void queue_consider(struct sched *sched, struct node *node)
 {
-    if (node->status != NODE_CLEAN && node->registered && !node->running &&
-        (node->counted || node->again)) {
+    if (node->status == NODE_CLEAN || !node->registered || node->running ||
+        (!node->counted && !node->again)) {
+        return;
+    }
+    if (UNLIKELY(node->delayed ||
+                 (sched->in_pass && node->height < sched->floor))) {
+        queue_put_late(sched, node);
+    } else if (node->place_in_queue == QUEUE_NONE) {
         queue_put(sched, node);
     }
 }
 
 /* Takes a node out of wherever it is. */
-void queue_remove(struct sched *sched, struct node *node);
+void queue_take_out(struct sched *sched, struct node *node); /* likewise */
+static inline void queue_remove(struct sched *sched, struct node *node)
+{
+    if (node->place_in_queue != QUEUE_NONE) {
+        queue_take_out(sched, node);
+    }
+}
 
 /* A materializer that waits for everybody else must not wait any longer. */
 void queue_promote(struct sched *sched, struct node *node);
@@ -39,7 +68,26 @@ void queue_height_changed(struct sched *sched, struct node *node);
 void queue_release_due(struct sched *sched);
 
 /* The next of this sweep at the cursor or above, or NULL; moves the cursor. */
-struct node *queue_pop(struct sched *sched);
+struct node *queue_pop_any(struct sched *sched); /* the rest of it */
+static inline struct node *queue_pop(struct sched *sched)
+{
+    struct node *node = sched->alone;
+    if (node == NULL || UNLIKELY(node->height < sched->cursor)) {
+        return bucket_queue_is_empty(&sched->queues[sched->current])
+                   ? NULL
+                   : queue_pop_any(sched);
+    }
+    sched->alone = NULL;
+    node->place_in_queue = QUEUE_NONE;
+    sched->cursor = node->height;
+    sched->floor = node->height + 1;
+    sched->passed = UNLIKELY(sched->late) ? 0 : sched->floor;
+    sched->counters.pops++;
+    return node;
+}
+
+/* Takes all of this sweep out, in their order. */
+void queue_empty_sweep(struct sched *sched, struct node_list *out);
 
 /* The next sweep becomes this one. False if it would be empty. */
 bool queue_next_sweep(struct sched *sched);
@@ -47,8 +95,22 @@ bool queue_next_sweep(struct sched *sched);
 /* All materializers that wait, into this sweep. False if there is none. */
 bool queue_admit_materializers(struct sched *sched);
 
+/* Looks who waits for later. Whoever comes to them from now on says so. */
+void queue_look_later(struct sched *sched);
+
+/* Whether this sweep and the next one have nothing to run. */
+static inline bool queue_has_no_sweep(const struct sched *sched)
+{
+    return sched->alone == NULL && bucket_queue_is_empty(&sched->queues[0]) &&
+           bucket_queue_is_empty(&sched->queues[1]);
+}
+
 /* Whether anything could run now. */
-bool queue_is_empty(const struct sched *sched);
+static inline bool queue_is_empty(const struct sched *sched)
+{
+    return queue_has_no_sweep(sched) &&
+           list_is_empty(&sched->idle_materializers);
+}
 
 /* When the first gated node's time comes. */
 mono_ms queue_next_wake(const struct sched *sched);

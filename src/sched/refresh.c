@@ -14,7 +14,7 @@ static bool is_newborn(const struct run *run, const struct node *node)
         return false;
     }
     for (; run != NULL; run = run->outer) {
-        if (run->number == node->born_in) {
+        if (node_mark(run->number) == node->born_in) {
             return true;
         }
     }
@@ -26,7 +26,7 @@ static bool can_run(const struct run *run, const struct node *node)
     const struct sched *sched = run->sched;
     return node->registered && !node->running && sched->pending == NULL &&
            (node->gate == NULL ||
-            (!node->gate->rearm && gates_eligible_at(node) <= sched->now)) &&
+            (!node->gate->rearm && gates_needed_at(node) <= sched->now)) &&
            !(node->pass == sched->pass && node->pass_runs >= SCHED_RUNS_MAX) &&
            !is_newborn(run, node);
 }
@@ -74,7 +74,7 @@ static struct node *next_needed(const struct sched *sched,
 static void run_inside(struct run *run, struct node *node)
 {
     struct sched *sched = run->sched;
-    const bool deep = run->depth + 1 >= SCHED_NESTING_MAX;
+    const bool deep = run->depth + 1 >= sched->nesting;
     if (!deep) {
         runner_run(sched, node);
     } else if (node->component != NULL &&
@@ -85,6 +85,7 @@ static void run_inside(struct run *run, struct node *node)
         sched->unwinding = true;
         sched->cursor = 0;
         sched->floor = 0;
+        sched->passed = 0;
     }
 }
 

@@ -3,10 +3,12 @@
 #include "sched/registry.h"
 
 #include "base/mem.h"
+#include "sched/events.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
 #include "sched/invalidation.h"
 #include "sched/liveness.h"
+#include "sched/persistence.h"
 #include "sched/queue.h"
 #include "sched/runner.h"
 
@@ -17,59 +19,99 @@ static void count(struct sched *sched, const struct node *node, int by)
     *kind += (size_t)by;
 }
 
-/* Y2. */
-static void adopt_child(struct sched *sched, struct node *node)
+/* Whether somebody live waits for what runs: its node is, or its outputs are
+ * being read by one that is, which is not known to be a reader yet. */
+static bool is_wanted(const struct run *run)
 {
-    if (sched->run == NULL) {
+    while (run != NULL && !node_is_live(run->node)) {
+        run = run->outer;
+    }
+    return run != NULL;
+}
+
+/* Y2. */
+static void adopt_child(struct sched *sched,
+                        struct node *node,
+                        struct node *named)
+{
+    struct run *run = sched->run;
+    if (run != NULL && run->handling != NULL) {
+        run = NULL; /* what a handler starts is bound to its commit instead */
+    }
+    struct node *parent = named != NULL || run == NULL ? named : run->node;
+    if (parent == NULL) {
         return;
     }
-    struct node *parent = sched->run->node;
     node->parent = parent;
-    node->born_in = sched->run->number;
+    node->born_in = run != NULL ? node_mark(run->number) : 0;
     node->height = parent->height + 1; /* before its data says more */
     chain_push(&parent->children, &node->sibling);
-    if (node->kind == NODE_COMPUTATION && node_is_live(parent)) {
-        node->provisional = sched->pass + 1;
+    if (named == NULL && node->kind == NODE_COMPUTATION && is_wanted(run)) {
+        node->provisional = node_mark(sched->pass);
         vec_push(&sched->provisional, node);
     }
 }
 
 static void set_gates(struct node *node, const struct node_spec *spec)
 {
-    if (spec->debounce > 0 || spec->throttle > 0 || spec->no_auto_debounce) {
+    if (spec->debounce > 0 || spec->debounce_max > 0 || spec->throttle > 0 ||
+        spec->no_auto_debounce) {
         node->gate = mem_alloc_zero(sizeof *node->gate);
+        node->delayed = true;
         node->gate->debounce = spec->debounce;
+        node->gate->debounce_max = spec->debounce_max;
         node->gate->throttle = spec->throttle;
         node->gate->no_auto_debounce = spec->no_auto_debounce;
+    }
+}
+
+static void set_label(struct node *node, const struct node_spec *spec)
+{
+    if (!value_is_absent(spec->name) || spec->group != NULL ||
+        spec->release != NULL || spec->identity != NULL ||
+        !value_is_absent(spec->clearance)) {
+        node->label = mem_alloc(sizeof *node->label);
+        node->label->persisted = NULL;
+        node->label->name = value_ref(spec->name);
+        node->label->group = spec->group;
+        node->label->clearance = value_ref(spec->clearance);
+        node->label->release = spec->release;
     }
 }
 
 struct node *registry_add(struct sched *sched, const struct node_spec *spec)
 {
     CHECK(spec->kind == NODE_COMPUTATION || spec->output_count == 0);
-    struct node *node = mem_alloc_zero(sizeof *node);
+    struct node *node = pool_new(&sched->node_pool, sizeof *node);
     node->run = spec->run;
     node->ctx = spec->ctx;
-    node->release = spec->release;
-    node->name = value_ref(spec->name);
-    node->group = spec->group;
     node->ordinal = sched->ordinals++;
     node->kind = spec->kind;
     node->materializer = spec->envelope_count > 0;
+    node->delayed = node->materializer;
     node_set_status(node, NODE_NEVER_RAN);
     sched->staled++;
     list_node_init(&node->all);
-    list_node_init(&node->waiting);
-    list_init(&node->flights);
+    set_label(node, spec);
     set_gates(node, spec);
-    adopt_child(sched, node);
-    graph_declare_reads(node, spec->reads, spec->read_count);
+    adopt_child(sched, node, spec->parent);
+    const bool restored = UNLIKELY(spec->identity != NULL) &&
+                          persistence_register(sched, node, spec);
+    if (!restored) {
+        graph_declare_reads(node, spec->reads, spec->read_count);
+    }
 
     node->registered = true;
+    chain_push(&sched->sleepers, &node->asleep);
     list_push_back(&sched->nodes, &node->all);
     count(sched, node, 1);
+    if (UNLIKELY(node->status == NODE_CLEAN)) {
+        graph_attach(sched, node); /* G1 of graph.h */
+    }
     graph_add_writes(sched, node, spec);
-    gates_on_invalid(sched, node);
+    if (LIKELY(node->status != NODE_CLEAN)) {
+        gates_on_invalid(sched, node);
+    }
     if (node_is_root(node)) {
         liveness_root_gained(sched, node);
     }
@@ -99,16 +141,19 @@ void registry_promote(struct sched *sched, struct node *node)
 
 void registry_free(struct sched *sched, struct node *node)
 {
-    (void)sched;
     CHECK(!node->registered && !node->running);
     invalidation_clear_causes(node);
     vec_release(&node->causes);
     gates_free(sched, node);
-    if (node->release != NULL) {
-        node->release(node->ctx);
+    if (node->label != NULL) {
+        if (node->label->release != NULL) {
+            node->label->release(node->ctx);
+        }
+        value_unref(node->label->name);
+        value_unref(node->label->clearance);
+        mem_free(node->label, sizeof *node->label);
     }
-    value_unref(node->name);
-    mem_free(node, sizeof *node);
+    pool_free(&sched->node_pool, node, sizeof *node);
 }
 
 void registry_remove(struct sched *sched, struct node *node)
@@ -122,7 +167,12 @@ void registry_remove(struct sched *sched, struct node *node)
     VEC_FOREACH (&sched->frames, frame) {
         frame->node = frame->node == node ? NULL : frame->node;
     }
+    events_forget_node(sched, node);
     runner_forget(sched, node);
+    persistence_let_go(sched, node);
+    if (node_persisted(node) != NULL) {
+        persistence_forget(sched, node);
+    }
     graph_remove_reads(sched, node);
     node->counted = false;
     node->registered = false;
@@ -131,6 +181,7 @@ void registry_remove(struct sched *sched, struct node *node)
     list_remove(&node->all);
     count(sched, node, -1);
     chain_remove(&node->sibling);
+    node->parent = NULL; /* which may go before a run of this one ends */
     CHAIN_FOREACH(&node->children, link)
     {
         struct node *child = CONTAINER_OF(link, struct node, sibling);

@@ -5,7 +5,9 @@
  *       or whose output somebody live reads, is queued.
  *   Y2  A node that is registered inside a run is a child of the node that
  *       runs; a computation has provisional demand then, if its parent is
- *       live.
+ *       live, or runs inside the read of somebody who is. One that names its
+ *       parent is a child of that one, wherever it is registered, and runs
+ *       when somebody looks.
  *   Y3  A node that is removed while it runs goes when the run ends, and its
  *       run does not count. */
 

@@ -4,14 +4,20 @@
 
 #include "base/mem.h"
 #include "replica/draft.h"
+#include "replica/quick.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
+#include "sched/handling.h"
 #include "sched/introspection.h"
 #include "sched/invalidation.h"
+#include "sched/labels.h"
+#include "sched/lineage.h"
 #include "sched/liveness.h"
+#include "sched/persistence.h"
 #include "sched/queue.h"
 #include "sched/refresh.h"
 #include "sched/registry.h"
+#include "sched/seeing.h"
 #include "sched/validator.h"
 #include "value/compare.h"
 
@@ -19,11 +25,13 @@
 
 /* What has to be known when the store's answer comes. */
 struct flight {
-    struct list_node node; /* in the node's flights, or idle */
-    struct sched *sched;   /* NULL: likewise */
-    struct node *owner;    /* NULL: is gone */
-    uint32_t expected;     /* answers, one a space; 0: not known yet */
+    struct chain_link of_node; /* in its flights */
+    struct list_node node;     /* idle, or lost */
+    struct sched *sched;       /* NULL: likewise */
+    struct node *owner;        /* NULL: is gone */
+    uint32_t expected;         /* answers, one a space; 0: not known yet */
     uint32_t answers;
+    struct lineage *lineage; /* what it has launched, or NULL */
     VEC(struct cause) causes;
 };
 
@@ -39,9 +47,12 @@ static void flight_end(struct flight *flight)
     struct sched *sched = flight->sched;
     release_causes(flight->causes.at, flight->causes.count);
     vec_clear(&flight->causes);
+    lineage_unref(flight->lineage);
+    flight->lineage = NULL;
     flight->owner = NULL;
     flight->expected = 0;
     flight->answers = 0;
+    chain_remove(&flight->of_node);
     list_move_back(&sched->idle_flights, &flight->node);
     sched->flights--;
 }
@@ -79,7 +90,9 @@ static void take_refusal(struct sched *sched,
         node->conflicts = 0;
         return;
     case ERR_CLASS_RETRY:
-        node->conflicts++;
+        if (node->conflicts < UINT16_MAX) {
+            node->conflicts++;
+        }
         break;
     case ERR_CLASS_FAULT:
         if (++node->attempts >= SCHED_ATTEMPTS_MAX) {
@@ -101,6 +114,7 @@ static void take_refusal(struct sched *sched,
 
 static void flight_free(struct flight *flight)
 {
+    lineage_unref(flight->lineage);
     vec_release(&flight->causes);
     mem_free(flight, sizeof *flight);
 }
@@ -110,6 +124,9 @@ static void on_settled(void *ctx, const struct verdict *verdict)
     struct flight *flight = ctx;
     struct node *node = flight->owner;
     const bool last = ++flight->answers == flight->expected;
+    if (UNLIKELY(flight->lineage != NULL)) {
+        lineage_answer(flight->lineage, verdict->err);
+    }
     if (UNLIKELY(flight->sched == NULL)) {
         if (last) {
             flight_free(flight);
@@ -119,6 +136,9 @@ static void on_settled(void *ctx, const struct verdict *verdict)
     if (node != NULL && node->registered) {
         struct err_detail detail = verdict->detail;
         detail.err = verdict->err;
+        if (UNLIKELY(verdict->err != ERR_OK && node_persisted(node) != NULL)) {
+            persistence_refused(node);
+        }
         take_refusal(flight->sched,
                      node,
                      &detail,
@@ -126,6 +146,7 @@ static void on_settled(void *ctx, const struct verdict *verdict)
                      flight->causes.count);
     }
     if (last) {
+        persistence_answered(flight->sched);
         flight_end(flight);
     }
 }
@@ -142,7 +163,7 @@ static struct flight *flight_begin(struct sched *sched, struct run *run)
         flight->sched = sched;
     }
     flight->owner = run->node;
-    list_push_back(&run->node->flights, &flight->node);
+    chain_push(&run->node->flights, &flight->of_node);
     sched->flights++;
     VEC_FOREACH (&run->causes, cause) {
         struct cause copy = {place_ref(cause->place), cause->version};
@@ -151,16 +172,143 @@ static struct flight *flight_begin(struct sched *sched, struct run *run)
     return flight;
 }
 
+/* -- Waiting for documents ----------------------------------------------- */
+
+/* Whether somebody else who writes there, or to something that it is part of,
+ * waits. */
+static bool writer_waits(const struct place *place, const struct node *reader)
+{
+    for (; place != NULL; place = place_parent(place)) {
+        for (const struct chain_link *link = place->writers.first; link != NULL;
+             link = link->next) {
+            const struct node *writer =
+                ((const struct write_link *)(const void *)link)->node;
+            if (writer->waiting && writer != reader) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool run_reads_from_waiting(const struct run *run)
+{
+    VEC_FOREACH (&run->transaction->reads, read) {
+        if (!read->own && writer_waits(read->place, run->node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all documents that it has read are here; and all who write them up
+ * to date, as far as that. */
+static bool has_documents(const struct node *node)
+{
+    VEC_FOREACH (&node->reads, read) {
+        if (!read->place->entity->loaded) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_come(const struct node *node)
+{
+    VEC_FOREACH (&node->reads, read) {
+        if (writer_waits(read->place, node)) {
+            return false;
+        }
+    }
+    return has_documents(node);
+}
+
+/* Whether those who are left wait for nothing but each other. */
+static bool is_circle(const struct sched *sched)
+{
+    VEC_FOREACH (&sched->waiting, node) {
+        if (!has_documents(*node)) {
+            return false;
+        }
+    }
+    return sched->waiting.count > 0;
+}
+
+bool runner_can_wake(const struct sched *sched)
+{
+    VEC_FOREACH (&sched->waiting, node) {
+        if (has_come(*node)) {
+            return true;
+        }
+    }
+    return is_circle(sched);
+}
+
+/* It has to run as it had before: for the first time, or because of what has
+ * changed. */
+static void wake(struct sched *sched, struct node *node)
+{
+    const bool asked = node->asked;
+    invalidation_mark(sched, node, NULL, 0);
+    node->asked = asked || (node->causes.count == 0 && node->runs > 0);
+    if (node->runs == 0) {
+        invalidation_clear_causes(node); /* that it is the first is why */
+        node_set_status(node, NODE_NEVER_RAN);
+    }
+}
+
+/* Who is woken lets those go that wait for it, so they are looked at until
+ * nothing moves. */
+void runner_wake(struct sched *sched)
+{
+    bool moved = true;
+    while (moved) {
+        const bool circle = is_circle(sched);
+        size_t kept = 0;
+        moved = false;
+        for (size_t i = 0; i < sched->waiting.count; i++) {
+            struct node *node = sched->waiting.at[i];
+            if (circle || has_come(node)) {
+                node->waiting = false;
+                wake(sched, node);
+                moved = true;
+            } else {
+                sched->waiting.at[kept++] = node;
+            }
+        }
+        sched->waiting.count = kept;
+    }
+}
+
+static void forget_waiting(struct sched *sched, struct node *node)
+{
+    node->waiting = false;
+    size_t kept = 0;
+    for (size_t i = 0; i < sched->waiting.count; i++) {
+        if (sched->waiting.at[i] != node) {
+            sched->waiting.at[kept++] = sched->waiting.at[i];
+        }
+    }
+    sched->waiting.count = kept;
+}
+
 void runner_forget(struct sched *sched, struct node *node)
 {
-    LIST_FOREACH (&node->flights, at) {
-        CONTAINER_OF(at, struct flight, node)->owner = NULL;
+    if (UNLIKELY(sched->waiting.count > 0)) {
+        forget_waiting(sched, node);
     }
-    list_splice_back(&sched->lost_flights, &node->flights);
+    CHAIN_FOREACH(&node->flights, link)
+    {
+        struct flight *flight = CONTAINER_OF(link, struct flight, of_node);
+        flight->owner = NULL;
+        chain_remove(link);
+        list_push_back(&sched->lost_flights, &flight->node);
+    }
 }
 
 void runner_release(struct sched *sched)
 {
+    vec_release(&sched->waiting);
     for (struct list_node *at = list_pop_front(&sched->idle_flights);
          at != NULL;
          at = list_pop_front(&sched->idle_flights)) {
@@ -195,6 +343,13 @@ enum err run_read_any(struct run *run,
     if (LIKELY(!run->dry)) {
         refresh_for_read(run, place, kind);
     }
+    if (UNLIKELY(sched->labels != NULL && !run->dry && !sched->unwinding)) {
+        const enum err refused = labels_read(run, place, kind, flags);
+        if (refused != ERR_OK) {
+            *out = VALUE_NONE;
+            return refused;
+        }
+    }
     const enum err err =
         transaction_read(run->transaction, place, kind, flags, out);
     if (LIKELY(!sched->unwinding)) {
@@ -214,10 +369,10 @@ enum run_result run_fail(struct run *run, const struct err_detail *detail)
 /* -- Begin --------------------------------------------------------------- */
 
 /* The run takes the causes, and leaves the room that it had for its own. */
-static void exchange_causes(struct run *run, struct node *node)
+static inline void exchange_causes(struct run *run, struct node *node)
 {
     struct cause *at = run->causes.at;
-    const size_t capacity = run->causes.capacity;
+    const uint32_t capacity = run->causes.capacity;
     run->causes.at = node->causes.at;
     run->causes.count = node->causes.count;
     run->causes.capacity = node->causes.capacity;
@@ -227,40 +382,60 @@ static void exchange_causes(struct run *run, struct node *node)
 }
 
 /* The run of that depth; there is at most one at a time. */
-static struct run *run_of_depth(struct sched *sched, uint32_t depth)
+COLD static struct run *run_new(struct sched *sched, uint32_t depth)
 {
-    while (UNLIKELY(depth >= sched->runs.count)) {
+    while (depth >= sched->runs.count) {
         struct run *run = mem_alloc_zero(sizeof *run);
         run->sched = sched;
         run->depth = (uint32_t)sched->runs.count;
-        run->transaction = transaction_begin(sched->replica, NULL);
-        run->transaction->several_spaces = true;
+        run->transaction = transaction_begin(
+            sched->replica,
+            &(struct transaction_options){.several_spaces = true});
         transaction_abort(run->transaction);
         vec_push(&sched->runs, run);
     }
     return sched->runs.at[depth];
 }
 
-struct run *run_take(struct sched *sched, struct node *node, uint32_t depth)
+static WITHIN struct run *take(struct sched *sched,
+                               struct node *node,
+                               uint32_t depth)
 {
-    struct run *run = run_of_depth(sched, depth);
+    struct run *run = LIKELY(depth < sched->runs.count) ? sched->runs.at[depth]
+                                                        : run_new(sched, depth);
     run->node = node;
     run->outer = sched->run;
     run->number = ++sched->run_number;
     run->version = 0;
+    run->handling = NULL;
+    run->vouched = 0;
     run->dry = false;
     return run;
 }
 
-void run_put(struct run *run)
+struct run *run_take(struct sched *sched, struct node *node, uint32_t depth)
+{
+    return take(sched, node, depth);
+}
+
+static WITHIN void put_back(struct run *run)
 {
     struct node *node = run->node;
-    if (run->transaction->state == TRANSACTION_OPEN) {
+    if (UNLIKELY(run->transaction->state == TRANSACTION_OPEN)) {
         transaction_abort(run->transaction);
     }
+    if (UNLIKELY(run->transaction->launched != NULL)) { /* not committed */
+        lineage_committed(lineage_take(run->transaction),
+                          run->transaction,
+                          ERR_GIVEN_UP);
+    }
     transaction_empty(run->transaction);
-    release_causes(run->causes.at, run->causes.count);
+    if (UNLIKELY(run->causes.count > run->kept_causes)) {
+        release_causes(run->causes.at + run->kept_causes,
+                       run->causes.count - run->kept_causes);
+    }
     run->causes.count = 0;
+    run->kept_causes = 0;
     /* A node that has many causes at each change needs the room again. */
     if (node->causes.capacity < run->causes.capacity &&
         node->causes.count == 0) {
@@ -268,18 +443,28 @@ void run_put(struct run *run)
     }
 }
 
-static struct run *run_begin(struct sched *sched, struct node *node)
+void run_put(struct run *run)
+{
+    put_back(run);
+}
+
+static WITHIN struct run *run_begin(struct sched *sched, struct node *node)
 {
     struct run *run =
-        run_take(sched, node, sched->run != NULL ? sched->run->depth + 1 : 0);
+        take(sched, node, sched->run != NULL ? sched->run->depth + 1 : 0);
     run->was = node->status;
-    run->began = sched->host != NULL ? sched->host->now(sched->host) : 0;
+    run->began = sched->host != NULL ? sched_time(sched) : 0;
     sched->counters.runs++;
-    sched->counters.nested_runs += run->depth > 0;
+    if (UNLIKELY(run->outer != NULL)) {
+        sched->counters.nested_runs++;
+    }
     sched->run = run;
 
     if (!node->attached) {
         invalidation_rebuild_causes(sched, node);
+    }
+    if (UNLIKELY(run->was == NODE_NEVER_RAN) && node->causes.count > 0) {
+        invalidation_clear_causes(node); /* of a first run that had to wait */
     }
     exchange_causes(run, node);
     node_set_status(node, NODE_CLEAN); /* R1 */
@@ -299,13 +484,13 @@ static struct run *run_begin(struct sched *sched, struct node *node)
     return run;
 }
 
-static void open_transaction(struct run *run)
+static inline void open_transaction(struct run *run)
 {
     struct sched *sched = run->sched;
     struct transaction *transaction = run->transaction;
     transaction_again(transaction);
     transaction->source = run->node;
-    transaction->group = run->node->group;
+    transaction->group = node_group(run->node);
     transaction->attempt = run->node->attempts + run->node->conflicts;
     transaction->causes = run->causes.at;
     transaction->cause_count = run->causes.count;
@@ -330,61 +515,133 @@ static bool is_declared(const struct node *node, const struct place *place)
             return true;
         }
     }
-    return place->entity->scope != SCOPE_SPACE;
+    return place->entity->scope != SCOPE_SPACE || labels_is_home(place);
 }
 
-static void check_surface(struct run *run)
+/* An effect, a materializer, or somebody who has written its first output. */
+static inline bool is_within_surface(const struct run *run)
 {
     const struct node *node = run->node;
     const struct transaction *transaction = run->transaction;
-    if (node->kind == NODE_EFFECT || node->materializer ||
-        (transaction->quick.count == 1 && node->write_count > 0 &&
-         transaction->quick.at[0].place == node->writes[0].place)) {
-        return;
-    }
+    return node->kind == NODE_EFFECT || node->materializer ||
+           (transaction->quick.count == 1 && node->write_count > 0 &&
+            transaction->quick.at[0].place->writers.first ==
+                &node->writes->in_place);
+}
+
+COLD static void check_surface(struct run *run)
+{
+    const struct node *node = run->node;
+    uint32_t beside = 0;
     size_t draft = 0;
     size_t write = 0;
     for (const struct write_entry *entry =
              transaction_next_write(run->transaction, &draft, &write);
          entry != NULL;
          entry = transaction_next_write(run->transaction, &draft, &write)) {
-        if (entry->changed && !is_declared(node, entry->place)) {
-            run->sched->counters.surface_violations++;
-        }
+        beside += entry->changed && !is_declared(node, entry->place);
+    }
+    if (beside > run->vouched) {
+        run->sched->counters.surface_violations += beside - run->vouched;
     }
 }
 
-static enum run_outcome commit(struct run *run)
+/* The answers are still to come, or have been here already. */
+COLD static void leave_flight(struct run *run)
+{
+    struct flight *flight = run->flight;
+    run->flight = NULL;
+    flight->expected = run->sched->own_commits;
+    if (flight->answers >= flight->expected) {
+        flight_end(flight);
+    }
+}
+
+static enum run_outcome commit_any(struct run *run)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
-    struct flight *flight = run->flight;
-    run->flight = NULL;
-    struct err_detail detail; /* not cleared: it is large, and rarely used */
-    detail.err = ERR_OK;
-    detail.text[0] = '\0';
+    struct err_detail *detail = &run->detail; /* it has not failed */
+    detail->err = ERR_OK;
+    detail->text[0] = '\0';
     sched->committing = node;
     sched->own_version = 0;
     sched->own_commits = 0;
-    const enum err err = transaction_commit(run->transaction, &detail);
-    sched->committing = NULL;
-    run->version = sched->own_version;
-    if (err != ERR_OK) {
-        take_refusal(sched, node, &detail, run->causes.at, run->causes.count);
+    struct lineage *lineage = NULL;
+    if (UNLIKELY(run->transaction->launched != NULL)) {
+        lineage = lineage_take(run->transaction);
+        if (run->flight != NULL) {
+            run->flight->lineage = lineage_ref(lineage);
+        }
+    }
+    const bool persistent = UNLIKELY(node_persisted(node) != NULL);
+    if (persistent) {
+        persistence_observe(run);
+    }
+    enum err err = ERR_OK;
+    if (UNLIKELY(sched->labels != NULL)) {
+        err = labels_finish(run, detail);
+    }
+    if (LIKELY(err == ERR_OK)) {
+        err = transaction_commit(run->transaction, detail);
     } else {
-        check_surface(run);
-        if (flight == NULL || sched->own_commits == 0) { /* no answer */
+        transaction_abort(run->transaction);
+    }
+    sched->committing = NULL;
+    if (persistent) {
+        persistence_committed(run, err);
+    }
+    if (UNLIKELY(lineage != NULL)) {
+        lineage_committed(lineage, run->transaction, err);
+    }
+    run->version = sched->own_version;
+    if (UNLIKELY(err != ERR_OK)) {
+        take_refusal(sched, node, detail, run->causes.at, run->causes.count);
+    } else {
+        if (UNLIKELY(!is_within_surface(run))) {
+            check_surface(run);
+        }
+        if (run->flight == NULL || sched->own_commits == 0) { /* no answer */
             node->attempts = 0;
             node->conflicts = 0;
         }
     }
-    if (flight != NULL) {
-        flight->expected = sched->own_commits;
-        if (flight->answers >= flight->expected) {
-            flight_end(flight);
-        }
+    if (UNLIKELY(run->flight != NULL)) {
+        leave_flight(run);
     }
     return err == ERR_OK ? OUTCOME_COMMITTED : OUTCOME_REFUSED;
+}
+
+/* Whether nobody can tell if the commit is told of or not, and no answer comes
+ * that would have to be waited for. */
+static inline bool is_straight(const struct run *run)
+{
+    const struct sched *sched = run->sched;
+    const struct node *node = run->node;
+    return quick_is_straight(run->transaction, &sched->subscriber) &&
+           node_group(node) == NULL && sched->hooks.trigger == NULL &&
+           is_within_surface(run);
+}
+
+static WITHIN enum run_outcome commit(struct run *run)
+{
+    struct node *node = run->node;
+    struct transaction *transaction = run->transaction;
+    if (LIKELY(is_straight(run))) {
+        struct place *place = transaction->quick.at[0].place;
+        if (quick_commit_straight(transaction)) {
+            run->version = place->entity->version;
+            seeing_own_write(run->sched, node, place, run->version);
+        }
+    } else if (transaction->quick.count == 0 && !transaction->has_more &&
+               LIKELY(node_persisted(node) == NULL)) {
+        transaction_close(transaction, TRANSACTION_COMMITTED); /* an effect */
+    } else {
+        return commit_any(run);
+    }
+    node->attempts = 0;
+    node->conflicts = 0;
+    return OUTCOME_COMMITTED;
 }
 
 /* The run is given up: everything is as before, but for the reads. */
@@ -406,7 +663,7 @@ static void give_up(struct run *run)
 }
 
 /* What was read for the first time had no link yet to be told by. */
-static void find_unseen(struct run *run)
+COLD static void find_unseen(struct run *run)
 {
     VEC_FOREACH (&run->transaction->reads, entry) {
         struct place *place = entry->place;
@@ -430,13 +687,13 @@ static void find_unseen(struct run *run)
 /* R1. Only runs inside of this one, and a world that went on while it waited,
  * change anything. A change group's own changes do not count, which only the
  * links know. */
-static void look_at_meanwhile(struct run *run)
+static inline void look_at_meanwhile(struct run *run)
 {
     struct node *node = run->node;
     if (UNLIKELY(node->causes.count > 0)) {
         invalidation_drop_seen(node);
     }
-    if (UNLIKELY(run->world != run->sched->world) && node->group == NULL) {
+    if (UNLIKELY(run->world != run->sched->world) && node_group(node) == NULL) {
         find_unseen(run);
     }
 }
@@ -456,7 +713,8 @@ static void spend_attempts(struct sched *sched, struct node *node)
     report(sched, node, &detail);
 }
 
-static enum run_outcome end_by_result(struct run *run, enum run_result result)
+COLD static enum run_outcome end_by_result(struct run *run,
+                                           enum run_result result)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
@@ -473,81 +731,146 @@ static enum run_outcome end_by_result(struct run *run, enum run_result result)
         }
         return OUTCOME_GIVEN_UP;
     }
-    if (result == RUN_FAILED) {
-        graph_apply_reads(sched, node, run->transaction, READS_KEPT_READ);
-        look_at_meanwhile(run);
-        transaction_abort(run->transaction);
-        report(sched, node, &run->detail); /* R3 */
-        return OUTCOME_FAILED;
-    }
-    graph_apply_reads(sched, node, run->transaction, READS_KEPT_NONE);
+    graph_apply_reads(sched, node, run->transaction, READS_KEPT_READ);
     look_at_meanwhile(run);
-    return commit(run);
+    transaction_abort(run->transaction);
+    if (result == RUN_WAITING) {
+        if (!node->waiting) {
+            vec_push(&sched->waiting, node);
+            node->waiting = true;
+        }
+        for (size_t i = 0; i < run->causes.count; i++) {
+            invalidation_keep_cause(node,
+                                    run->causes.at[i].place,
+                                    run->causes.at[i].version);
+        }
+        sched->counters.runs--; /* it has done nothing */
+        return OUTCOME_WAITED;
+    }
+    if (UNLIKELY(node_persisted(node) != NULL)) {
+        persistence_failed(run);
+    }
+    report(sched, node, &run->detail); /* R3 */
+    return OUTCOME_FAILED;
 }
 
 /* A grant that has served its purpose (seed 5.3). */
-static void expire_provisional(struct sched *sched, struct node *node)
+COLD static void expire_provisional(struct sched *sched, struct node *node)
 {
-    if (node->provisional != 0 && node->provisional - 1 != sched->pass) {
+    if (node->provisional != 0 && node->provisional != node_mark(sched->pass)) {
         node->provisional = 0;
         liveness_root_lost(sched, node);
     }
 }
 
-static void end_gates(const struct run *run)
+static inline void end_gates(const struct run *run)
 {
-    const struct sched *sched = run->sched;
-    const mono_ms ended =
-        sched->host != NULL ? sched->host->now(sched->host) : run->began;
-    gates_on_run(run->sched, run->node, ended - run->began);
+    struct sched *sched = run->sched;
+    const mono_ms ended = sched->host != NULL ? sched_time(sched) : run->began;
+    gates_on_run(sched, run->node, ended - run->began);
 }
 
-static void run_end(struct run *run, enum run_result result)
+/* What is left to do for a node that is not at rest after its run, and clean.
+ */
+static void end_unusually(const struct run *run)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
-    sched->run = run->outer;
-    const enum run_outcome outcome = end_by_result(run, result);
-    if (run->flight != NULL) { /* not committed */
-        flight_end(run->flight);
-        run->flight = NULL;
-    }
-    node->running = false;
-    node->runs++;
-    node->ended_at = sched->now;
-    if (UNLIKELY(sched->host != NULL || node->gate != NULL)) {
-        end_gates(run);
-    }
-    introspection_note_run(sched, run, outcome);
-    if (UNLIKELY(sched->validating) && outcome == OUTCOME_COMMITTED) {
-        validator_look(run);
-    }
-    sched->unwinding = sched->unwinding && run->outer != NULL;
-    run_put(run);
-    if (UNLIKELY(node->running)) {
+    if (node->running) {
         return; /* the validator is not done with it */
     }
     if (!node->registered) {
         registry_free(sched, node); /* it was removed while it ran */
         return;
     }
-    if (UNLIKELY(!node->attached)) {
+    if (!node->attached) {
         graph_attach(sched, node);
     }
-    expire_provisional(sched, node);
+    if (node->provisional != 0) {
+        expire_provisional(sched, node);
+    }
     if (node->status == NODE_CLEAN && run->staled == sched->staled) {
-        node->verified = sched->staled; /* all that it read was up to date */
+        node->verified = sched->staled;
     }
     queue_consider(sched, node);
+}
+
+static WITHIN void run_end(struct run *run, enum run_result result)
+{
+    struct sched *sched = run->sched;
+    struct node *node = run->node;
+    sched->run = run->outer;
+    enum run_outcome outcome;
+    if (LIKELY(result == RUN_DONE && node->registered && !sched->unwinding)) {
+        graph_apply_reads(sched, node, run->transaction, READS_KEPT_NONE);
+        look_at_meanwhile(run);
+        outcome = commit(run);
+    } else {
+        outcome = end_by_result(run, result);
+    }
+    if (run->flight != NULL) { /* not committed */
+        flight_end(run->flight);
+        run->flight = NULL;
+    }
+    node->running = false;
+    if (LIKELY(outcome != OUTCOME_WAITED)) {
+        node->runs++;
+        node->ended_at = sched->now;
+        if (UNLIKELY(sched->host != NULL || node->gate != NULL)) {
+            end_gates(run);
+        }
+        run->kept_causes = introspection_note_run(sched, run, outcome);
+    } else {
+        run->kept_causes = 0; /* nothing that anybody would ask about */
+    }
+    if (UNLIKELY(sched->validating) && outcome == OUTCOME_COMMITTED) {
+        validator_look(run);
+        sched->clock_is_right = false;
+    }
+    if (UNLIKELY(sched->unwinding)) {
+        sched->unwinding = run->outer != NULL;
+    }
+    put_back(run);
+    if (LIKELY(node->state == node_at_rest(NODE_CLEAN) &&
+               node->provisional == 0)) {
+        if (run->staled == sched->staled) {
+            node->verified = sched->staled; /* what it read was up to date */
+        }
+        return;
+    }
+    end_unusually(run);
+}
+
+/* Asks for what the run will need later than the rest (seeing_bring_near): what
+ * it will write, and what the record that it replaces, or rather the next one,
+ * holds. */
+static inline void bring_near(const struct sched *sched,
+                              const struct node *node)
+{
+    const struct run_record *record =
+        &sched->records[(sched->run_number + 2) % SCHED_RECORDS];
+    __builtin_prefetch(record->causes[0].place, 1);
+    if (node->write_count > 0) {
+        __builtin_prefetch(node->writes->place, 1);
+    }
 }
 
 void runner_run(struct sched *sched, struct node *node)
 {
     queue_remove(sched, node);
+    bring_near(sched, node);
+    if (UNLIKELY(node->waiting)) {
+        forget_waiting(sched, node); /* unless it has to wait again */
+    }
     struct run *run = run_begin(sched, node);
     open_transaction(run);
+    if (UNLIKELY(sched->labels != NULL) && !labels_begin(run)) {
+        run_end(run, RUN_FAILED);
+        return;
+    }
     const enum run_result result = node->run(run, node->ctx);
-    if (result == RUN_PENDING) {
+    sched->clock_is_right = false;
+    if (UNLIKELY(result == RUN_PENDING)) {
         CHECK(sched->pending == NULL);
         node->asynchronous = true;
         sched->pending = run;
@@ -563,7 +886,12 @@ void run_finish(struct run *run, enum run_result result)
     CHECK(sched->pending == run);
     CHECK(result != RUN_PENDING);
     sched->pending = NULL;
+    sched->clock_is_right = false;
     run->outer = NULL; /* it has gone on without this one */
+    if (run->handling != NULL) {
+        handling_finish(run, result);
+        return;
+    }
     if (UNLIKELY(run->dry)) {
         validator_end(run);
         return;

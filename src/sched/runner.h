@@ -34,12 +34,15 @@ struct run {
     uint32_t depth;
     enum node_status was; /* its status before */
     mono_ms began;
-    uint64_t version; /* that its commit made; 0: none */
-    bool dry;         /* of the validator: reads what is there, and is thrown
-                         away */
+    uint64_t version;          /* that its commit made; 0: none */
+    struct handling *handling; /* of an event; or NULL */
+    uint32_t vouched;          /* writes beside its surface: run_vouch */
+    bool dry; /* of the validator: reads what is there, and is thrown
+                 away */
     struct flight *flight;
-    VEC(struct cause) causes; /* taken from the node */
-    struct err_detail detail; /* of run_fail */
+    VEC_SMALL(struct cause) causes; /* taken from the node */
+    uint32_t kept_causes;           /* of those, the record has taken over */
+    struct err_detail detail;       /* of run_fail */
 };
 
 /* -- For the functions of nodes ------------------------------------------ */
@@ -55,25 +58,28 @@ static inline bool run_has_passed(const struct sched *sched,
 }
 
 /* Whether the only writer of a place is up to date: it is clean, and so is, by
- * the order of the pass, everything that it needs. */
+ * the order of the pass, everything that it needs. False if that is not known
+ * at once. */
 static inline bool run_writer_is_fresh(const struct sched *sched,
                                        const struct chain_link *link)
 {
     const struct node *writer =
         ((const struct write_link *)(const void *)link)->node;
     return link->next == NULL && writer->status == NODE_CLEAN &&
-           (writer->verified == sched->staled || run_has_passed(sched, writer));
+           ((writer->counted && writer->height < sched->passed) ||
+            writer->verified == sched->staled);
 }
 
 /* The rest of run_read. */
-enum err run_read_any(struct run *run,
-                      struct place *place,
-                      enum read_kind kind,
-                      unsigned flags,
-                      struct value *out);
+COLD enum err run_read_any(struct run *run,
+                           struct place *place,
+                           enum read_kind kind,
+                           unsigned flags,
+                           struct value *out);
 
 /* What is at a place (R2), new. OK, NOT_FOUND or TYPE, as transaction_read
- * says. STALE: this cannot be known now; return RUN_AGAIN. */
+ * says. STALE: this cannot be known now; return RUN_AGAIN. CLEARANCE: it must
+ * not be known here (sched/labels.h); the run fails, whatever it returns. */
 static inline enum err run_read(struct run *run,
                                 struct place *place,
                                 enum read_kind kind,
@@ -94,6 +100,26 @@ static inline enum err run_read(struct run *run,
 
 /* Writes: transaction_put_adopt and its like on run->transaction. */
 
+/* The rest of run_is_waiting. */
+bool run_reads_from_waiting(const struct run *run);
+
+/* Whether a document that it has read is on its way from the store, or is the
+ * output of somebody who waits for one. Who cannot do with what it has seen
+ * instead, nothing or something old, returns RUN_WAITING. */
+static inline bool run_is_waiting(const struct run *run)
+{
+    return !run->dry && (run->transaction->unloaded > 0 ||
+                         (UNLIKELY(run->sched->waiting.count > 0) &&
+                          run_reads_from_waiting(run)));
+}
+
+/* One write more than its surface has is meant to be: the document of a child
+ * that is taken away. */
+static inline void run_vouch(struct run *run)
+{
+    run->vouched++;
+}
+
 /* The run ends as RUN_FAILED, because of this. */
 enum run_result run_fail(struct run *run, const struct err_detail *detail);
 
@@ -109,6 +135,11 @@ void run_put(struct run *run);
 
 /* Runs a node now. It may go on later: sched->pending. */
 void runner_run(struct sched *sched, struct node *node);
+
+/* Those that were RUN_WAITING and whose documents have come have to run; and
+ * whether there is one. */
+void runner_wake(struct sched *sched);
+bool runner_can_wake(const struct sched *sched);
 
 /* What is to be forgotten when a node goes. */
 void runner_forget(struct sched *sched, struct node *node);

@@ -3,11 +3,16 @@
 #include "sched/scheduler.h"
 
 #include "base/mem.h"
+#include "sched/events.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
+#include "sched/handling.h"
 #include "sched/invalidation.h"
+#include "sched/labels.h"
 #include "sched/liveness.h"
 #include "sched/order.h"
+#include "sched/outbox.h"
+#include "sched/persistence.h"
 #include "sched/queue.h"
 #include "sched/registry.h"
 #include "sched/settle.h"
@@ -18,6 +23,7 @@ struct sched *scheduler_new(struct replica *replica,
 {
     struct sched *sched = mem_alloc_zero(sizeof *sched);
     sched->replica = replica;
+    sched->nesting = SCHED_NESTING_MAX;
     if (options != NULL) {
         sched->host = options->host;
         sched->hooks = options->hooks;
@@ -39,7 +45,9 @@ void scheduler_dispose(struct sched *sched)
     }
     sched->disposed = true;
     sched->in_pass = false;
+    sched->passed = 0;
     invalidation_end(sched);
+    events_dispose(sched);
     while (!list_is_empty(&sched->nodes)) {
         registry_remove(
             sched,
@@ -51,8 +59,12 @@ void scheduler_free(struct sched *sched)
 {
     scheduler_dispose(sched);
     CHECK(sched->pending == NULL);
+    persistence_free(sched);
     introspection_end(sched);
+    events_free(sched);
     runner_release(sched);
+    labels_free(sched);
+    pool_release(&sched->node_pool);
     bucket_queue_release(&sched->queues[0]);
     bucket_queue_release(&sched->queues[1]);
     vec_release(&sched->stack);
@@ -84,6 +96,18 @@ void scheduler_remove(struct sched *sched, struct node *node)
     registry_remove(sched, node);
 }
 
+void scheduler_remove_all(struct sched *sched, struct node *node)
+{
+    struct node *leaf = NULL;
+    while (leaf != node) {
+        leaf = node;
+        while (leaf->children.first != NULL) {
+            leaf = CONTAINER_OF(leaf->children.first, struct node, sibling);
+        }
+        registry_remove(sched, leaf);
+    }
+}
+
 void scheduler_promote(struct sched *sched, struct node *node)
 {
     registry_promote(sched, node);
@@ -110,26 +134,95 @@ void scheduler_invalidate(struct sched *sched, struct node *node)
 
 /* -- Time ---------------------------------------------------------------- */
 
-void scheduler_step(struct sched *sched, mono_ms now)
+/* Everything that is not a pass: receipts, calls that waited for a commit. */
+static void see_to_events(struct sched *sched)
+{
+    if (LIKELY(sched->events == NULL)) {
+        return;
+    }
+    handling_look_for_receipts(sched);
+    events_tidy(sched);
+    (void)outbox_flush(sched);
+}
+
+static inline bool has_work(const struct sched *sched)
+{
+    return !queue_is_empty(sched) || sched->in_pass ||
+           (UNLIKELY(sched->events != NULL) &&
+            events_next_wake(sched) <= sched->now);
+}
+
+static inline bool pass(struct sched *sched, mono_ms now)
 {
     CHECK(sched->run == NULL);
     sched->staled += now != sched->now; /* a gate may have opened */
     sched->now = now;
-    do {
+    if (UNLIKELY(sched->rearming.count > 0)) {
         gates_rearm(sched);
+    }
+    if (UNLIKELY(sched->gated.count > 0)) {
         queue_release_due(sched);
-        if (sched->pending != NULL) {
-            return;
-        }
-        if (queue_is_empty(sched) && !sched->in_pass) {
-            break;
-        }
-        sched->stepping = true;
-        settle_pass(sched);
-        sched->stepping = false;
-    } while (sched->pending == NULL);
-    if (sched->backing_off == 0 && scheduler_is_idle(sched)) {
+    }
+    if (sched->pending != NULL) {
+        return false;
+    }
+    if (UNLIKELY(sched->persistence != NULL)) {
+        persistence_catch_up(sched);
+    }
+    if (UNLIKELY(sched->waiting.count > 0)) {
+        runner_wake(sched);
+    }
+    see_to_events(sched);
+    if (!has_work(sched)) {
+        return false;
+    }
+    sched->stepping = true;
+    settle_pass(sched);
+    sched->stepping = false;
+    if (sched->pending == NULL) {
+        see_to_events(sched);
+    }
+    return true;
+}
+
+bool scheduler_pass(struct sched *sched, mono_ms now)
+{
+    return pass(sched, now);
+}
+
+/* Whether it is idle, after a pass that found nothing to do. */
+static inline bool rests(const struct sched *sched)
+{
+    return LIKELY(sched->gated.count == 0 && sched->rearming.count == 0 &&
+                  sched->pending == NULL && sched->events == NULL) ||
+           scheduler_is_idle(sched);
+}
+
+/* Whether there is nothing to do at all, nor to be noted. */
+static inline bool is_quiet(const struct sched *sched, mono_ms now)
+{
+    return sched->persistence == NULL && sched->now == now &&
+           sched->restless_since == 0 && !sched->restless_told &&
+           sched->rearming.count == 0 && sched->gated.count == 0 &&
+           sched->pending == NULL && sched->events == NULL && !sched->in_pass &&
+           sched->waiting.count == 0 && queue_is_empty(sched);
+}
+
+APART static void step(struct sched *sched, mono_ms now)
+{
+    while (pass(sched, now)) {
+    }
+    if ((sched->restless_since != 0 || sched->restless_told) &&
+        sched->backing_off == 0 && rests(sched)) {
         settling_rests(sched);
+    }
+}
+
+void scheduler_step(struct sched *sched, mono_ms now)
+{
+    CHECK(sched->run == NULL);
+    if (!is_quiet(sched, now)) {
+        step(sched, now);
     }
 }
 
@@ -138,16 +231,24 @@ mono_ms scheduler_next_wake(const struct sched *sched)
     if (sched->pending != NULL) {
         return MONO_NEVER;
     }
-    return !queue_is_empty(sched) || sched->rearming.count > 0 || sched->in_pass
-               ? sched->now
-               : queue_next_wake(sched);
+    if (!queue_is_empty(sched) || sched->rearming.count > 0 || sched->in_pass ||
+        runner_can_wake(sched)) {
+        return sched->now;
+    }
+    const mono_ms node = queue_next_wake(sched);
+    const mono_ms event = events_next_wake(sched);
+    return node < event ? node : event;
 }
 
 bool scheduler_is_idle(const struct sched *sched)
 {
     if (sched->pending != NULL || sched->in_pass || !queue_is_empty(sched) ||
-        sched->rearming.count > 0) {
+        sched->rearming.count > 0 || runner_can_wake(sched) ||
+        events_wait(sched) || events_next_wake(sched) <= sched->now) {
         return false;
+    }
+    if (LIKELY(sched->gated.count == 0)) {
+        return true;
     }
     VEC_FOREACH (&sched->gated, node) {
         if (gates_holds_idle(*node, sched->now)) {
@@ -155,6 +256,12 @@ bool scheduler_is_idle(const struct sched *sched)
         }
     }
     return true;
+}
+
+bool scheduler_is_settled(const struct sched *sched)
+{
+    return scheduler_is_idle(sched) && sched->flights == 0 &&
+           !events_in_flight(sched);
 }
 
 void scheduler_idle_over(struct sched *sched)

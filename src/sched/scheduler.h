@@ -54,6 +54,9 @@ struct node *scheduler_register(struct sched *sched,
                                 const struct node_spec *spec);
 void scheduler_remove(struct sched *sched, struct node *node);
 
+/* The same for its children, too, which go first. */
+void scheduler_remove_all(struct sched *sched, struct node *node);
+
 /* A computation becomes an effect; an effect stays one. */
 void scheduler_promote(struct sched *sched, struct node *node);
 
@@ -74,14 +77,22 @@ void scheduler_invalidate(struct sched *sched, struct node *node);
  * or when a run goes on later. */
 void scheduler_step(struct sched *sched, mono_ms now);
 
+/* The same, one pass: at most one event of each lane. False if there was
+ * nothing to do. */
+bool scheduler_pass(struct sched *sched, mono_ms now);
+
 /* The instant at which it wants to be stepped again: now, if something can
  * run; MONO_NEVER if only a change from outside makes work. */
 mono_ms scheduler_next_wake(const struct sched *sched);
 
 /* Nothing runs, nothing can run, and nothing that waits for its time is worth
- * waiting for. Commits that have no answer yet do not count
- * (sched->flights). */
+ * waiting for. An event that waits is; commits that have no answer yet do not
+ * count (sched->flights). */
 bool scheduler_is_idle(const struct sched *sched);
+
+/* Idle, every commit has its answer, and everything that waited for one was
+ * done. */
+bool scheduler_is_settled(const struct sched *sched);
 
 /* After somebody has waited for idle: what did not settle before has another
  * chance to be waited for. */

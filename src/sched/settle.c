@@ -2,15 +2,20 @@
 
 #include "sched/settle.h"
 
+#include "sched/events.h"
 #include "sched/gates.h"
 #include "sched/liveness.h"
+#include "sched/persistence.h"
 #include "sched/queue.h"
 #include "sched/runner.h"
 #include "sched/settling.h"
 
 /* P2. */
-static bool is_runnable(const struct node *node)
+static inline bool is_runnable(const struct node *node)
 {
+    if (LIKELY(node->state == node_at_rest(NODE_INVALID))) {
+        return true;
+    }
     return node->registered && node_is_stale(node) && !node->running &&
            (node->counted || node->again);
 }
@@ -64,12 +69,12 @@ static void defer_rest(struct sched *sched)
 
 /* Demand that was lent to nodes which this pass created (seed 5.3). One that
  * has not run yet, because its time has not come, keeps it. */
-static void end_provisional(struct sched *sched)
+COLD static void end_provisional(struct sched *sched)
 {
     for (size_t i = 0; i < sched->provisional.count; i++) {
         struct node *node = sched->provisional.at[i];
         if (node != NULL && node->status != NODE_NEVER_RAN &&
-            node->provisional == sched->pass + 1) {
+            node->provisional == node_mark(sched->pass)) {
             node->provisional = 0;
             liveness_root_lost(sched, node);
         }
@@ -77,7 +82,7 @@ static void end_provisional(struct sched *sched)
     vec_clear(&sched->provisional);
 }
 
-static void end_backoffs(struct sched *sched)
+COLD static void end_backoffs(struct sched *sched)
 {
     VEC_FOREACH (&sched->recovering, node) {
         if (*node != NULL && (*node)->status == NODE_CLEAN) {
@@ -87,41 +92,76 @@ static void end_backoffs(struct sched *sched)
     vec_clear(&sched->recovering);
 }
 
-static void tell(const struct sched *sched, enum pass_moment moment)
+static void tell(struct sched *sched, enum pass_moment moment)
 {
     if (UNLIKELY(sched->hooks.pass != NULL)) {
         sched->hooks.pass(sched->hooks.ctx, sched, moment);
+        sched->clock_is_right = false;
     }
+}
+
+/* P3: whether there is something for another sweep. */
+static bool find_more(struct sched *sched)
+{
+    if (queue_next_sweep(sched)) {
+        return true;
+    }
+    if (UNLIKELY(events_wait(sched))) {
+        const enum events_look look = events_look(sched);
+        if (look == EVENTS_NEED) {
+            return true;
+        }
+        if (sched->pending != NULL || !queue_has_no_sweep(sched)) {
+            return false; /* what it has made to run: the next pass */
+        }
+    }
+    return queue_admit_materializers(sched);
 }
 
 void settle_pass(struct sched *sched)
 {
+    sched->clock_is_right = false;
     if (!sched->in_pass) { /* else it goes on after a run that took long */
         sched->in_pass = true;
         sched->pass++;
         sched->sweep = 0;
         sched->cursor = 0;
         sched->floor = 0;
+        queue_look_later(sched);
         sched->counters.passes++;
         settling_pass_begins(sched);
         tell(sched, PASS_BEGINS);
     }
-    while (sched->sweep < SCHED_SWEEPS_MAX) {
+    bool more = true;
+    while (more && sched->sweep < SCHED_SWEEPS_MAX) {
+        if (UNLIKELY(sched->integrated)) {
+            persistence_wait(sched);
+        }
         sweep(sched);
         if (sched->pending != NULL) {
             return;
         }
         sched->sweep++;
-        if (!queue_next_sweep(sched) && !queue_admit_materializers(sched)) {
-            break;
+        more = !LIKELY(queue_is_empty(sched) && !events_wait(sched)) &&
+               find_more(sched);
+        if (sched->pending != NULL) {
+            return;
         }
     }
-    if (sched->sweep == SCHED_SWEEPS_MAX) {
+    if (more) {
         defer_rest(sched);
     }
     sched->in_pass = false;
-    end_provisional(sched);
-    end_backoffs(sched);
+    sched->passed = 0;
+    if (UNLIKELY(sched->events != NULL)) {
+        events_pass_ends(sched);
+    }
+    if (sched->provisional.count > 0) {
+        end_provisional(sched);
+    }
+    if (sched->recovering.count > 0) {
+        end_backoffs(sched);
+    }
     tell(sched, sched->unsettled.count == 0 ? PASS_SETTLED : PASS_BACKED_OFF);
     settling_pass_ends(sched);
 }

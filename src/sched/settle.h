@@ -5,7 +5,10 @@
  *       picked waits for the next sweep.
  *   P2  At its turn a node is asked again: it runs iff it is stale, live (or
  *       to run again), and its time has come.
- *   P3  Materializers come when nothing else is left.
+ *   P3  When nothing is left to sweep, the heads of the lanes are looked at
+ *       (sched/events.h): what one needs is swept first. What a handled event
+ *       has made to run comes in the next pass. Materializers come when
+ *       nothing else is left.
  *   P4  At most SCHED_SWEEPS_MAX sweeps, and SCHED_RUNS_MAX runs of one node:
  *       what is left then waits behind a gate, and is named.
  *   P5  The cost is that of what runs: nobody walks over all nodes. */

@@ -40,7 +40,7 @@ void settling_pass_begins(struct sched *sched)
     if (sched->host == NULL) {
         return;
     }
-    sched->pass_began = sched->host->now(sched->host);
+    sched->pass_began = sched_time(sched);
     if (sched->restless_since == 0) {
         sched->restless_since = sched->pass_began;
     }
@@ -103,23 +103,35 @@ static void tell(struct sched *sched)
     }
 }
 
+/* A pass has taken time, or was not the first. */
+static void look_back(struct sched *sched, mono_ms now)
+{
+    sched->restless_busy += now - sched->pass_began;
+    sched->pass_began = 0;
+    const struct restlessness look = settling_look(sched, now);
+    if (sched->unsettled.count == 0 && !look.told &&
+        settling_is_too_long(&look)) {
+        collect_runners(sched);
+        tell(sched);
+        vec_clear(&sched->unsettled);
+    }
+    if (look.window > SCHED_RESTLESS_SLIDE_MS) { /* E3 */
+        sched->restless_since += look.window / 2;
+        sched->restless_busy /= 2;
+    }
+}
+
 void settling_pass_ends(struct sched *sched)
 {
-    if (sched->host != NULL) {
-        const mono_ms now = sched->host->now(sched->host);
-        sched->restless_busy += now - sched->pass_began;
+    if (LIKELY(sched->host != NULL)) {
+        const mono_ms now = sched_time(sched);
+        if (now != sched->restless_since) {
+            look_back(sched, now);
+        }
         sched->pass_began = 0;
-        const struct restlessness look = settling_look(sched, now);
-        if (sched->unsettled.count == 0 && !look.told &&
-            settling_is_too_long(&look)) {
-            collect_runners(sched);
-            tell(sched);
-            vec_clear(&sched->unsettled);
-        }
-        if (look.window > SCHED_RESTLESS_SLIDE_MS) { /* E3 */
-            sched->restless_since += look.window / 2;
-            sched->restless_busy /= 2;
-        }
+    }
+    if (LIKELY(sched->unsettled.count == 0)) {
+        return;
     }
     drop_removed(sched);
     if (sched->unsettled.count > 0) {

@@ -107,7 +107,7 @@ static void on_trigger(void *ctx,
                 ? sched->committing->ordinal + 1
                 : 0;
         entry->ordinal = node->ordinal;
-        entry->name = value_ref(node->name);
+        entry->name = value_ref(node_name(node));
         entry->place = place_find(place->entity, place->path);
         place_ref(entry->place);
         summarize(trace, &what->changes[change].before, place, entry->before);

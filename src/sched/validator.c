@@ -48,7 +48,7 @@ static struct run *dry_begin(struct sched *sched,
     run->dry = true;
     transaction_again(run->transaction);
     run->transaction->source = node;
-    run->transaction->group = node->group;
+    run->transaction->group = node_group(node);
     run->transaction->causes = NULL;
     run->transaction->cause_count = 0;
     run->transaction->watch.settled = NULL;
@@ -64,7 +64,7 @@ static void remove_children(const struct run *run)
     struct list_node *last = list_last(&sched->nodes);
     while (last != NULL) { /* they are the youngest */
         struct node *node = CONTAINER_OF(last, struct node, all);
-        if (node->born_in != run->number) {
+        if (node->born_in != node_mark(run->number)) {
             return;
         }
         registry_remove(sched, node);

@@ -4,7 +4,7 @@
  *   CONV-12  only what a sweep has picked can be put behind a gate: a dormant
  *            node, one that waits for its quiet time and one that is gated
  *            already are never picked
- *   CONV-18  demand by the head of the events is not here: an effect demands
+ *   CONV-18  demand by the head of the events is in events.c: an effect demands
  *   CONV-04  exact counts follow from our order: each member of a cycle runs
  *            once a sweep, so ten times a pass */
 

@@ -21,7 +21,8 @@ struct heard {
 static void on_violation(void *ctx, const struct violation *violation)
 {
     struct heard *heard = ctx;
-    const struct text name = value_text(&violation->node->name);
+    const struct value string = node_name(violation->node);
+    const struct text name = value_text(&string);
     heard->count++;
     CHECK(name.length < sizeof heard->name);
     for (size_t i = 0; i < name.length; i++) {

@@ -5,7 +5,7 @@
  * | not applicable | why                                                     |
  * | IDLE-01        | tracked background tasks belong to the host; the part   |
  * |                | that is ours, a run that goes on, is idle_01            |
- * | IDLE-07, 10    | the event parts come with events; the computation that  |
+ * | IDLE-07, 10    | the event parts are in events.c; the computation that   |
  * |                | nobody demands is idle_07, the one clock idle_13        |
  * | IDLE-09        | no promises; a run that fails in the end is idle_09     |
  */

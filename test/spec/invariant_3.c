@@ -17,14 +17,14 @@ PROPERTY(i3_effects_run_if_and_only_if_something_they_read_has_changed, 300)
         slot->world = &world;
         world_register(&world, world.count, 0, 0);
     }
-    EXPECT(world_step(&world));
+    EXPECT(model_world_step(&world));
     for (unsigned i = 0; i < 12; i++) {
         bool due[MODEL_SLOTS];
         draw_inputs(random, &world);
         for (size_t j = 0; j < world.count; j++) {
             due[j] = world.slots[j].due;
         }
-        EXPECT(world_step(&world));
+        EXPECT(model_world_step(&world));
         for (size_t j = 0; j < world.count; j++) {
             EXPECT_EQ(world.slots[j].step_runs, due[j]);
         }
@@ -50,11 +50,11 @@ PROPERTY(i3_an_output_that_stays_the_same_wakes_nobody, 300)
     world.count = 2;
     world_register(&world, 0, 0, 0);
     world_register(&world, 1, 0, 0);
-    EXPECT(world_step(&world));
+    EXPECT(model_world_step(&world));
     const bool failed = source->failed || effect->failed;
     for (unsigned i = 0; i < 12 && !failed; i++) {
         draw_inputs(random, &world);
-        EXPECT(world_step(&world));
+        EXPECT(model_world_step(&world));
         EXPECT(effect->step_runs == 0 || source->failed);
     }
     world_close(&world);

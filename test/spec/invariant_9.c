@@ -71,7 +71,7 @@ PROPERTY(i9_a_writer_runs_before_its_readers, 300)
         for (size_t j = 0; j < world.count; j++) {
             ends.of[j] = 0;
         }
-        if (!EXPECT(world_step(&world))) {
+        if (!EXPECT(model_world_step(&world))) {
             break;
         }
         check_order(&world, &ends);

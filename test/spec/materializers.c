@@ -2,9 +2,7 @@
  * always live, and wait for everybody else unless somebody reads what they may
  * write.
  *
- * | not applicable | why                                       |
- * | MAT-07         | its reader is an event handler: with them |
- */
+ * MAT-07, whose reader is an event handler, is in preflight.c. */
 
 #include <stdio.h>
 

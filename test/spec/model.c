@@ -24,12 +24,12 @@ PROPERTY(at_rest_everything_is_as_if_it_were_computed_anew, WORLDS)
     }
     draw_graph(random, &world);
     draw_population(random, &world);
-    bool good = world_step(&world);
+    bool good = model_world_step(&world);
     for (unsigned i = 0; i < HAPPENINGS && good; i++) {
         draw_happening(random, &world);
         good = EXPECT(scheduler_check(world.sched));
         if (good && !random_one_in(random, 5)) {
-            good = world_step(&world);
+            good = model_world_step(&world);
         }
     }
     if (good) {

@@ -395,7 +395,7 @@ TEST(pull_26_a_registration_reads_and_runs_nothing)
         const struct node *node = c->node;
         EXPECT_EQ(node->status, NODE_NEVER_RAN);
         EXPECT_EQ(node->reads.count, 1);
-        EXPECT(node->reads.at[0].declared);
+        EXPECT_INT(node->reads.at[0].unread, LINK_DECLARED);
         EXPECT_EQ(node->causes.count, 0);
         kit_set(&kit, "s", "2");
     }

@@ -244,7 +244,7 @@ TEST(d2_who_has_waited_long_enough_runs_before_its_readers)
     kit_step(&kit);
     EXPECT_SEEN(effect, "1,1 2,1");
     kit_set(&kit, "a", "3");
-    kit_tick(&kit, 60);
+    kit_tick(&kit, SCHED_DEBOUNCE_LONG_MS);
     EXPECT_SEEN(effect, "1,1 2,1 3,3");
     kit_end(&kit);
 }

@@ -1,0 +1,174 @@
+/* The records behind events: for the files of this folder.
+ *
+ * Who writes what: events.c the streams, handlers and lanes, and an event from
+ * its sending to its end; handling.c what belongs to an attempt; lineage.c the
+ * list of those that an origin has sent. */
+
+#ifndef SCHED_EVENT_H
+#define SCHED_EVENT_H
+
+#include "sched/events.h"
+#include "sched/handling.h"
+#include "sched/lineage.h"
+#include "sched/preflight.h"
+
+struct lane {
+    struct space *space; /* NULL: all of them */
+    struct list events;  /* by number: what waits */
+    uint64_t pass;       /* the last in which one was handled */
+    struct lent_nodes lent;
+};
+
+struct stream {
+    struct place *place; /* a reference */
+    struct lane *lane;
+    struct handler *handler; /* or NULL */
+    uint32_t waiting;        /* events in the lane */
+    struct schema *schema;   /* of payloads, or NULL; a reference */
+    bool fills;              /* with its defaults */
+    bool asked;              /* somebody was asked to start its owner, */
+    bool starting;           /* and does */
+};
+
+struct handler {
+    struct node node; /* the source of its transactions; what a record of
+                         a run says of it */
+    struct node_label label;
+    struct stream *stream; /* NULL: cancelled */
+    handler_fn *run;
+    void *ctx;
+    void (*release)(void *ctx);
+    enum err (*declare)(void *ctx,
+                        struct value payload,
+                        struct closure *closure,
+                        struct err_detail *detail);
+    struct closure declared;
+    struct closure last; /* pure: what it read in its last attempt */
+    bool pure;
+    bool several_spaces;
+    uint32_t refs; /* the stream, and events that it has begun */
+};
+
+struct event_listener {
+    event_done_fn *done;
+    void *ctx;
+};
+
+enum event_state {
+    EVENT_WAITS, /* in its lane */
+    EVENT_RUNS,  /* an attempt is under way */
+    EVENT_FLIES, /* committed, without an answer */
+    EVENT_LOOKS, /* refused: for the receipt of the first one */
+    EVENT_OVER,
+};
+
+enum event_park {
+    PARK_NONE,   /* can be looked at */
+    PARK_TIME,   /* until `not_before` */
+    PARK_LOAD,   /* until something comes */
+    PARK_ORIGIN, /* until its origin is confirmed */
+    PARK_OWNER,  /* until there is a handler */
+};
+
+struct event {
+    struct list_node node; /* in the lane; or among those that fly, look or are
+                              idle */
+    struct list_node in_origin;
+    struct events *events; /* NULL: gone, while it flew */
+    struct stream *stream;
+    struct handler *handler; /* once it has begun; a reference */
+    enum event_state state;
+    uint64_t number; /* the order of sending, and in the lane */
+
+    struct value payload;
+    const struct label_set *label; /* of who sent it, then; or NULL */
+    uint64_t time;
+    struct lineage *origin; /* or NULL; a reference */
+    uint64_t origin_number; /* for the id, */
+    uint32_t counter;       /* likewise; */
+    struct value caller;    /* or what was made of the caller's; absent */
+    bool no_retry;
+    bool known;
+    VEC(struct event_listener) listeners;
+
+    mono_ms retry_at; /* not before, whatever happens */
+    enum event_park park;
+    mono_ms not_before;         /* parked: by time */
+    const struct entity *loads; /* parked: by its load; it is watched */
+    uint64_t world;             /* when it was parked */
+    uint32_t attempts;
+    uint32_t holds;   /* backoffs that it has waited for */
+    uint32_t parks;   /* and all waits for time, and discarded attempts */
+    mono_ms deadline; /* for conflicts; 0: there was none yet */
+
+    /* Of the last attempt. */
+    struct lineage *launched; /* a reference, or NULL */
+    struct value result;
+    struct place *receipt; /* or NULL; a reference */
+    uint32_t expected;     /* answers; 0: not known yet */
+    uint32_t answers;
+    struct verdict *refusal; /* the first of them that is one, or NULL */
+};
+
+struct events {
+    struct sched *sched;
+    struct events_policy policy;
+    struct value instance;
+    struct random random;
+    struct map streams; /* struct stream by place */
+    VEC(struct lane *) lanes;
+    uint64_t numbers; /* of events, */
+    uint64_t origins; /* and of what sends them */
+    size_t waiting;   /* in all lanes */
+    struct list flying;
+    struct list looking; /* for a receipt */
+    struct list idle;
+    struct handling handling; /* there is one at a time */
+    struct closure closure;   /* of the event being looked at */
+    VEC(struct outbox_lane *) outboxes;
+    VEC(struct place *) spent; /* receipts that nobody needs any more */
+    bool (*missing)(void *ctx, struct stream *stream);
+    void *missing_ctx;
+    void (*notice)(void *ctx, const struct event_notice *notice);
+    void *notice_ctx;
+    struct events_counters counters;
+};
+
+#define EVENT_OF(list_node) CONTAINER_OF((list_node), struct event, node)
+
+/* The events of a scheduler, made at the first call. */
+struct events *events_of(struct sched *sched);
+
+/* -- From events.c ------------------------------------------------------- */
+
+/* The one way in which an event ends (V2). */
+void event_end(struct event *event,
+               enum event_outcome outcome,
+               const struct err_detail *why);
+
+/* The same, because its origin has failed. */
+void event_end_orphan(struct event *event);
+
+/* Out of its lane, to be handled; and back to its place there (V1). */
+void event_leave_lane(struct event *event);
+void event_put_back(struct event *event);
+
+/* The last answer to one that flew when its scheduler ended. */
+void event_free_in_flight(struct event *event);
+
+/* The place of its receipt, kept by the event. NULL: there are none. */
+struct place *event_receipt(struct event *event);
+
+void event_tell(struct events *events, const struct event_notice *notice);
+
+/* From event_id.c: what a caller's id becomes, new (V3). */
+struct value event_caller_id(const struct stream *stream,
+                             struct value id,
+                             struct value session);
+
+/* Forgets the places of a closure. */
+void closure_clear(struct closure *closure);
+
+void handler_unref(struct handler *handler);
+
+#endif

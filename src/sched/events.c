@@ -1,0 +1,753 @@
+/* Streams, lanes, and the way of an event from its sending to its end. */
+
+#include "sched/events.h"
+
+#include "base/mem.h"
+#include "replica/overlay.h"
+#include "replica/space.h"
+#include "sched/event.h"
+#include "sched/labels.h"
+#include "sched/outbox.h"
+#include "sched/queue.h"
+#include "value/compare.h"
+#include "value/schema.h"
+
+/* -- Policy -------------------------------------------------------------- */
+
+struct events_policy events_policy(void)
+{
+    return (struct events_policy){
+        .backlog = EVENTS_BACKLOG,
+        .window = EVENTS_WINDOW_MS,
+        .delay_us = EVENTS_DELAY_US,
+        .delay_max = EVENTS_DELAY_MAX_MS,
+        .jitter_percent = EVENTS_JITTER_PERCENT,
+        .holds = EVENTS_HOLDS,
+        .parks = EVENTS_PARKS,
+    };
+}
+
+uint64_t events_delay_us(const struct events_policy *policy, uint32_t attempt)
+{
+    const uint64_t most = policy->delay_max * 1000;
+    uint64_t delay = policy->delay_us;
+    for (uint32_t i = 1; i < attempt && delay < most; i++) {
+        delay *= 2;
+    }
+    return delay < most ? delay : most;
+}
+
+struct events *events_of(struct sched *sched)
+{
+    if (LIKELY(sched->events != NULL)) {
+        return sched->events;
+    }
+    struct events *events = mem_alloc_zero(sizeof *events);
+    events->sched = sched;
+    events->policy = events_policy();
+    events->instance = value_text_new("local");
+    random_init(&events->random, 0);
+    list_init(&events->flying);
+    list_init(&events->looking);
+    list_init(&events->idle);
+    sched->events = events;
+    return events;
+}
+
+void events_configure(struct sched *sched,
+                      const struct events_policy *policy,
+                      struct value instance)
+{
+    struct events *events = events_of(sched);
+    CHECK(events->streams.count == 0);
+    events->policy = *policy;
+    random_init(&events->random, policy->seed);
+    if (!value_is_absent(instance)) {
+        value_unref(events->instance);
+        events->instance = value_ref(instance);
+    }
+}
+
+/* -- Closures ------------------------------------------------------------ */
+
+void closure_add(struct closure *closure,
+                 struct place *place,
+                 enum read_kind kind)
+{
+    const struct declared_read read = {place_ref(place), kind};
+    vec_push(&closure->at, read);
+}
+
+void closure_clear(struct closure *closure)
+{
+    VEC_FOREACH (&closure->at, read) {
+        place_unref(read->place);
+    }
+    vec_clear(&closure->at);
+}
+
+static void closure_release(struct closure *closure)
+{
+    closure_clear(closure);
+    vec_release(&closure->at);
+}
+
+/* -- Streams ------------------------------------------------------------- */
+
+static bool is_stream(const void *item, const void *key)
+{
+    return ((const struct stream *)item)->place == key;
+}
+
+static uint64_t place_hash(const struct place *place)
+{
+    return (uint64_t)(uintptr_t)place;
+}
+
+static struct lane *lane_for(struct events *events, struct space *space)
+{
+    if (events->policy.lanes == LANES_ONE) {
+        space = NULL;
+    }
+    VEC_FOREACH (&events->lanes, lane) {
+        if ((*lane)->space == space) {
+            return *lane;
+        }
+    }
+    struct lane *lane = mem_alloc_zero(sizeof *lane);
+    lane->space = space;
+    list_init(&lane->events);
+    vec_push(&events->lanes, lane);
+    return lane;
+}
+
+struct stream *events_stream(struct sched *sched, struct place *place)
+{
+    struct events *events = events_of(sched);
+    struct stream *stream =
+        map_find(&events->streams, place_hash(place), is_stream, place);
+    if (stream == NULL) {
+        stream = mem_alloc_zero(sizeof *stream);
+        stream->place = place_ref(place);
+        stream->lane = lane_for(events, place->entity->space);
+        map_insert(&events->streams, place_hash(place), stream);
+    }
+    return stream;
+}
+
+void events_set_schema(struct stream *stream, struct schema *schema, bool fills)
+{
+    if (schema != NULL) {
+        (void)schema_ref(schema);
+    }
+    schema_unref(stream->schema);
+    stream->schema = schema;
+    stream->fills = fills;
+}
+
+/* -- Handlers ------------------------------------------------------------ */
+
+static struct handler *handler_new(struct sched *sched,
+                                   struct stream *stream,
+                                   const struct handler_spec *spec)
+{
+    struct handler *handler = mem_alloc_zero(sizeof *handler);
+    handler->node.kind = NODE_HANDLER;
+    handler->node.label = &handler->label;
+    handler->label.name = value_ref(spec->name);
+    handler->label.group = spec->group;
+    handler->node.ordinal = sched->ordinals++;
+    node_set_status(&handler->node, NODE_CLEAN);
+    handler->stream = stream;
+    handler->run = spec->run;
+    handler->ctx = spec->ctx;
+    handler->release = spec->release;
+    handler->declare = spec->declare;
+    handler->pure = spec->pure;
+    handler->several_spaces = spec->several_spaces;
+    handler->refs = 1;
+    for (size_t i = 0; i < spec->read_count; i++) {
+        closure_add(&handler->declared,
+                    spec->reads[i].place,
+                    spec->reads[i].kind);
+    }
+    return handler;
+}
+
+void handler_unref(struct handler *handler)
+{
+    if (handler == NULL || --handler->refs > 0) {
+        return;
+    }
+    if (handler->release != NULL) {
+        handler->release(handler->ctx);
+    }
+    closure_release(&handler->declared);
+    closure_release(&handler->last);
+    vec_release(&handler->node.causes);
+    value_unref(handler->label.name);
+    mem_free(handler, sizeof *handler);
+}
+
+enum err events_handle(struct sched *sched,
+                       struct stream *stream,
+                       const struct handler_spec *spec,
+                       struct handler **out,
+                       struct err_detail *detail)
+{
+    struct events *events = events_of(sched);
+    *out = NULL;
+    if (stream->handler != NULL && !spec->replace) {
+        const struct text id = value_text(&stream->place->entity->id);
+        return err_set(detail,
+                       ERR_HANDLER_EXISTS,
+                       "the stream %.*s has a handler already",
+                       (int)id.length,
+                       id.at);
+    }
+    if (stream->handler != NULL) {
+        events->counters.replaced++;
+        events_cancel(sched, stream->handler);
+    }
+    *out = handler_new(sched, stream, spec);
+    stream->handler = *out;
+    stream->asked = false;
+    stream->starting = false;
+    return ERR_OK;
+}
+
+void events_cancel(struct sched *sched, struct handler *handler)
+{
+    (void)sched;
+    CHECK(handler->stream != NULL && handler->stream->handler == handler);
+    handler->stream->handler = NULL;
+    handler->stream = NULL;
+    handler_unref(handler);
+}
+
+void events_on_missing(struct sched *sched,
+                       bool (*missing)(void *ctx, struct stream *stream),
+                       void *ctx)
+{
+    struct events *events = events_of(sched);
+    events->missing = missing;
+    events->missing_ctx = ctx;
+}
+
+void events_no_owner(struct sched *sched, struct stream *stream)
+{
+    (void)sched;
+    stream->starting = false;
+}
+
+/* -- Looking on ---------------------------------------------------------- */
+
+void events_listen(struct sched *sched,
+                   void (*notice)(void *ctx, const struct event_notice *notice),
+                   void *ctx)
+{
+    struct events *events = events_of(sched);
+    events->notice = notice;
+    events->notice_ctx = ctx;
+}
+
+void event_tell(struct events *events, const struct event_notice *notice)
+{
+    if (UNLIKELY(events->notice != NULL)) {
+        events->notice(events->notice_ctx, notice);
+    }
+}
+
+const struct events_counters *events_counters(const struct sched *sched)
+{
+    static const struct events_counters none;
+    return sched->events != NULL ? &sched->events->counters : &none;
+}
+
+struct value event_payload(const struct event *event)
+{
+    return event->payload;
+}
+
+uint64_t event_time(const struct event *event)
+{
+    return event->time;
+}
+
+struct value event_handler_name(const struct event *event)
+{
+    const struct handler *handler =
+        event->handler != NULL ? event->handler : event->stream->handler;
+    return handler != NULL ? handler->label.name : VALUE_NONE;
+}
+
+/* -- Sending ------------------------------------------------------------- */
+
+static struct event *event_new(struct events *events)
+{
+    struct list_node *idle = list_pop_front(&events->idle);
+    if (LIKELY(idle != NULL)) {
+        return EVENT_OF(idle);
+    }
+    struct event *event = mem_alloc_zero(sizeof *event);
+    list_node_init(&event->node);
+    list_node_init(&event->in_origin);
+    return event;
+}
+
+static void event_free(struct event *event)
+{
+    vec_release(&event->listeners);
+    mem_free(event, sizeof *event);
+}
+
+/* Everything but the room of its list. */
+static void event_clear(struct event *event)
+{
+    struct event empty = {0};
+    empty.listeners.at = event->listeners.at;
+    empty.listeners.capacity = event->listeners.capacity;
+    *event = empty;
+    list_node_init(&event->node);
+    list_node_init(&event->in_origin);
+}
+
+/* By number: nearly always at the end; what is put back, near the front. */
+static void lane_insert(struct lane *lane, struct event *event)
+{
+    struct list *events = &lane->events;
+    if (list_is_empty(events) ||
+        EVENT_OF(list_last(events))->number < event->number) {
+        list_push_back(events, &event->node);
+        return;
+    }
+    LIST_FOREACH (events, at) {
+        if (EVENT_OF(at)->number > event->number) {
+            list_insert_before(&event->node, at);
+            return;
+        }
+    }
+}
+
+static void enter_lane(struct event *event)
+{
+    event->state = EVENT_WAITS;
+    event->park = PARK_NONE;
+    lane_insert(event->stream->lane, event);
+    event->stream->waiting++;
+    event->events->waiting++;
+    if (event->origin != NULL) {
+        list_push_back(&event->origin->events, &event->in_origin);
+    }
+}
+
+void event_leave_lane(struct event *event)
+{
+    CHECK(event->stream != NULL);
+    list_remove(&event->node);
+    list_remove(&event->in_origin);
+    event->stream->waiting--;
+    event->events->waiting--;
+}
+
+void event_put_back(struct event *event)
+{
+    list_remove(&event->node);
+    enter_lane(event);
+}
+
+static enum err check_spec(const struct event_spec *spec,
+                           struct err_detail *detail)
+{
+    const bool has_id = !value_is_absent(spec->id);
+    if (has_id != !value_is_absent(spec->session)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "an event id is the caller's own in his session: both "
+                       "are given or none");
+    }
+    if (has_id &&
+        (!value_is_string(spec->id) || !value_is_string(spec->session))) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the id of an event and its session are strings");
+    }
+    if (spec->origin != NULL && spec->origin->state != TRANSACTION_OPEN) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the transaction that sends it has ended");
+    }
+    return ERR_OK;
+}
+
+static void listen(struct event *event, const struct event_spec *spec)
+{
+    if (spec->done != NULL) {
+        const struct event_listener listener = {spec->done, spec->ctx};
+        vec_push(&event->listeners, listener);
+    }
+}
+
+/* The last event that waits for the stream and may stand for another one: of
+ * the same origin, and with the same caller's id or without any. */
+static struct event *find_survivor(const struct stream *stream,
+                                   const struct event_spec *spec,
+                                   struct value caller)
+{
+    const struct lineage *origin =
+        spec->origin != NULL ? spec->origin->launched : NULL;
+    if (spec->origin != NULL && origin == NULL) {
+        return NULL; /* it has sent nothing so far */
+    }
+    struct event *found = NULL;
+    LIST_FOREACH (&stream->lane->events, at) {
+        struct event *event = EVENT_OF(at);
+        if (event->stream == stream && event->origin == origin &&
+            event->attempts == 0 && value_equal(event->caller, caller)) {
+            found = event;
+        }
+    }
+    return found;
+}
+
+/* The backlog is full. OK with *out: the event is part of that one. */
+static enum err send_when_full(struct events *events,
+                               const struct stream *stream,
+                               const struct event_spec *spec,
+                               struct value caller,
+                               struct event **out,
+                               struct err_detail *detail)
+{
+    const bool minted = value_is_absent(caller);
+    *out = NULL;
+    if (!minted || events->policy.when_full == WHEN_FULL_COLLAPSE) {
+        *out = find_survivor(stream, spec, caller);
+    }
+    if (*out == NULL &&
+        (!minted || events->policy.when_full == WHEN_FULL_REFUSE)) {
+        events->counters.refused++;
+        return err_set(detail,
+                       ERR_BACKLOG,
+                       "%u events wait for the stream already: send it later",
+                       (unsigned)stream->waiting);
+    }
+    if (*out != NULL) {
+        events->counters.collapsed++;
+        if (minted) { /* the last one wins; of a caller's, the first */
+            value_unref((*out)->payload);
+            (*out)->payload = value_is_absent(spec->payload)
+                                  ? value_null()
+                                  : value_ref(spec->payload);
+            (*out)->label =
+                labels_join_sender(events->sched, (*out)->label, spec->origin);
+            (*out)->time = spec->time != 0 ? spec->time : (*out)->time;
+        }
+        listen(*out, spec);
+    }
+    return ERR_OK;
+}
+
+static void give_id(struct event *event,
+                    const struct event_spec *spec,
+                    struct value caller)
+{
+    struct events *events = event->events;
+    event->caller = caller;
+    if (spec->origin != NULL) {
+        struct lineage *lineage = lineage_of(events->sched, spec->origin);
+        event->origin = lineage_ref(lineage);
+        event->origin_number = lineage->number;
+        event->counter = lineage->minted++;
+    } else if (value_is_absent(caller)) {
+        event->origin_number = ++events->origins;
+    }
+}
+
+static uint64_t time_of(const struct events *events,
+                        const struct event_spec *spec)
+{
+    if (spec->time != 0) {
+        return spec->time;
+    }
+    const struct handling *handling = &events->handling;
+    return spec->origin != NULL && handling->event != NULL &&
+                   handling_transaction(handling) == spec->origin
+               ? handling->event->time
+               : events->sched->now;
+}
+
+enum err events_send(struct sched *sched,
+                     struct stream *stream,
+                     const struct event_spec *spec,
+                     struct err_detail *detail)
+{
+    struct events *events = events_of(sched);
+    enum err err = check_spec(spec, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const struct value caller =
+        value_is_absent(spec->id)
+            ? VALUE_NONE
+            : event_caller_id(stream, spec->id, spec->session);
+    if (UNLIKELY(stream->waiting >= events->policy.backlog)) {
+        struct event *survivor;
+        err = send_when_full(events, stream, spec, caller, &survivor, detail);
+        if (err != ERR_OK || survivor != NULL) {
+            value_unref(caller);
+            events->counters.sent += err == ERR_OK;
+            return err;
+        }
+    }
+    struct event *event = event_new(events);
+    event->events = events;
+    event->stream = stream;
+    event->number = ++events->numbers;
+    event->payload = value_is_absent(spec->payload) ? value_null()
+                                                    : value_ref(spec->payload);
+    event->label = labels_join_sender(sched, NULL, spec->origin);
+    event->time = time_of(events, spec);
+    event->no_retry = spec->no_retry;
+    event->known = spec->known;
+    give_id(event, spec, caller);
+    listen(event, spec);
+    enter_lane(event);
+    events->counters.sent++;
+    event_tell(events,
+               &(struct event_notice){.moment = EVENT_SENT, .event = event});
+    return ERR_OK;
+}
+
+/* -- The end ------------------------------------------------------------- */
+
+static void count_end(struct events *events,
+                      enum event_outcome outcome,
+                      enum err err)
+{
+    struct events_counters *counters = &events->counters;
+    counters->done += outcome == EVENT_DONE;
+    counters->dropped += outcome == EVENT_DROPPED;
+    counters->failed += outcome == EVENT_FAILED;
+    counters->duplicates += err == ERR_RECEIPT_EXISTS;
+    counters->orphans += err == ERR_ORIGIN_FAILED;
+}
+
+/* What the receipt holds, new; absent if it is not known. */
+static struct value receipt_value(const struct event *event,
+                                  enum event_outcome outcome,
+                                  enum err why)
+{
+    if (outcome == EVENT_DONE) {
+        return value_ref(event->result);
+    }
+    return event->receipt != NULL && why == ERR_RECEIPT_EXISTS
+               ? value_ref(overlay_confirmed(event->receipt->entity)->payload)
+               : VALUE_NONE;
+}
+
+struct place *event_receipt(struct event *event)
+{
+    if (event->receipt != NULL || event->events->policy.no_receipts) {
+        return event->receipt;
+    }
+    const struct value id = event_receipt_id(event);
+    struct entity *entity;
+    const enum err err = entity_of(event->stream->place->entity->space,
+                                   SCOPE_SPACE,
+                                   id,
+                                   &entity,
+                                   NULL);
+    CHECK(err == ERR_OK); /* a digest is usable */
+    value_unref(id);
+    event->receipt = place_root(entity);
+    return event->receipt;
+}
+
+static void tell_listeners(struct event *event, struct event_result *result)
+{
+    struct events *events = event->events;
+    if (event->listeners.count == 0 && events->notice == NULL) {
+        return;
+    }
+    result->id = event_id(event);
+    if (event->receipt != NULL) { /* a digest is not made twice */
+        result->receipt_id = value_ref(event->receipt->entity->id);
+    } else if (!events->policy.no_receipts) {
+        result->receipt_id = event_receipt_id(event);
+    }
+    VEC_FOREACH (&event->listeners, listener) {
+        listener->done(listener->ctx, result);
+    }
+    event_tell(events,
+               &(struct event_notice){
+                   .moment = EVENT_ENDED,
+                   .event = event,
+                   .result = result,
+               });
+    value_unref(result->id);
+    value_unref(result->receipt_id);
+}
+
+static void release_parts(struct event *event)
+{
+    handler_unref(event->handler);
+    lineage_unref(event->origin);
+    lineage_unref(event->launched);
+    if (event->refusal != NULL) {
+        verdict_release(event->refusal);
+        mem_free(event->refusal, sizeof *event->refusal);
+    }
+    value_unref(event->payload);
+    value_unref(event->caller);
+    value_unref(event->result);
+}
+
+/* An event that is over, back to the others. */
+static void event_release(struct event *event)
+{
+    struct events *events = event->events;
+    list_remove(&event->node);
+    if (event->receipt != NULL) {
+        vec_push(&events->spent, event->receipt);
+    }
+    release_parts(event);
+    event_clear(event);
+    list_push_back(&events->idle, &event->node);
+}
+
+void event_end(struct event *event,
+               enum event_outcome outcome,
+               const struct err_detail *why)
+{
+    struct events *events = event->events;
+    CHECK(event->state != EVENT_OVER && events != NULL);
+    if (event->state == EVENT_WAITS) {
+        event_leave_lane(event);
+    }
+    event->state = EVENT_OVER;
+    struct event_result result = {
+        .outcome = outcome,
+        .attempts = event->attempts,
+    };
+    if (why != NULL) {
+        result.error = *why;
+    }
+    result.receipt = receipt_value(event, outcome, result.error.err);
+    count_end(events, outcome, result.error.err);
+    tell_listeners(event, &result);
+    value_unref(result.receipt);
+    event_release(event);
+}
+
+void event_end_orphan(struct event *event)
+{
+    struct err_detail why = {0};
+    (void)err_set(&why,
+                  ERR_ORIGIN_FAILED,
+                  "the transaction that sent it did not land");
+    event_end(event, EVENT_DROPPED, &why);
+}
+
+/* -- The end of all of them ---------------------------------------------- */
+
+static void say_closed(struct err_detail *why)
+{
+    (void)err_set(why, ERR_CLOSED, "the runtime has ended");
+}
+
+/* One that flies: its sender is told now, and the record goes with the last
+ * answer (handling.c). */
+static void end_in_flight(struct event *event)
+{
+    CHECK(event->events != NULL);
+    struct event_result result = {
+        .outcome = EVENT_DROPPED,
+        .attempts = event->attempts,
+    };
+    (void)err_set(&result.error,
+                  ERR_CLOSED,
+                  "the runtime has ended before the store has answered: it may "
+                  "have been handled");
+    count_end(event->events, result.outcome, result.error.err);
+    event->state = EVENT_OVER;
+    tell_listeners(event, &result);
+    list_remove(&event->node);
+    if (event->receipt != NULL) {
+        place_unref(event->receipt);
+        event->receipt = NULL;
+    }
+    event->events = NULL;
+}
+
+void events_dispose(struct sched *sched)
+{
+    struct events *events = sched->events;
+    if (events == NULL) {
+        return;
+    }
+    struct err_detail why = {0};
+    say_closed(&why);
+    VEC_FOREACH (&events->lanes, lane) {
+        while (!list_is_empty(&(*lane)->events)) {
+            event_end(EVENT_OF(list_first(&(*lane)->events)),
+                      EVENT_DROPPED,
+                      &why);
+        }
+        preflight_return(sched, &(*lane)->lent);
+    }
+    while (!list_is_empty(&events->looking)) {
+        event_end(EVENT_OF(list_first(&events->looking)), EVENT_DROPPED, &why);
+    }
+    while (!list_is_empty(&events->flying)) {
+        end_in_flight(EVENT_OF(list_first(&events->flying)));
+    }
+}
+
+void events_tidy(struct sched *sched)
+{
+    struct events *events = sched->events;
+    while (events != NULL && events->spent.count > 0) {
+        struct place *receipt = vec_pop(&events->spent);
+        struct entity *entity = receipt->entity;
+        place_unref(receipt);
+        entity_forget(entity);
+    }
+}
+
+void event_free_in_flight(struct event *event)
+{
+    release_parts(event);
+    event_free(event);
+}
+
+void events_free(struct sched *sched)
+{
+    struct events *events = sched->events;
+    if (events == NULL) {
+        return;
+    }
+    outbox_free(sched);
+    MAP_FOREACH (&events->streams, slot) {
+        struct stream *stream = slot->item;
+        handler_unref(stream->handler);
+        schema_unref(stream->schema);
+        place_unref(stream->place);
+        mem_free(stream, sizeof *stream);
+    }
+    map_release(&events->streams);
+    VEC_FOREACH (&events->lanes, lane) {
+        vec_release(&(*lane)->lent.at);
+        mem_free(*lane, sizeof **lane);
+    }
+    vec_release(&events->lanes);
+    for (struct list_node *idle = list_pop_front(&events->idle); idle != NULL;
+         idle = list_pop_front(&events->idle)) {
+        event_free(EVENT_OF(idle));
+    }
+    closure_release(&events->closure);
+    events_tidy(sched);
+    vec_release(&events->spent);
+    value_unref(events->instance);
+    mem_free(events, sizeof *events);
+    sched->events = NULL;
+}

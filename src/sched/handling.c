@@ -1,0 +1,548 @@
+/* One event: its attempts, and what the store says to them. */
+
+#include "sched/handling.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "replica/session.h"
+#include "replica/space.h"
+#include "sched/event.h"
+#include "sched/introspection.h"
+#include "sched/labels.h"
+#include "value/object.h"
+
+/* -- For handlers -------------------------------------------------------- */
+
+struct value handling_payload(const struct handling *handling)
+{
+    return handling->event->payload;
+}
+
+uint32_t handling_attempt(const struct handling *handling)
+{
+    return handling->event->attempts;
+}
+
+void handling_return_adopt(struct handling *handling, struct value value)
+{
+    value_unref(handling->result);
+    handling->result = value;
+}
+
+enum err handling_send(struct handling *handling,
+                       struct stream *stream,
+                       const struct event_spec *spec,
+                       struct err_detail *detail)
+{
+    struct event_spec bound = *spec;
+    bound.origin = handling_transaction(handling);
+    return events_send(handling->sched, stream, &bound, detail);
+}
+
+/* -- What a refusal means ------------------------------------------------ */
+
+/* The time of the next attempt. Less than a millisecond is one. */
+static mono_ms next_attempt(struct event *event)
+{
+    struct events *events = event->events;
+    uint64_t delay = events_delay_us(&events->policy, event->attempts);
+    const uint64_t jitter = delay * events->policy.jitter_percent / 100;
+    if (jitter > 0) {
+        delay -= random_below(&events->random, jitter + 1);
+    }
+    return events->sched->now + (delay + 999) / 1000;
+}
+
+static void report(struct event *event, const struct err_detail *why)
+{
+    const struct sched *sched = event->events->sched;
+    if (sched->hooks.error != NULL) {
+        sched->hooks.error(sched->hooks.ctx, &event->handler->node, why);
+    }
+}
+
+static void fail(struct event *event, const struct err_detail *why)
+{
+    report(event, why);
+    event_end(event, EVENT_FAILED, why);
+}
+
+/* Where, and who was faster, as far as it is known. */
+static void name_rival(struct buf *text, const struct verdict *refusal)
+{
+    const struct value parts[] = {refusal->id, refusal->path};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (value_is_string(parts[i])) {
+            const struct text part = value_text(&parts[i]);
+            buf_append(text, part.at, part.length);
+        }
+    }
+    if (value_is_string(refusal->by)) {
+        const struct text by = value_text(&refusal->by);
+        buf_printf(text, " (by session %.*s)", (int)by.length, by.at);
+    }
+}
+
+static void fail_to_converge(struct event *event, const struct verdict *refusal)
+{
+    struct err_detail why = {0};
+    struct buf rival = {0};
+    name_rival(&rival, refusal);
+    const char *last = refusal->detail.text[0] != '\0' ? refusal->detail.text
+                                                       : err_text(refusal->err);
+    (void)err_set(&why,
+                  ERR_NOT_CONVERGED,
+                  "others were faster in all of %u attempts, the last time at "
+                  "%s: %s",
+                  (unsigned)event->attempts,
+                  rival.length > 0 ? buf_text(&rival) : "what it read",
+                  last);
+    buf_release(&rival);
+    fail(event, &why);
+}
+
+/* Z3: once more, if there is time. */
+static void retry(struct event *event, const struct verdict *refusal)
+{
+    struct events *events = event->events;
+    const mono_ms now = events->sched->now;
+    if (event->origin != NULL && event->origin->state == LINEAGE_FAILED) {
+        event_end_orphan(event);
+        return;
+    }
+    if (event->no_retry) {
+        fail(event, &refusal->detail);
+        return;
+    }
+    if (event->deadline == 0) {
+        event->deadline = now + events->policy.window;
+    }
+    if (now >= event->deadline) {
+        fail_to_converge(event, refusal);
+        return;
+    }
+    events->counters.retries++;
+    event->retry_at = next_attempt(event);
+    event_put_back(event);
+}
+
+/* Whether the receipt has come, or never will. */
+static bool is_found(const struct event *event)
+{
+    const struct entity *receipt = event->receipt->entity;
+    return receipt->loaded ||
+           session_check(receipt->space->session, NULL) != ERR_OK;
+}
+
+/* It was handled before: the first one's receipt may have to be fetched. */
+static void end_duplicate(struct event *event, const struct err_detail *why)
+{
+    struct entity *receipt = event_receipt(event)->entity;
+    if (is_found(event)) {
+        event_end(event, EVENT_DROPPED, why);
+        return;
+    }
+    space_want(receipt->space, receipt);
+    event->state = EVENT_LOOKS;
+    list_move_back(&event->events->looking, &event->node);
+}
+
+/* Z3. */
+static void refuse(struct event *event, const struct verdict *refusal)
+{
+    const struct err_detail *why = &refusal->detail;
+    const enum err_class class = err_class_of(why->err);
+    event->events->counters.refusals[class]++;
+    switch (class) {
+    case ERR_CLASS_NONE:
+        UNREACHABLE("a refusal has a reason");
+        return;
+    case ERR_CLASS_RETRY:
+        retry(event, refusal);
+        return;
+    case ERR_CLASS_PERMANENT:
+        if (why->err == ERR_RECEIPT_EXISTS && event->receipt != NULL) {
+            end_duplicate(event, why);
+        } else {
+            event_end(event, EVENT_DROPPED, why);
+        }
+        return;
+    case ERR_CLASS_TERMINAL:
+    case ERR_CLASS_FAULT:
+        fail(event, why);
+        return;
+    }
+}
+
+bool handling_has_found(const struct sched *sched)
+{
+    LIST_FOREACH (&sched->events->looking, at) {
+        if (is_found(EVENT_OF(at))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void handling_look_for_receipts(struct sched *sched)
+{
+    LIST_FOREACH (&sched->events->looking, at) {
+        struct event *event = EVENT_OF(at);
+        if (is_found(event)) {
+            struct err_detail why = {0};
+            (void)err_set(&why, ERR_RECEIPT_EXISTS, "it was handled before");
+            event_end(event, EVENT_DROPPED, &why);
+        }
+    }
+}
+
+/* -- Answers ------------------------------------------------------------- */
+
+static void forget_attempt(struct event *event)
+{
+    lineage_unref(event->launched);
+    event->launched = NULL;
+    event->expected = 0;
+    event->answers = 0;
+}
+
+/* All answers are there. */
+static void conclude(struct event *event)
+{
+    if (event->refusal == NULL) {
+        event_end(event, EVENT_DONE, NULL);
+        return;
+    }
+    struct verdict *refusal = event->refusal;
+    event->refusal = NULL;
+    forget_attempt(event);
+    refuse(event, refusal);
+    verdict_release(refusal);
+    mem_free(refusal, sizeof *refusal);
+}
+
+static void keep_refusal(struct event *event, const struct verdict *verdict)
+{
+    if (event->refusal == NULL) {
+        event->refusal = mem_alloc_zero(sizeof *event->refusal);
+        event->refusal->err = verdict->err;
+        event->refusal->detail = verdict->detail;
+        event->refusal->detail.err = verdict->err;
+        event->refusal->id = value_ref(verdict->id);
+        event->refusal->path = value_ref(verdict->path);
+        event->refusal->by = value_ref(verdict->by);
+    }
+}
+
+static void on_settled(void *ctx, const struct verdict *verdict)
+{
+    struct event *event = ctx;
+    event->answers++;
+    const bool last = event->answers == event->expected;
+    if (event->launched != NULL) {
+        lineage_answer(event->launched, verdict->err);
+    }
+    if (event->events == NULL) { /* the scheduler has ended */
+        if (last) {
+            event_free_in_flight(event);
+        }
+        return;
+    }
+    if (verdict->err != ERR_OK) {
+        keep_refusal(event, verdict);
+    }
+    if (last) {
+        conclude(event);
+    }
+}
+
+/* -- One attempt --------------------------------------------------------- */
+
+static void open_transaction(struct run *run, struct event *event)
+{
+    struct transaction *transaction = run->transaction;
+    struct handler *handler = event->handler;
+    transaction_again(transaction);
+    transaction->source = &handler->node;
+    transaction->group = handler->label.group;
+    transaction->attempt = event->attempts - 1;
+    transaction->several_spaces = handler->several_spaces;
+    transaction->causes = NULL;
+    transaction->cause_count = 0;
+    transaction->watch = (struct commit_watch){
+        .settled = on_settled,
+        .ctx = event,
+    };
+    struct origin needs = {0};
+    if (event->origin != NULL) {
+        (void)lineage_leave(event->origin,
+                            event->stream->place->entity->space,
+                            &needs);
+    }
+    if (needs.space != NULL) {
+        transaction_needs(transaction, needs.space, needs.local_seq);
+    }
+}
+
+void handling_begin(struct sched *sched, struct event *event)
+{
+    struct events *events = event->events;
+    struct handling *handling = &events->handling;
+    event_leave_lane(event);
+    event->state = EVENT_RUNS;
+    event->retry_at = 0;
+    event->attempts++;
+    events->counters.attempts++;
+    if (event->handler == NULL) {
+        event->handler = event->stream->handler;
+        event->handler->refs++;
+    }
+    struct run *run = run_take(sched, &event->handler->node, 0);
+    run->handling = handling;
+    run->detail.err = ERR_OK;
+    run->was = NODE_CLEAN;
+    run->began = sched->host != NULL ? sched_time(sched) : 0;
+    run->world = sched->world;
+    run->staled = sched->staled;
+    sched->run = run;
+    handling->sched = sched;
+    handling->event = event;
+    handling->run = run;
+    handling->result = VALUE_NONE;
+    handling->documents = 0;
+    open_transaction(run, event);
+    if (UNLIKELY(sched->labels != NULL)) {
+        (void)labels_begin(run); /* no handler is refused */
+    }
+    const enum run_result result =
+        event->handler->run(handling, event->handler->ctx);
+    sched->clock_is_right = false;
+    if (result == RUN_PENDING) {
+        CHECK(sched->pending == NULL);
+        sched->pending = run;
+        sched->run = NULL;
+        return;
+    }
+    handling_finish(run, result);
+}
+
+/* What it has read becomes what it will probably read. */
+static void remember_reads(struct handler *handler,
+                           const struct transaction *transaction)
+{
+    struct closure *last = &handler->last;
+    bool same = last->at.count == transaction->reads.count;
+    for (size_t i = 0; i < transaction->reads.count && same; i++) {
+        same = last->at.at[i].place == transaction->reads.at[i].place &&
+               last->at.at[i].kind == transaction->reads.at[i].kind;
+    }
+    if (same) {
+        return;
+    }
+    closure_clear(last);
+    VEC_FOREACH (&transaction->reads, read) {
+        closure_add(last, read->place, read->kind);
+    }
+}
+
+/* Z2: whether the attempt has seen what it should not have. */
+static bool is_blocked(struct run *run, struct handler *handler)
+{
+    if (run->sched->unwinding) {
+        return true;
+    }
+    return handler->pure &&
+           preflight_look(run->sched, &handler->node, &handler->last).state !=
+               GATE_OPEN;
+}
+
+static void tell_handled(struct events *events, const struct run *run)
+{
+    if (LIKELY(events->notice == NULL)) {
+        return;
+    }
+    struct event_notice notice = {
+        .moment = EVENT_HANDLED,
+        .event = run->handling->event,
+        .transaction = run->transaction,
+    };
+    size_t draft = 0;
+    size_t write = 0;
+    for (const struct write_entry *entry =
+             transaction_next_write(run->transaction, &draft, &write);
+         entry != NULL;
+         entry = transaction_next_write(run->transaction, &draft, &write)) {
+        if (entry->changed && entry->place != notice.event->receipt) {
+            notice.writes++;
+            if (notice.named_count < EVENTS_WRITES_NAMED) {
+                notice.named[notice.named_count++] = entry->place;
+            }
+        }
+    }
+    event_tell(events, &notice);
+}
+
+/* The run is over, and nothing of it is used any more. */
+static void end_run(struct run *run, enum run_outcome outcome)
+{
+    struct sched *sched = run->sched;
+    if (run->transaction->state == TRANSACTION_OPEN) {
+        transaction_abort(run->transaction);
+    }
+    struct handling *handling = run->handling;
+    struct node *node = run->node;
+    const mono_ms ended = sched->host != NULL ? sched_time(sched) : run->began;
+    node->runs += outcome == OUTCOME_COMMITTED;
+    node->busy_ms += ended - run->began;
+    node->last_ms = (uint32_t)(ended - run->began);
+    tell_handled(sched->events, run);
+    introspection_note_run(sched, run, outcome);
+    sched->records[run->number % SCHED_RECORDS].event = handling->event->number;
+    sched->unwinding = false;
+    run->transaction->several_spaces = true; /* as runs have it */
+    value_unref(handling->result);
+    handling->result = VALUE_NONE;
+    handling->event = NULL;
+    handling->run = NULL;
+    run_put(run);
+}
+
+/* The receipt: a document that must not exist. Beside what was returned it has
+ * the stream, for who asks later why something changed. */
+static enum err write_receipt(struct run *run,
+                              struct event *event,
+                              struct err_detail *detail)
+{
+    struct handling *handling = run->handling;
+    if (value_is_absent(handling->result)) {
+        handling->result = value_empty_object();
+    }
+    value_unref(event->result);
+    event->result = value_ref(handling->result);
+    struct place *receipt = event_receipt(event);
+    if (receipt == NULL) {
+        return ERR_OK;
+    }
+    const struct value parts[] = {
+        value_text_new("value"),
+        value_ref(handling->result),
+        value_text_new("stream"),
+        value_ref(event->stream->place->entity->id),
+    };
+    const struct value document = object_new_adopt(parts, COUNT_OF(parts) / 2);
+    transaction_create_only(run->transaction, receipt->entity);
+    return transaction_put_adopt(run->transaction, receipt, document, detail);
+}
+
+static enum err commit(struct run *run,
+                       struct event *event,
+                       struct err_detail *detail)
+{
+    struct sched *sched = run->sched;
+    enum err written = write_receipt(run, event, detail);
+    if (UNLIKELY(sched->labels != NULL) && written == ERR_OK) {
+        written = labels_finish(run, detail);
+    }
+    if (written != ERR_OK) {
+        return written;
+    }
+    struct lineage *lineage = lineage_take(run->transaction);
+    if (lineage != NULL) {
+        event->launched = lineage_ref(lineage);
+    }
+    sched->committing = run->node;
+    sched->own_version = 0;
+    const enum err err = transaction_commit(run->transaction, detail);
+    sched->committing = NULL;
+    run->version = sched->own_version;
+    if (lineage != NULL) {
+        lineage_committed(lineage, run->transaction, err);
+    }
+    return err;
+}
+
+static void end_committed(struct run *run, struct event *event)
+{
+    struct err_detail detail = {0};
+    const enum err err = commit(run, event, &detail);
+    const uint32_t expected = run->transaction->applied;
+    end_run(run, err == ERR_OK ? OUTCOME_COMMITTED : OUTCOME_REFUSED);
+    if (err != ERR_OK && expected == event->answers) {
+        detail.err = err;
+        forget_attempt(event);
+        refuse(event, &(struct verdict){.err = err, .detail = detail});
+        return;
+    }
+    if (err != ERR_OK) { /* of several spaces, one has it */
+        const struct verdict verdict = {.err = err, .detail = detail};
+        keep_refusal(event, &verdict);
+    }
+    if (event->answers == expected) {
+        conclude(event);
+        return;
+    }
+    event->expected = expected;
+    event->state = EVENT_FLIES;
+    list_push_back(&event->events->flying, &event->node);
+}
+
+/* The attempt never was: it has read what was not up to date. */
+static void discard(struct event *event)
+{
+    struct events *events = event->events;
+    events->counters.discarded++;
+    if (++event->parks > events->policy.parks) {
+        struct err_detail why = {0};
+        (void)err_set(&why,
+                      ERR_NOT_SETTLED,
+                      "what it reads was not up to date in %u attempts",
+                      (unsigned)event->attempts);
+        fail(event, &why);
+        return;
+    }
+    event_put_back(event);
+}
+
+void handling_finish(struct run *run, enum run_result result)
+{
+    struct sched *sched = run->sched;
+    struct event *event = run->handling->event;
+    sched->run = NULL;
+    if (UNLIKELY(sched->disposed)) { /* while it went on */
+        struct err_detail why = {0};
+        (void)err_set(&why, ERR_CLOSED, "the runtime has ended");
+        end_run(run, OUTCOME_DROPPED);
+        event_end(event, EVENT_DROPPED, &why);
+        return;
+    }
+    if (event->handler->pure || sched->unwinding) {
+        remember_reads(event->handler, run->transaction);
+    }
+    if (UNLIKELY(is_blocked(run, event->handler))) {
+        end_run(run, OUTCOME_GIVEN_UP);
+        discard(event);
+        return;
+    }
+    struct err_detail why = run->detail;
+    switch (result) {
+    case RUN_DONE:
+        end_committed(run, event);
+        return;
+    case RUN_AGAIN:
+    case RUN_WAITING:
+        end_run(run, OUTCOME_GIVEN_UP);
+        (void)err_set(&why, ERR_STALE, "the handler asked to be called again");
+        retry(event, &(struct verdict){.err = ERR_STALE, .detail = why});
+        return;
+    case RUN_FAILED:
+        if (why.err == ERR_OK) { /* not said: a sender is told anyway */
+            (void)err_set(&why, ERR_GIVEN_UP, "the handler gave it up");
+        }
+        end_run(run, OUTCOME_FAILED);
+        fail(event, &why);
+        return;
+    case RUN_PENDING:
+        break;
+    }
+    UNREACHABLE("a run that has ended does not go on");
+}

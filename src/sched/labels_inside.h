@@ -1,0 +1,51 @@
+/* The records behind labels: for the files of labels.h. */
+
+#ifndef SCHED_LABELS_INSIDE_H
+#define SCHED_LABELS_INSIDE_H
+
+#include "sched/labels.h"
+
+/* One key of what a document says of its labels, or more of the same place. */
+struct label_entry {
+    struct path *path; /* from the root of the document; a reference */
+    const struct label_set *set;
+};
+
+/* A document with labels. */
+struct labelled {
+    struct entity *entity; /* kept by the place */
+    struct place *place;   /* where they are; a reference. With it the root is
+                              a place, so that no read and no commit goes the
+                              shortest way (replica/quick.h, run_read) */
+    struct value seen;     /* what was there; a reference */
+    VEC(struct label_entry) entries;
+};
+
+/* What is known of the run at one depth of nesting. */
+struct run_label {
+    uint64_t number; /* of the run; of another one: nothing is known yet */
+    const struct label_set *set;
+    bool refused; /* B5 */
+    struct err_detail why;
+};
+
+struct labels {
+    struct label_table table;
+    struct map documents; /* struct labelled by entity */
+    VEC(struct run_label) runs;
+};
+
+/* The one of an entity, or NULL. */
+struct labelled *labels_find(const struct labels *labels,
+                             const struct entity *entity);
+
+/* B1. */
+const struct label_set *labels_of_read(struct labels *labels,
+                                       const struct labelled *labelled,
+                                       const struct place *place,
+                                       enum read_kind kind);
+
+/* The place of the labels of a document, new. */
+struct place *labels_home(struct entity *entity);
+
+#endif

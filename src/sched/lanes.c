@@ -1,0 +1,437 @@
+/* The heads of the lanes: which of them can be handled, and why not. */
+
+#include "replica/session.h"
+#include "replica/space.h"
+#include "sched/event.h"
+#include "sched/outbox.h"
+#include "sched/queue.h"
+#include "value/schema.h"
+
+/* -- Waiting ------------------------------------------------------------- */
+
+static void park(struct event *event, enum event_park why)
+{
+    struct events *events = event->events;
+    events->counters.parked_time += why == PARK_TIME;
+    events->counters.parked_load += why == PARK_LOAD;
+    events->counters.parked_origin += why == PARK_ORIGIN;
+    event->park = why;
+    event->world = events->sched->world;
+}
+
+static const struct handler *handler_of(const struct event *event)
+{
+    return event->handler != NULL ? event->handler : event->stream->handler;
+}
+
+/* Before it was handled, and not silently. */
+static void fail(struct event *event, const struct err_detail *why)
+{
+    const struct sched *sched = event->events->sched;
+    if (sched->hooks.error != NULL) {
+        sched->hooks.error(sched->hooks.ctx, &handler_of(event)->node, why);
+    }
+    event_end(event, EVENT_FAILED, why);
+}
+
+static void fail_unsettled(struct event *event, const struct gate_look *look)
+{
+    struct err_detail why = {0};
+    const struct value given =
+        look->waits != NULL ? node_name(look->waits) : VALUE_NONE;
+    const struct text name = value_is_string(given)
+                                 ? value_text(&given)
+                                 : (struct text){"what it reads", 13};
+    (void)err_set(&why,
+                  ERR_NOT_SETTLED,
+                  "%.*s did not come to rest in the %u times that the event "
+                  "waited for it",
+                  (int)name.length,
+                  name.at,
+                  (unsigned)event->parks);
+    fail(event, &why);
+}
+
+static void fail_lost(struct event *event, const struct gate_look *look)
+{
+    struct err_detail why = {0};
+    const struct text id = value_text(&look->loads->entity->id);
+    (void)err_set(&why,
+                  ERR_SESSION_LOST,
+                  "%.*s, which the event needs, will not come: the session "
+                  "has ended",
+                  (int)id.length,
+                  id.at);
+    fail(event, &why);
+}
+
+/* Waits for a time, unless it has done so too often. False: it is over. */
+static bool wait_until(struct event *event, const struct gate_look *look)
+{
+    const struct events_policy *policy = &event->events->policy;
+    /* A time that moves while it waits is one wait. */
+    if (event->park != PARK_TIME ||
+        event->not_before <= event->events->sched->now) {
+        event->parks++;
+        event->holds += look->backoff;
+    }
+    if (event->holds > policy->holds || event->parks > policy->parks) {
+        fail_unsettled(event, look);
+        return false;
+    }
+    park(event, PARK_TIME);
+    event->not_before = look->until;
+    return true;
+}
+
+/* Whether anything will ever be told of the space again. */
+static bool can_come(const struct space *space)
+{
+    return space->session == NULL ||
+           session_check(space->session, NULL) == ERR_OK;
+}
+
+/* Waits for a document to come. */
+static void wait_for(struct event *event, const struct entity *entity)
+{
+    if (event->park != PARK_LOAD || event->loads != entity) {
+        park(event, PARK_LOAD);
+    }
+    event->world = event->events->sched->world;
+    event->loads = entity;
+}
+
+/* -- One head ------------------------------------------------------------ */
+
+enum head {
+    HEAD_WAITS, /* and all behind it */
+    HEAD_NEEDS, /* work that was queued */
+    HEAD_DONE,  /* handled: the lane has had its turn */
+    HEAD_ENDED, /* without being handled: look at the next one */
+};
+
+/* Whether what it carries is what the stream takes; false: it is over. */
+static bool fits_schema(struct event *event)
+{
+    const struct stream *stream = event->stream;
+    if (LIKELY(stream->schema == NULL)) {
+        return true;
+    }
+    if (stream->fills) {
+        event->payload = schema_fill_adopt(stream->schema, event->payload);
+    }
+    struct schema_fault fault = {0};
+    if (schema_check(stream->schema, event->payload, &fault) == ERR_OK) {
+        return true;
+    }
+    struct err_detail why = {0};
+    (void)schema_fault_tell(&fault, "the payload", &why);
+    fail(event, &why);
+    return false;
+}
+
+/* What it says that it reads; false: it is over. */
+static bool collect_closure(struct event *event)
+{
+    const struct handler *handler = handler_of(event);
+    struct closure *closure = &event->events->closure;
+    closure_clear(closure);
+    VEC_FOREACH (&handler->declared.at, read) {
+        closure_add(closure, read->place, read->kind);
+    }
+    if (handler->pure) {
+        VEC_FOREACH (&handler->last.at, read) {
+            closure_add(closure, read->place, read->kind);
+        }
+    }
+    if (handler->declare == NULL) {
+        return true;
+    }
+    struct err_detail why = {0};
+    const enum err err =
+        handler->declare(handler->ctx, event->payload, closure, &why);
+    if (err == ERR_OK) {
+        return true;
+    }
+    why.err = err;
+    fail(event, &why);
+    return false;
+}
+
+static enum head judge_gate(struct lane *lane,
+                            struct event *event,
+                            struct node *self,
+                            const struct gate_look *look)
+{
+    struct events *events = event->events;
+    struct sched *sched = events->sched;
+    switch (look->state) {
+    case GATE_OPEN:
+        break;
+    case GATE_WORK:
+        sched->cursor = 0;
+        sched->floor = 0;
+        preflight_return(sched, &lane->lent);
+        preflight_lend(sched, self, &events->closure, &lane->lent);
+        if (!queue_has_no_sweep(sched)) {
+            return HEAD_NEEDS;
+        }
+        /* What has to run will not run now, for whatever reason. */
+        return wait_until(event,
+                          &(struct gate_look){
+                              .until = sched->now + 1,
+                              .waits = look->waits,
+                          })
+                   ? HEAD_WAITS
+                   : HEAD_ENDED;
+    case GATE_TIME:
+        return wait_until(event, look) ? HEAD_WAITS : HEAD_ENDED;
+    case GATE_LOAD:
+        wait_for(event, look->loads->entity);
+        return HEAD_WAITS;
+    case GATE_LOST:
+        fail_lost(event, look);
+        return HEAD_ENDED;
+    }
+    preflight_return(sched, &lane->lent);
+    handling_begin(sched, event);
+    return HEAD_DONE;
+}
+
+/* Whether the event waits for something that has not happened. */
+static bool is_parked(const struct event *event)
+{
+    const struct sched *sched = event->events->sched;
+    if (event->retry_at > sched->now) {
+        return true;
+    }
+    switch (event->park) {
+    case PARK_NONE:
+        return false;
+    case PARK_TIME:
+        return event->not_before > sched->now && event->world == sched->world;
+    case PARK_LOAD:
+        return event->world == sched->world && can_come(event->loads->space);
+    case PARK_ORIGIN:
+        return true;
+    case PARK_OWNER:
+        return event->stream->handler == NULL && event->stream->starting;
+    }
+    UNREACHABLE("all ways to wait are above");
+    return true;
+}
+
+/* Whether somebody is there to handle it. */
+static enum head look_for_handler(struct event *event)
+{
+    struct events *events = event->events;
+    struct stream *stream = event->stream;
+    if (event->handler != NULL || stream->handler != NULL) {
+        return HEAD_DONE;
+    }
+    if (!stream->asked && events->missing != NULL) {
+        stream->asked = true;
+        stream->starting = true;
+        const bool starting = events->missing(events->missing_ctx, stream);
+        stream->starting = stream->starting && starting;
+    }
+    if (stream->handler != NULL) {
+        return HEAD_DONE;
+    }
+    if (stream->starting) {
+        park(event, PARK_OWNER);
+        return HEAD_WAITS;
+    }
+    stream->asked = false;
+    struct err_detail why = {0};
+    const struct text id = value_text(&stream->place->entity->id);
+    (void)err_set(&why,
+                  ERR_NO_HANDLER,
+                  "nobody handles the stream %.*s",
+                  (int)id.length,
+                  id.at);
+    event_end(event, EVENT_DROPPED, &why);
+    return HEAD_ENDED;
+}
+
+/* Whether it is known to have been handled, if its sender wants that to be
+ * found out first. */
+static enum head look_for_receipt(struct event *event)
+{
+    struct place *receipt = event->known ? event_receipt(event) : NULL;
+    if (receipt == NULL) {
+        return HEAD_DONE;
+    }
+    struct entity *entity = receipt->entity;
+    if (!entity->loaded && can_come(entity->space)) {
+        space_want(entity->space, entity);
+        wait_for(event, entity);
+        return HEAD_WAITS;
+    }
+    if (entity->seq == 0) { /* what is only visible may not land */
+        return HEAD_DONE;
+    }
+    struct err_detail why = {0};
+    (void)err_set(&why, ERR_RECEIPT_EXISTS, "it was handled before");
+    event_end(event, EVENT_DROPPED, &why);
+    return HEAD_ENDED;
+}
+
+/* N4. */
+static enum head look_at_origin(struct event *event)
+{
+    struct origin needs;
+    if (LIKELY(event->origin == NULL)) {
+        return HEAD_DONE;
+    }
+    switch (lineage_leave(event->origin,
+                          event->stream->place->entity->space,
+                          &needs)) {
+    case LEAVE_GO:
+        break;
+    case LEAVE_WAIT:
+        park(event, PARK_ORIGIN);
+        return HEAD_WAITS;
+    case LEAVE_NEVER:
+        event_end_orphan(event);
+        return HEAD_ENDED;
+    }
+    return HEAD_DONE;
+}
+
+static enum head look_at_head(struct lane *lane, struct event *event)
+{
+    struct events *events = event->events;
+    if (is_parked(event)) {
+        return HEAD_WAITS;
+    }
+    const enum head owner = look_for_handler(event);
+    if (owner != HEAD_DONE) {
+        return owner;
+    }
+    const enum head origin = look_at_origin(event);
+    if (origin != HEAD_DONE) {
+        return origin;
+    }
+    const enum head known = look_for_receipt(event);
+    if (known != HEAD_DONE) {
+        return known;
+    }
+    if (!fits_schema(event) || !collect_closure(event)) {
+        return HEAD_ENDED;
+    }
+    struct node *self = event->handler != NULL ? &event->handler->node
+                                               : &event->stream->handler->node;
+    const struct gate_look look =
+        preflight_look(events->sched, self, &events->closure);
+    events->counters.preflights++;
+    events->counters.preflight_visits += look.visits;
+    event_tell(events,
+               &(struct event_notice){
+                   .moment = EVENT_LOOKED_AT,
+                   .event = event,
+                   .visits = look.visits,
+               });
+    return judge_gate(lane, event, self, &look);
+}
+
+/* -- All heads ----------------------------------------------------------- */
+
+enum events_look events_look(struct sched *sched)
+{
+    struct events *events = sched->events;
+    bool did = false;
+    bool needs = false;
+    for (size_t i = 0; events != NULL && i < events->lanes.count; i++) {
+        struct lane *lane = events->lanes.at[i];
+        while (!list_is_empty(&lane->events) && lane->pass != sched->pass) {
+            const enum head head =
+                look_at_head(lane, EVENT_OF(list_first(&lane->events)));
+            if (head == HEAD_DONE) {
+                lane->pass = sched->pass;
+            }
+            did = did || head == HEAD_DONE || head == HEAD_ENDED;
+            needs = needs || head == HEAD_NEEDS;
+            if (sched->pending != NULL) {
+                return EVENTS_DID;
+            }
+            if (head != HEAD_ENDED) {
+                break;
+            }
+        }
+    }
+    return needs ? EVENTS_NEED : did ? EVENTS_DID : EVENTS_NOTHING;
+}
+
+void events_pass_ends(struct sched *sched)
+{
+    struct events *events = sched->events;
+    if (events == NULL) {
+        return;
+    }
+    VEC_FOREACH (&events->lanes, lane) {
+        preflight_return(sched, &(*lane)->lent);
+    }
+}
+
+void events_forget_node(struct sched *sched, struct node *node)
+{
+    struct events *events = sched->events;
+    if (events == NULL) {
+        return;
+    }
+    VEC_FOREACH (&events->lanes, lane) {
+        struct lent_nodes *lent = &(*lane)->lent;
+        for (size_t i = lent->at.count; i > 0; i--) {
+            if (lent->at.at[i - 1] == node) {
+                lent->at.at[i - 1] = *vec_last(&lent->at);
+                lent->at.count--;
+                node->demands--;
+            }
+        }
+    }
+}
+
+/* -- For the facade ------------------------------------------------------ */
+
+bool events_wait(const struct sched *sched)
+{
+    return sched->events != NULL && sched->events->waiting > 0;
+}
+
+bool events_in_flight(const struct sched *sched)
+{
+    return sched->events != NULL &&
+           (!list_is_empty(&sched->events->flying) ||
+            !list_is_empty(&sched->events->looking) || !outbox_is_empty(sched));
+}
+
+static mono_ms head_wake(const struct lane *lane)
+{
+    if (list_is_empty(&lane->events)) {
+        return MONO_NEVER;
+    }
+    const struct event *event = EVENT_OF(list_first(&lane->events));
+    const mono_ms now = event->events->sched->now;
+    if (!is_parked(event)) {
+        return now;
+    }
+    if (event->retry_at > now) {
+        return event->retry_at;
+    }
+    return event->park == PARK_TIME ? event->not_before : MONO_NEVER;
+}
+
+mono_ms events_next_wake(const struct sched *sched)
+{
+    mono_ms wake = MONO_NEVER;
+    if (sched->events == NULL) {
+        return wake;
+    }
+    VEC_FOREACH (&sched->events->lanes, lane) {
+        const mono_ms head = head_wake(*lane);
+        wake = head < wake ? head : wake;
+    }
+    return outbox_is_ready(sched) || handling_has_found(sched) ? sched->now
+                                                               : wake;
+}

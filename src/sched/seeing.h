@@ -1,0 +1,149 @@
+/* Seeing: what becomes of one reader when what it has read is another one now.
+ *
+ * Inline, because nearly every run of a node ends with this. Who sees what is
+ * decided in sched/invalidation.h, whose rules (X3, X4) hold here as well. */
+
+#ifndef SCHED_SEEING_H
+#define SCHED_SEEING_H
+
+#include "sched/gates.h"
+#include "sched/introspection.h"
+#include "sched/invalidation.h"
+#include "sched/queue.h"
+
+#define SEEING_READ_OF(chain_link) \
+    CONTAINER_OF((chain_link), struct read_link, in_place)
+
+/* -- One node ------------------------------------------------------------ */
+
+COLD void seeing_make_room(struct node *node);
+
+static inline void seeing_add_cause(struct node *node,
+                                    struct place *place,
+                                    uint64_t version)
+{
+    if (UNLIKELY(node->causes.count == node->causes.capacity)) {
+        seeing_make_room(node);
+    }
+    struct cause *cause = &node->causes.at[node->causes.count++];
+    cause->place = place_ref(place);
+    cause->version = version;
+}
+
+static inline void seeing_become_invalid(struct sched *sched, struct node *node)
+{
+    sched->counters.invalidations++;
+    if (node->status == NODE_CLEAN) {
+        node_set_status(node, NODE_INVALID);
+        sched->staled++;
+    }
+    if (UNLIKELY(node->gate != NULL)) {
+        gates_on_invalid(sched, node);
+    }
+    queue_consider(sched, node);
+}
+
+/* -- One reader ---------------------------------------------------------- */
+
+/* It will run soon: what the run touches beside what is touched now is asked
+ * for, so that it has come when it is needed. Where the graph is larger than
+ * the processor's second cache, the waiting was half of the time. */
+static inline void seeing_bring_near(const struct node *node)
+{
+    __builtin_prefetch(&node->runs, 1);
+    __builtin_prefetch(&node->component, 1);
+    __builtin_prefetch(node->ctx);
+    __builtin_prefetch(node->writes);
+}
+
+/* Nobody looks: it leaves the places, and costs nothing from now on (G1). */
+COLD void seeing_leave(struct sched *sched, struct node *node);
+
+/* Each place once. While the node runs, its links still say what made it run;
+ * and it is the last change that the run may not have seen. */
+static inline void seeing_note_cause(struct read_link *read, uint64_t version)
+{
+    struct node *node = read->node;
+    if (UNLIKELY(node->running)) {
+        VEC_FOREACH (&node->causes, cause) {
+            if (cause->place == read->place) {
+                cause->version = version;
+                return;
+            }
+        }
+    } else if (read->caused) {
+        return;
+    }
+    read->caused = true;
+    seeing_add_cause(node, read->place, version);
+}
+
+static inline void seeing_tell(struct sched *sched,
+                               struct read_link *read,
+                               uint64_t version)
+{
+    struct node *node = read->node;
+    if (LIKELY(node->state == node_at_rest(NODE_CLEAN) && !read->caused &&
+               (!sched->in_pass || node->height >= sched->floor))) {
+        /* What follows, for nearly everybody. */
+        read->caused = true;
+        seeing_add_cause(node, read->place, version);
+        sched->counters.invalidations++;
+        node_set_status(node, NODE_INVALID);
+        sched->staled++;
+        queue_put(sched, node);
+        seeing_bring_near(node);
+        return;
+    }
+    seeing_note_cause(read, version);
+    if (LIKELY(node->counted)) {
+        seeing_become_invalid(sched, node);
+    } else {
+        seeing_leave(sched, node);
+    }
+}
+
+/* -- A node's own write -------------------------------------------------- */
+
+/* One of the readers of what `writer` has written. */
+static inline void seeing_reader(struct sched *sched,
+                                 const struct node *writer,
+                                 struct read_link *read,
+                                 uint64_t version)
+{
+    sched->counters.visits++;
+    /* One that was only declared never ran: it will read what is there. */
+    if (LIKELY(read->node != writer && !read->unread)) {
+        seeing_tell(sched, read, version);
+    }
+}
+
+/* Several, in the order in which they came. */
+void seeing_readers(struct sched *sched,
+                    const struct node *writer,
+                    const struct chain *readers,
+                    uint64_t version);
+
+/* A run has given a payload another value, straight (replica/quick.h). What
+ * the notification would have done. */
+static inline void seeing_own_write(struct sched *sched,
+                                    const struct node *writer,
+                                    const struct place *payload,
+                                    uint64_t version)
+{
+    sched->world++;
+    struct change_record *record = &sched->changes[version % SCHED_RECORDS];
+    record->version = version;
+    record->local_seq = 0;
+    record->kind = NOTIFY_COMMIT;
+    record->source = writer->ordinal + 1;
+    const struct chain *readers = &payload->readers[READ_DEEP];
+    struct chain_link *first = readers->first;
+    if (first != NULL && first->next == NULL) {
+        seeing_reader(sched, writer, SEEING_READ_OF(first), version);
+    } else if (first != NULL) {
+        seeing_readers(sched, writer, readers, version);
+    }
+}
+
+#endif
