@@ -1,0 +1,697 @@
+/* Declarations: names, documents, nodes, handlers, children. */
+
+#include "runtime/builder.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtime/building.h"
+#include "runtime/cell.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+/* What the code of this folder means to those who kept its runs. A change of
+ * how bodies are called, or of what their results become, changes it. */
+static const char runtime_version[] = "heddle runtime 1";
+
+enum {
+    NAME_BYTES_MAX = 128, /* of one part */
+    DEPTH_MAX = 32,       /* of children in children */
+};
+
+/* -- Names --------------------------------------------------------------- */
+
+static const char *const kind_names[] = {
+    [PART_STATE] = "state",
+    [PART_ARGUMENT] = "argument",
+    [PART_COMPUTED] = "computed",
+    [PART_EFFECT] = "effect",
+    [PART_HANDLER] = "handler",
+    [PART_PIECE] = "piece",
+    [PART_DOCUMENT] = "document",
+    [PART_PRELOADED] = "preloaded",
+    [PART_LIST] = "list",
+};
+
+const char *part_kind_name(enum part_kind kind)
+{
+    return kind_names[kind];
+}
+
+struct builder *builder_root(struct builder *builder)
+{
+    while (builder->parent != NULL) {
+        builder = builder->parent;
+    }
+    return builder;
+}
+
+static struct value join(struct value before, struct value after)
+{
+    struct buf text = {0};
+    const struct text first = value_text(&before);
+    const struct text last = value_text(&after);
+    buf_append(&text, first.at, first.length);
+    buf_append(&text, last.at, last.length);
+    const struct value joined = value_string_new(text.at, text.length);
+    buf_release(&text);
+    return joined;
+}
+
+static enum err check_name(struct value name, struct err_detail *detail)
+{
+    if (!value_is_string(name)) {
+        return err_set(detail, ERR_ARGUMENT, "a name is a string");
+    }
+    const struct text text = value_text(&name);
+    if (text.length == 0 || text.length > NAME_BYTES_MAX) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a name has 1 to %d bytes",
+                       (int)NAME_BYTES_MAX);
+    }
+    if (memchr(text.at, '/', text.length) != NULL ||
+        memchr(text.at, 0, text.length) != NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the name %.*s must not have a '/' or a zero byte",
+                       (int)text.length,
+                       text.at);
+    }
+    return ERR_OK;
+}
+
+/* A new part. Its name, from the piece on, is that of the part. */
+static enum err declare(struct builder *builder,
+                        struct value name,
+                        enum part_kind kind,
+                        struct part **out,
+                        struct err_detail *detail)
+{
+    const enum err err = check_name(name, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct builder *root = builder_root(builder);
+    const struct value full = join(builder->prefix, name);
+    if (!value_is_absent(object_get(root->cells, full))) {
+        const struct text text = value_text(&full);
+        const enum err twice = err_set(detail,
+                                       ERR_ARGUMENT,
+                                       "there is a %.*s in this piece already",
+                                       (int)text.length,
+                                       text.at);
+        value_unref(full);
+        return twice;
+    }
+    root->cells = object_set_adopt(root->cells,
+                                   value_ref(full),
+                                   value_text_new(part_kind_name(kind)));
+    struct part *part = vec_add(&builder->piece->parts);
+    *part = (struct part){.name = full, .kind = kind};
+    *out = part;
+    return ERR_OK;
+}
+
+/* The payload of the document of a part. */
+static enum err give_place(struct builder *builder,
+                           struct part *part,
+                           enum scope scope,
+                           struct err_detail *detail)
+{
+    struct piece *piece = builder->piece;
+    const struct value id = piece_document_id(piece->name, part->name);
+    struct entity *entity;
+    const enum err err = entity_of(piece->space, scope, id, &entity, detail);
+    value_unref(id);
+    if (err == ERR_OK) {
+        part->place = place_payload(entity);
+    }
+    return err;
+}
+
+/* Both. */
+static enum err declare_document(struct builder *builder,
+                                 struct value name,
+                                 enum part_kind kind,
+                                 enum scope scope,
+                                 struct part **out,
+                                 struct err_detail *detail)
+{
+    enum err err = declare(builder, name, kind, out, detail);
+    if (err == ERR_OK) {
+        err = give_place(builder, *out, scope, detail);
+    }
+    return err;
+}
+
+bool builder_is_known(const struct builder *builder, struct value name)
+{
+    const struct value cells = object_field(builder->piece->about, "cells");
+    if (!value_is_object(cells)) {
+        return false;
+    }
+    const struct value full = join(builder->prefix, name);
+    const bool known = !value_is_absent(object_get(cells, full));
+    value_unref(full);
+    return known;
+}
+
+struct value builder_number(struct builder *builder, const char *stem)
+{
+    struct buf text = {0};
+    buf_printf(&text, "%s%u", stem, (unsigned)++builder->numbers);
+    const struct value name = value_string_new(text.at, text.length);
+    buf_release(&text);
+    return name;
+}
+
+/* -- Documents ----------------------------------------------------------- */
+
+enum err building_write_adopt(struct transaction *transaction,
+                              struct place *place,
+                              struct value value,
+                              struct err_detail *detail)
+{
+    return value_is_absent(value)
+               ? transaction_delete(transaction, place, detail)
+               : transaction_put_adopt(transaction, place, value, detail);
+}
+
+enum err builder_state(struct builder *builder,
+                       const struct builder_cell *cell,
+                       struct place **out,
+                       struct err_detail *detail)
+{
+    struct part *part;
+    const bool known =
+        value_is_string(cell->name) && builder_is_known(builder, cell->name);
+    enum err err = declare_document(builder,
+                                    cell->name,
+                                    PART_STATE,
+                                    cell->scope,
+                                    &part,
+                                    detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    *out = part->place;
+    if (!known && !value_is_absent(cell->initial)) {
+        err = transaction_put_adopt(builder->transaction,
+                                    part->place,
+                                    value_ref(cell->initial),
+                                    detail);
+    }
+    return err;
+}
+
+static struct value argument_of(struct value arguments, struct value name)
+{
+    return value_is_object(arguments) ? object_get(arguments, name)
+                                      : VALUE_NONE;
+}
+
+/* Whether what is given now is not what was given last time. */
+static bool is_given_anew(const struct builder *builder, struct value name)
+{
+    const struct value now = argument_of(builder->arguments, name);
+    const struct value before = argument_of(builder->before, name);
+    if (value_is_absent(now)) {
+        return false;
+    }
+    return value_is_absent(before) || !value_equal(now, before);
+}
+
+enum err builder_argument(struct builder *builder,
+                          const struct builder_cell *cell,
+                          struct place **out,
+                          struct err_detail *detail)
+{
+    struct part *part;
+    const bool known =
+        value_is_string(cell->name) && builder_is_known(builder, cell->name);
+    enum err err = declare_document(builder,
+                                    cell->name,
+                                    PART_ARGUMENT,
+                                    cell->scope,
+                                    &part,
+                                    detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    *out = part->place;
+    struct value given = argument_of(builder->arguments, cell->name);
+    if (value_is_absent(given)) {
+        given = cell->initial;
+    }
+    if ((!known && !value_is_absent(given)) ||
+        is_given_anew(builder, cell->name)) {
+        err = transaction_put_adopt(builder->transaction,
+                                    part->place,
+                                    value_ref(given),
+                                    detail);
+    }
+    return err;
+}
+
+enum err builder_document(struct builder *builder,
+                          struct value name,
+                          bool preload,
+                          struct place **out,
+                          struct err_detail *detail)
+{
+    struct part *part;
+    const enum err err =
+        declare_document(builder,
+                         name,
+                         preload ? PART_PRELOADED : PART_DOCUMENT,
+                         SCOPE_SPACE,
+                         &part,
+                         detail);
+    if (err == ERR_OK) {
+        *out = part->place;
+    }
+    return err;
+}
+
+/* -- Bodies -------------------------------------------------------------- */
+
+/* A body and where its result goes; of one node or handler. */
+struct body_holder {
+    struct body body;
+    struct place *output; /* or NULL */
+};
+
+static void body_release(const struct body *body)
+{
+    if (body->release != NULL) {
+        body->release(body->ctx);
+    }
+}
+
+static void holder_release(void *ctx)
+{
+    struct body_holder *holder = ctx;
+    body_release(&holder->body);
+    if (holder->output != NULL) {
+        place_unref(holder->output);
+    }
+    mem_free(holder, sizeof *holder);
+}
+
+static struct body_holder *holder_new(const struct body *body,
+                                      struct place *output)
+{
+    struct body_holder *holder = mem_alloc_zero(sizeof *holder);
+    holder->body = *body;
+    holder->output = output != NULL ? place_ref(output) : NULL;
+    return holder;
+}
+
+static enum run_result run_node(struct run *run, void *ctx)
+{
+    const struct body_holder *holder = ctx;
+    struct value result = VALUE_NONE;
+    const enum run_result ended =
+        holder->body.run(run, holder->body.ctx, &result);
+    CHECK(ended != RUN_PENDING);
+    if (run_is_waiting(run)) {
+        value_unref(result); /* also if it failed: it has seen nothing */
+        return RUN_WAITING;
+    }
+    if (ended != RUN_DONE || holder->output == NULL) {
+        value_unref(result);
+        return ended;
+    }
+    struct err_detail detail = {0};
+    const enum err err =
+        building_write_adopt(run->transaction, holder->output, result, &detail);
+    return err == ERR_OK ? RUN_DONE : run_fail(run, &detail);
+}
+
+static enum run_result run_handler(struct handling *handling, void *ctx)
+{
+    const struct body_holder *holder = ctx;
+    struct value result = VALUE_NONE;
+    const enum run_result ended =
+        holder->body.run(handling->run, holder->body.ctx, &result);
+    CHECK(ended != RUN_PENDING);
+    if (ended == RUN_DONE && !value_is_absent(result)) {
+        handling_return_adopt(handling, result);
+    } else {
+        value_unref(result);
+    }
+    return ended;
+}
+
+/* -- Nodes --------------------------------------------------------------- */
+
+static struct digest action_of(const struct piece *piece, struct value name)
+{
+    (void)piece; /* the store tells pieces apart by themselves */
+    const struct text text = value_text(&name);
+    return digest_of_bytes("heddle action", text.at, text.length);
+}
+
+struct node_identity building_identity(const struct piece *piece,
+                                       struct value name,
+                                       const struct digest *fingerprint)
+{
+    return (struct node_identity){
+        .space = piece->space,
+        .piece = piece->name,
+        .generation = piece->generation,
+        .action = action_of(piece, name),
+        .implementation = *fingerprint,
+        .runtime = digest_of_bytes("heddle runtime",
+                                   runtime_version,
+                                   sizeof runtime_version - 1),
+    };
+}
+
+struct value building_label(const struct piece *piece, struct value name)
+{
+    const struct value slash = value_text_new("/");
+    const struct value front = join(piece->name, slash);
+    const struct value label = join(front, name);
+    value_unref(front);
+    value_unref(slash);
+    return label;
+}
+
+/* Registers the node of a part; takes the body. `targets` are its outputs. */
+static void register_node(struct builder *builder,
+                          struct part *part,
+                          const struct builder_node *given,
+                          enum node_kind kind,
+                          struct place *const *targets,
+                          size_t target_count)
+{
+    struct piece *piece = builder->piece;
+    struct node_identity identity;
+    struct node_spec spec = {
+        .kind = kind,
+        .run = run_node,
+        .ctx =
+            holder_new(&given->body, given->coordinates ? NULL : part->place),
+        .release = holder_release,
+        .name = building_label(piece, part->name),
+        .outputs = targets,
+        .output_count = target_count,
+        .envelopes = given->envelopes,
+        .envelope_count = given->envelope_count,
+        .reads = given->reads,
+        .read_count = given->read_count,
+        .debounce = given->debounce,
+        .debounce_max = given->debounce_max,
+        .throttle = given->throttle,
+        .no_auto_debounce = given->no_auto_debounce,
+        .clearance = given->clearance,
+    };
+    if (given->body.fingerprint != NULL && piece->space->session != NULL) {
+        identity =
+            building_identity(piece, part->name, given->body.fingerprint);
+        identity.registers = given->coordinates;
+        spec.identity = &identity;
+    }
+    part->node = scheduler_register(piece->runtime->sched, &spec);
+    value_unref(spec.name);
+}
+
+enum err builder_computed(struct builder *builder,
+                          const struct builder_node *node,
+                          struct place **out,
+                          struct err_detail *detail)
+{
+    struct part *part;
+    const enum err err = declare_document(builder,
+                                          node->name,
+                                          node->coordinates ? PART_LIST
+                                          : node->preload   ? PART_PRELOADED
+                                                            : PART_COMPUTED,
+                                          SCOPE_SPACE,
+                                          &part,
+                                          detail);
+    if (err != ERR_OK) {
+        body_release(&node->body);
+        return err;
+    }
+    VEC(struct place *) targets = {0};
+    vec_push(&targets, part->place);
+    for (size_t i = 0; i < node->write_count; i++) {
+        vec_push(&targets, node->writes[i]);
+    }
+    register_node(builder,
+                  part,
+                  node,
+                  NODE_COMPUTATION,
+                  targets.at,
+                  targets.count);
+    vec_release(&targets);
+    *out = part->place;
+    return ERR_OK;
+}
+
+enum err builder_effect(struct builder *builder,
+                        const struct builder_node *node,
+                        struct err_detail *detail)
+{
+    struct part *part;
+    const enum err err =
+        declare(builder, node->name, PART_EFFECT, &part, detail);
+    if (err != ERR_OK) {
+        body_release(&node->body);
+        return err;
+    }
+    if (builder->piece->runtime->without_effects) {
+        body_release(&node->body);
+    } else {
+        register_node(builder, part, node, NODE_EFFECT, NULL, 0);
+    }
+    return ERR_OK;
+}
+
+/* -- Handlers ------------------------------------------------------------ */
+
+enum err builder_handler(struct builder *builder,
+                         const struct builder_handler *handler,
+                         struct place **out,
+                         struct err_detail *detail)
+{
+    struct part *part;
+    enum err err = declare_document(builder,
+                                    handler->name,
+                                    PART_HANDLER,
+                                    SCOPE_SPACE,
+                                    &part,
+                                    detail);
+    if (err != ERR_OK) {
+        body_release(&handler->body);
+        return err;
+    }
+    struct sched *sched = builder->piece->runtime->sched;
+    const struct handler_spec spec = {
+        .run = run_handler,
+        .ctx = holder_new(&handler->body, NULL),
+        .release = holder_release,
+        .name = building_label(builder->piece, part->name),
+        .reads = handler->reads,
+        .read_count = handler->read_count,
+        .pure = handler->pure,
+        .several_spaces = handler->several_spaces,
+    };
+    err = events_handle(sched,
+                        events_stream(sched, part->place),
+                        &spec,
+                        &part->handler,
+                        detail);
+    if (err != ERR_OK) {
+        part->handler = NULL;
+        holder_release(spec.ctx);
+    }
+    value_unref(spec.name);
+    *out = part->place;
+    return err;
+}
+
+/* -- Results ------------------------------------------------------------- */
+
+enum err builder_result(struct builder *builder,
+                        struct value key,
+                        struct place *place,
+                        struct err_detail *detail)
+{
+    const struct value link = cell_link(place, builder->piece->space);
+    const enum err err = builder_result_value(builder, key, link, detail);
+    value_unref(link);
+    return err;
+}
+
+enum err builder_result_value(struct builder *builder,
+                              struct value key,
+                              struct value value,
+                              struct err_detail *detail)
+{
+    if (!value_is_string(key)) {
+        return err_set(detail, ERR_ARGUMENT, "the key of a result is a string");
+    }
+    builder->result =
+        object_set_adopt(builder->result, value_ref(key), value_ref(value));
+    return ERR_OK;
+}
+
+/* -- Children ------------------------------------------------------------ */
+
+static enum err check_depth(const struct builder *builder,
+                            struct err_detail *detail)
+{
+    unsigned depth = 1;
+    for (; builder->parent != NULL; builder = builder->parent) {
+        depth++;
+    }
+    return depth < DEPTH_MAX ? ERR_OK
+                             : err_set(detail,
+                                       ERR_LIMIT_DEPTH,
+                                       "pieces in pieces, more than %d deep",
+                                       (int)DEPTH_MAX);
+}
+
+/* What the child was at the last start. */
+static struct value child_before(const struct builder *builder,
+                                 struct value full)
+{
+    const struct value children =
+        object_field(builder->piece->about, "children");
+    return value_is_object(children) ? object_get(children, full) : VALUE_NONE;
+}
+
+static void note_child(struct builder *root,
+                       struct value full,
+                       const struct builder_child *child)
+{
+    struct value note = value_empty_object();
+    object_put_adopt(&note, "pattern", value_ref(child->pattern->name));
+    if (value_is_object(child->arguments)) {
+        object_put_adopt(&note, "arguments", value_ref(child->arguments));
+    }
+    root->children = object_set_adopt(root->children, value_ref(full), note);
+}
+
+/* Writes the result of a child, if it is another one now. */
+static enum err write_child_result(struct builder *builder,
+                                   struct builder *inner,
+                                   struct value full,
+                                   struct place *place,
+                                   struct err_detail *detail)
+{
+    struct builder *root = builder_root(builder);
+    struct value note = value_ref(object_get(root->children, full));
+    object_put_adopt(&note, "result", value_ref(inner->result));
+    root->children = object_set_adopt(root->children, value_ref(full), note);
+    const struct value before = child_before(builder, full);
+    if (value_is_object(before) &&
+        value_equal(object_field(before, "result"), inner->result)) {
+        return ERR_OK;
+    }
+    return transaction_put_adopt(builder->transaction,
+                                 place,
+                                 value_ref(inner->result),
+                                 detail);
+}
+
+static enum err build_child(struct builder *builder,
+                            const struct builder_child *child,
+                            const struct part *part,
+                            struct err_detail *detail)
+{
+    const struct value slash = value_text_new("/");
+    const struct value full = value_ref(part->name); /* parts move */
+    struct place *place = part->place;
+    const struct value before = child_before(builder, full);
+    struct builder inner = {
+        .piece = builder->piece,
+        .parent = builder,
+        .transaction = builder->transaction,
+        .prefix = join(full, slash),
+        .arguments = child->arguments,
+        .before = value_is_object(before) ? object_field(before, "arguments")
+                                          : VALUE_NONE,
+        .result = value_empty_object(),
+    };
+    note_child(builder_root(builder), full, child);
+    enum err err = child->pattern->build(&inner, child->pattern->ctx, detail);
+    if (err == ERR_OK) {
+        err = write_child_result(builder, &inner, full, place, detail);
+    }
+    value_unref(inner.prefix);
+    value_unref(inner.result);
+    value_unref(full);
+    value_unref(slash);
+    return err;
+}
+
+enum err builder_piece(struct builder *builder,
+                       const struct builder_child *child,
+                       struct place **out,
+                       struct err_detail *detail)
+{
+    enum err err = check_depth(builder, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct value name = value_ref(child->name);
+    if (value_is_absent(name)) {
+        const struct text text = value_text(&child->pattern->name);
+        struct buf stem = {0};
+        buf_append(&stem, text.at, text.length);
+        name = builder_number(builder, buf_text(&stem));
+        buf_release(&stem);
+    }
+    struct part *part;
+    err =
+        declare_document(builder, name, PART_PIECE, SCOPE_SPACE, &part, detail);
+    value_unref(name);
+    if (err != ERR_OK) {
+        return err;
+    }
+    *out = part->place;
+    return build_child(builder, child, part, detail);
+}
+
+/* -- Asking, undoing ----------------------------------------------------- */
+
+struct runtime *builder_runtime(const struct builder *builder)
+{
+    return builder->piece->runtime;
+}
+
+struct space *builder_space(const struct builder *builder)
+{
+    return builder->piece->space;
+}
+
+struct piece *builder_piece_of(const struct builder *builder)
+{
+    return builder->piece;
+}
+
+void builder_undo(struct piece *piece)
+{
+    struct sched *sched = piece->runtime->sched;
+    for (size_t i = piece->parts.count; i-- > 0;) {
+        struct part *part = &piece->parts.at[i];
+        if (part->node != NULL) {
+            scheduler_remove(sched, part->node);
+        }
+        if (part->handler != NULL) {
+            events_cancel(sched, part->handler);
+        }
+    }
+    VEC_FOREACH (&piece->parts, part) {
+        if (part->place != NULL) {
+            place_unref(part->place);
+        }
+        value_unref(part->name);
+    }
+    vec_release(&piece->parts);
+}

@@ -1,0 +1,55 @@
+/* What the builder keeps while a pattern declares its graph, for the two files
+ * that share it: builder.c, which fills it, and piece.c, which begins and ends
+ * it.
+ *
+ *   W1  `transaction` is open, and holds what is written because of the
+ *       declarations: nothing, if the piece has had everything before.
+ *   W2  `cells` has every name that was declared, the children's with theirs
+ *       in front, and what each is; `about` as it was before is in the
+ *       piece. */
+
+#ifndef RUNTIME_BUILDING_H
+#define RUNTIME_BUILDING_H
+
+#include "runtime/piece.h"
+
+/* A pattern, or a child of one. */
+struct builder {
+    struct piece *piece;
+    struct builder *parent; /* or NULL: of the piece itself */
+    struct transaction *transaction;
+    struct value prefix;    /* in front of names: "" or "child/" */
+    struct value arguments; /* that were given; an object, or absent */
+    struct value before;    /* those of the last start; likewise */
+    struct value result;    /* an object */
+    uint32_t numbers;       /* names made so far */
+
+    /* Of the piece itself only. */
+    struct value cells;    /* W2; an object */
+    struct value children; /* their patterns and arguments, by name */
+};
+
+/* The builder of the whole. */
+struct builder *builder_root(struct builder *builder);
+
+/* Everything that was declared is taken back. */
+void builder_undo(struct piece *piece);
+
+/* What a kind of part is called in the document of the piece; and the reverse,
+ * PART_DOCUMENT for anything else. */
+const char *part_kind_name(enum part_kind kind);
+
+/* Who a node of that name is, from the piece on, for the store; and what people
+ * see of it, new: "shopping/total". */
+struct node_identity building_identity(const struct piece *piece,
+                                       struct value name,
+                                       const struct digest *fingerprint);
+struct value building_label(const struct piece *piece, struct value name);
+
+/* Writes a payload: absent deletes it. Adopts the value. */
+MUST_CHECK enum err building_write_adopt(struct transaction *transaction,
+                                         struct place *place,
+                                         struct value value,
+                                         struct err_detail *detail);
+
+#endif

@@ -1,0 +1,431 @@
+/* Through links, and then to the place. */
+
+#include "runtime/cell.h"
+
+#include "runtime/schemas.h"
+#include "sched/labels.h"
+#include "value/array.h"
+#include "value/link.h"
+
+/* -- One place ----------------------------------------------------------- */
+
+/* What is there, new, with the answer of transaction_read. */
+static enum err look(const struct cell_access *access,
+                     struct place *place,
+                     enum read_kind kind,
+                     unsigned flags,
+                     struct value *out)
+{
+    if (access->run != NULL) {
+        return run_read(access->run, place, kind, flags, out);
+    }
+    if (access->transaction != NULL) {
+        return transaction_read(access->transaction, place, kind, flags, out);
+    }
+    return entity_state_at(&place->entity->visible, place->path, out);
+}
+
+/* Whether a read has to be given up: it cannot be known now what is there, or
+ * must not be. */
+static bool is_over(const struct cell_access *access,
+                    enum err err,
+                    struct err_detail *detail)
+{
+    if (err == ERR_CLEARANCE && access->run != NULL && detail != NULL) {
+        *detail = access->run->detail;
+    }
+    return err == ERR_STALE || err == ERR_CLEARANCE;
+}
+
+/* The first `length` segments of its path; new. */
+static struct place *above(const struct place *place, uint32_t length)
+{
+    struct path *path = path_prefix(place->path, length);
+    struct place *found = place_of(place->entity, path);
+    path_unref(path);
+    return found;
+}
+
+/* -- Links --------------------------------------------------------------- */
+
+static enum err bad_link(struct err_detail *detail,
+                         const struct place *place,
+                         const char *why)
+{
+    const struct text id = value_text(&place->entity->id);
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   "a link in %.*s %s",
+                   (int)id.length,
+                   id.at,
+                   why);
+}
+
+static enum err target_entity(const struct cell_access *access,
+                              const struct place *holder,
+                              const struct link *link,
+                              struct entity **out,
+                              struct err_detail *detail)
+{
+    const struct entity *from = holder->entity;
+    struct space *space = from->space;
+    enum scope scope = from->scope;
+    if (!value_is_absent(link->space)) {
+        space = runtime_space(access->runtime, link->space);
+    }
+    if (space == NULL) {
+        return bad_link(detail, holder, "leads to a space that is not open");
+    }
+    if (!value_is_absent(link->scope) && !scope_read(link->scope, &scope)) {
+        return bad_link(detail, holder, "names a scope that there is not");
+    }
+    const struct value id = value_is_absent(link->id) ? from->id : link->id;
+    return entity_of(space, scope, id, out, detail);
+}
+
+/* The place that a link means, and from there on what is left of the path of
+ * `place` behind `used` segments; new. */
+static enum err target_of(const struct cell_access *access,
+                          const struct place *place,
+                          struct value value,
+                          uint32_t used,
+                          struct place **out,
+                          struct err_detail *detail)
+{
+    const struct link link = link_of(value);
+    struct entity *entity;
+    enum err err = target_entity(access, place, &link, &entity, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct place *at;
+    if (value_is_absent(link.path)) {
+        at = place_payload(entity);
+    } else {
+        struct path *path;
+        err = path_of_array(&access->runtime->replica.paths,
+                            link.path,
+                            &path,
+                            detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+        at = place_of(entity, path);
+        path_unref(path);
+    }
+    for (uint32_t i = used; i < place->path->length; i++) {
+        struct place *child = place_child(at, place->path->at[i].key);
+        place_unref(at);
+        at = child;
+    }
+    *out = at;
+    return ERR_OK;
+}
+
+/* The length of the part of the path at which a link stands in the way; 0:
+ * none. */
+static uint32_t find_link(const struct cell_access *access,
+                          const struct place *place)
+{
+    const struct cell_access loose = {access->runtime,
+                                      NULL,
+                                      access->transaction};
+    for (uint32_t i = 1; i < place->path->length; i++) {
+        struct place *part = above(place, i);
+        struct value value;
+        (void)look(&loose, part, READ_DEEP, READ_UNTRACKED, &value);
+        const bool found = value_kind(value) == VALUE_LINK;
+        value_unref(value);
+        place_unref(part);
+        if (found) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* One step: *at becomes what the link means that is on the way or, with
+ * `value`, at the end; *moved says whether there was one. */
+static enum err hop(const struct cell_access *access,
+                    struct place **at,
+                    unsigned flags,
+                    bool *moved,
+                    struct err_detail *detail)
+{
+    const uint32_t length = find_link(access, *at);
+    *moved = length > 0;
+    if (length == 0) {
+        return ERR_OK;
+    }
+    struct place *part = above(*at, length);
+    struct value link;
+    enum err err = look(access, part, READ_DEEP, flags, &link);
+    place_unref(part);
+    if (is_over(access, err, detail)) {
+        return err;
+    }
+    struct place *next = NULL;
+    if (value_kind(link) != VALUE_LINK) { /* it was, a moment ago */
+        *moved = false;
+        value_unref(link);
+        return ERR_OK;
+    }
+    err = target_of(access, *at, link, length, &next, detail);
+    value_unref(link);
+    if (err == ERR_OK) {
+        place_unref(*at);
+        *at = next;
+    }
+    return err;
+}
+
+static enum err too_many(const struct place *place, struct err_detail *detail)
+{
+    return bad_link(detail, place, "leads through too many others: a circle?");
+}
+
+/* -- Reading ------------------------------------------------------------- */
+
+/* What is at the place itself: follows a link there, or ends. */
+static enum err read_end(const struct cell_access *access,
+                         struct place **at,
+                         enum read_kind kind,
+                         unsigned flags,
+                         struct value *out,
+                         bool *moved,
+                         struct err_detail *detail)
+{
+    const enum err err = look(access, *at, kind, flags, out);
+    *moved = false;
+    if (is_over(access, err, detail)) {
+        return err;
+    }
+    if (err == ERR_TYPE) { /* through a leaf, which may be a link */
+        return hop(access, at, flags, moved, detail);
+    }
+    if (value_kind(*out) != VALUE_LINK) {
+        return ERR_OK;
+    }
+    struct place *next = NULL;
+    const enum err found =
+        target_of(access, *at, *out, (*at)->path->length, &next, detail);
+    value_unref(*out);
+    *out = VALUE_NONE;
+    if (found == ERR_OK) {
+        place_unref(*at);
+        *at = next;
+        *moved = true;
+    }
+    return found;
+}
+
+enum err cell_read(const struct cell_access *access,
+                   struct place *place,
+                   enum read_kind kind,
+                   unsigned flags,
+                   struct value *out,
+                   struct place **at,
+                   struct err_detail *detail)
+{
+    struct place *here = place_ref(place);
+    *out = VALUE_NONE;
+    enum err err = ERR_OK;
+    bool moved = true;
+    for (unsigned hops = 0; moved && err == ERR_OK; hops++) {
+        err = hops > CELL_HOPS
+                  ? too_many(place, detail)
+                  : read_end(access, &here, kind, flags, out, &moved, detail);
+    }
+    if (err == ERR_OK && at != NULL) {
+        *at = here;
+        return ERR_OK;
+    }
+    place_unref(here);
+    return err;
+}
+
+enum err cell_follow(const struct cell_access *access,
+                     struct place *place,
+                     unsigned flags,
+                     bool last,
+                     struct place **out,
+                     struct err_detail *detail)
+{
+    struct place *here = place_ref(place);
+    enum err err = ERR_OK;
+    bool moved = true;
+    for (unsigned hops = 0; moved && err == ERR_OK; hops++) {
+        if (hops > CELL_HOPS) {
+            err = too_many(place, detail);
+            break;
+        }
+        err = hop(access, &here, flags, &moved, detail);
+        if (err != ERR_OK || moved || !last) {
+            continue;
+        }
+        /* Without a trace, unless it is a link: who writes does not read. */
+        const struct cell_access loose = {access->runtime,
+                                          NULL,
+                                          access->transaction};
+        struct value value;
+        (void)look(&loose, here, READ_DEEP, READ_UNTRACKED, &value);
+        const bool link = value_kind(value) == VALUE_LINK;
+        value_unref(value);
+        if (link) {
+            err = read_end(access,
+                           &here,
+                           READ_DEEP,
+                           flags,
+                           &value,
+                           &moved,
+                           detail);
+            value_unref(err == ERR_OK && !moved ? value : VALUE_NONE);
+        }
+    }
+    if (err != ERR_OK) {
+        place_unref(here);
+        return err;
+    }
+    *out = here;
+    return ERR_OK;
+}
+
+/* -- Writing ------------------------------------------------------------- */
+
+struct cell_write {
+    enum write_kind kind;
+    struct value value;
+};
+
+static enum err write_in(const struct cell_access *access,
+                         struct place *place,
+                         const struct cell_write *write,
+                         struct err_detail *detail)
+{
+    struct place *at;
+    enum err err = cell_follow(access, place, READ_FOR_BOTH, true, &at, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct transaction *transaction = access->transaction;
+    struct value value = value_ref(write->value);
+    if (UNLIKELY(access->runtime->schemas != NULL)) {
+        err = schemas_judge(access->runtime,
+                            transaction,
+                            at,
+                            write->kind,
+                            &value,
+                            detail);
+        if (err != ERR_OK) {
+            value_unref(value);
+            place_unref(at);
+            return err;
+        }
+    }
+    switch (write->kind) {
+    case WRITE_PUT:
+        err = transaction_put_adopt(transaction, at, value, detail);
+        break;
+    case WRITE_DELETE:
+        err = transaction_delete(transaction, at, detail);
+        break;
+    case WRITE_APPEND:
+    case WRITE_ADD_UNIQUE:
+    case WRITE_REMOVE_VALUE:
+    case WRITE_INCREMENT:
+        err = transaction_merge_adopt(transaction,
+                                      at,
+                                      write->kind,
+                                      value,
+                                      detail);
+        break;
+    }
+    place_unref(at);
+    return err;
+}
+
+/* C2: a transaction of its own. */
+static enum err write_alone(const struct cell_access *access,
+                            struct place *place,
+                            const struct cell_write *write,
+                            struct err_detail *detail)
+{
+    enum err err = ERR_STALE;
+    for (unsigned i = 0; i < CELL_ATTEMPTS && err == ERR_STALE; i++) {
+        struct transaction *transaction =
+            transaction_begin(&access->runtime->replica, NULL);
+        const struct cell_access alone = {access->runtime, NULL, transaction};
+        err = write_in(&alone, place, write, detail);
+        if (err == ERR_OK) {
+            err = labels_apply(access->runtime->sched, transaction, detail);
+        }
+        if (err == ERR_OK) {
+            err = transaction_commit(transaction, detail);
+        }
+        transaction_release(transaction);
+    }
+    return err;
+}
+
+static enum err write_adopt(const struct cell_access *access,
+                            struct place *place,
+                            struct cell_write write,
+                            struct err_detail *detail)
+{
+    const enum err err = access->transaction != NULL
+                             ? write_in(access, place, &write, detail)
+                             : write_alone(access, place, &write, detail);
+    value_unref(write.value);
+    return err;
+}
+
+enum err cell_put_adopt(const struct cell_access *access,
+                        struct place *place,
+                        struct value value,
+                        struct err_detail *detail)
+{
+    return write_adopt(access,
+                       place,
+                       (struct cell_write){WRITE_PUT, value},
+                       detail);
+}
+
+enum err cell_merge_adopt(const struct cell_access *access,
+                          struct place *place,
+                          enum write_kind kind,
+                          struct value value,
+                          struct err_detail *detail)
+{
+    return write_adopt(access, place, (struct cell_write){kind, value}, detail);
+}
+
+enum err cell_delete(const struct cell_access *access,
+                     struct place *place,
+                     struct err_detail *detail)
+{
+    return write_adopt(access,
+                       place,
+                       (struct cell_write){WRITE_DELETE, VALUE_NONE},
+                       detail);
+}
+
+struct value cell_link(const struct place *place, const struct space *from)
+{
+    const struct entity *entity = place->entity;
+    struct value path = value_empty_array();
+    for (uint32_t i = 0; i < place->path->length; i++) {
+        path = array_push_adopt(path, value_ref(place->path->at[i].key));
+    }
+    const struct link fields = {
+        .id = entity->id,
+        .path = path,
+        .space = entity->space == from ? VALUE_NONE : entity->space->id,
+        .scope = entity->scope == SCOPE_SPACE
+                     ? VALUE_NONE
+                     : value_text_new(scope_name(entity->scope)),
+    };
+    const struct value link = link_new(&fields);
+    value_unref(path);
+    value_unref(fields.scope);
+    return link;
+}

@@ -1,0 +1,73 @@
+/* Cells: reading and writing at a place, through links.
+ *
+ * A cell is a place (replica/place.h) and how it is reached. Links on the way
+ * and at the end are followed: what is read and written is what they point at.
+ * Each link that was followed is itself a read, so who read through it sees it
+ * change, and is then a reader of the new target.
+ *
+ *   C1  Inside a run, reads are up to date (R2 of sched/runner.h); inside a
+ *       transaction they see its writes; without either, what is visible.
+ *   C2  A write goes to the target. Without a transaction it is one of its own,
+ *       tried again as long as only the world moved on.
+ *   C3  At most CELL_HOPS links; a circle is an error, not a hang.
+ *   C4  What is written has to fit the schemas of the document
+ *       (runtime/schemas.h), or nothing is. */
+
+#ifndef RUNTIME_CELL_H
+#define RUNTIME_CELL_H
+
+#include "runtime/runtime.h"
+
+enum {
+    CELL_HOPS = 64,
+    CELL_ATTEMPTS = 10, /* of a write of its own */
+};
+
+/* On whose behalf. */
+struct cell_access {
+    struct runtime *runtime;
+    struct run *run;                 /* or NULL */
+    struct transaction *transaction; /* of the run, or another one; or NULL */
+};
+
+/* The place behind all links, new. With `last`, also behind one that is there
+ * itself; without, such a link is what is meant. ERR_STALE and CLEARANCE as
+ * run_read has them; NOT_FOUND and TYPE never: a place need not exist.
+ * ARGUMENT: a circle, or a link to a space that is not open. */
+MUST_CHECK enum err cell_follow(const struct cell_access *access,
+                                struct place *place,
+                                unsigned flags,
+                                bool last,
+                                struct place **out,
+                                struct err_detail *detail);
+
+/* What is there, new; absent if there is nothing. The flags are those of
+ * transaction_read. *at, if it is wanted, is the place behind the links,
+ * new. */
+MUST_CHECK enum err cell_read(const struct cell_access *access,
+                              struct place *place,
+                              enum read_kind kind,
+                              unsigned flags,
+                              struct value *out,
+                              struct place **at,
+                              struct err_detail *detail);
+
+/* Writes; the value is adopted, also on an error. What is missing on the way is
+ * an error, as transaction_put_adopt says. */
+MUST_CHECK enum err cell_put_adopt(const struct cell_access *access,
+                                   struct place *place,
+                                   struct value value,
+                                   struct err_detail *detail);
+MUST_CHECK enum err cell_merge_adopt(const struct cell_access *access,
+                                     struct place *place,
+                                     enum write_kind kind,
+                                     struct value value,
+                                     struct err_detail *detail);
+MUST_CHECK enum err cell_delete(const struct cell_access *access,
+                                struct place *place,
+                                struct err_detail *detail);
+
+/* A link to the place, new, to be stored in a document of `from`. */
+struct value cell_link(const struct place *place, const struct space *from);
+
+#endif

@@ -1,0 +1,193 @@
+/* What is made of the children of a list. */
+
+#include "runtime/list.h"
+
+#include "base/mem.h"
+#include "runtime/cell.h"
+#include "runtime/choice.h"
+#include "runtime/relink.h"
+#include "runtime/spread.h"
+#include "value/array.h"
+
+/* -- Map ----------------------------------------------------------------- */
+
+enum err builder_map(struct builder *builder,
+                     const struct builder_list *list,
+                     struct place **out,
+                     struct err_detail *detail)
+{
+    struct spread *spread;
+    const enum err err =
+        spread_declare(builder, list, list->name, false, &spread, detail);
+    if (err == ERR_OK) {
+        *out = spread->order;
+    }
+    return err;
+}
+
+/* -- Gathering ----------------------------------------------------------- */
+
+/* A node that goes over the outputs of all children, in order. */
+
+typedef VEC(struct value) value_list;
+
+/* Adds what an output comes to. */
+typedef void gather_fn(struct spread_child *child,
+                       struct value output,
+                       const struct entity *to,
+                       value_list *items);
+
+struct gather {
+    struct spread *spread;
+    gather_fn *add;
+    struct place *output; /* borrowed from the piece */
+};
+
+static void add_accepted(struct spread_child *child,
+                         struct value output,
+                         const struct entity *to,
+                         value_list *items)
+{
+    (void)to;
+    if (choice_is_true(output)) {
+        vec_push(items, value_ref(spread_element_link(child)));
+    }
+}
+
+static void add_all(struct spread_child *child,
+                    struct value output,
+                    const struct entity *to,
+                    value_list *items)
+{
+    if (value_is_absent(output)) {
+        return;
+    }
+    const struct value own =
+        relink_adopt(value_ref(output), child->output->entity, to);
+    if (!value_is_array(own)) {
+        vec_push(items, own);
+        return;
+    }
+    struct array_iter iter = array_iter(own);
+    struct value item;
+    while (array_next(&iter, &item)) {
+        vec_push(items, value_ref(item));
+    }
+    value_unref(own);
+}
+
+static void gather_release(void *ctx)
+{
+    struct gather *gather = ctx;
+    spread_unref(gather->spread);
+    mem_free(gather, sizeof *gather);
+}
+
+/* False: this cannot be known now. */
+static bool gather_from(struct run *run,
+                        const struct gather *gather,
+                        struct value order,
+                        value_list *items)
+{
+    struct array_iter iter = array_iter(order);
+    struct value link;
+    while (array_next(&iter, &link)) {
+        struct spread_child *child = spread_child_of(gather->spread, link);
+        if (child == NULL) {
+            continue; /* it is about to come: the order will be read again */
+        }
+        struct value output;
+        if (run_read(run, child->output, READ_DEEP, READ_FOR_BOTH, &output) ==
+            ERR_STALE) {
+            return false;
+        }
+        /* That read may have run the coordinator, and the child be gone. */
+        child = spread_child_of(gather->spread, link);
+        if (child != NULL) {
+            gather->add(child, output, gather->output->entity, items);
+        }
+        value_unref(output);
+    }
+    return true;
+}
+
+static enum run_result run_gather(struct run *run,
+                                  void *ctx,
+                                  struct value *result)
+{
+    const struct gather *gather = ctx;
+    struct value order;
+    if (run_read(run,
+                 gather->spread->order,
+                 READ_DEEP,
+                 READ_FOR_BOTH,
+                 &order) == ERR_STALE) {
+        return RUN_AGAIN;
+    }
+    value_list items = {0};
+    const bool known =
+        !value_is_array(order) || gather_from(run, gather, order, &items);
+    value_unref(order);
+    if (known) {
+        *result = array_new_adopt(items.at, items.count);
+    } else {
+        VEC_FOREACH (&items, item) {
+            value_unref(*item);
+        }
+    }
+    vec_release(&items);
+    return known ? RUN_DONE : RUN_AGAIN;
+}
+
+static enum err declare(struct builder *builder,
+                        const struct builder_list *list,
+                        gather_fn *add,
+                        const char *purpose,
+                        struct place **out,
+                        struct err_detail *detail)
+{
+    struct spread *spread;
+    const struct value order = value_text_new("order");
+    const enum err err = spread_declare(builder,
+                                        list,
+                                        order,
+                                        add == add_accepted,
+                                        &spread,
+                                        detail);
+    value_unref(order);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct gather *gather = mem_alloc_zero(sizeof *gather);
+    gather->spread = spread_ref(spread);
+    gather->add = add;
+    const struct digest fingerprint =
+        spread_fingerprint(purpose, &spread->order, 1, NULL);
+    const struct builder_node node = {
+        .name = list->name,
+        .body = {run_gather, gather, gather_release, &fingerprint},
+        .reads = &spread->order,
+        .read_count = 1,
+    };
+    const enum err declared = builder_computed(builder, &node, out, detail);
+    if (declared == ERR_OK) {
+        gather->output = *out;
+    }
+    return declared;
+}
+
+enum err builder_filter(struct builder *builder,
+                        const struct builder_list *list,
+                        struct place **out,
+                        struct err_detail *detail)
+{
+    return declare(builder, list, add_accepted, "heddle filter 1", out, detail);
+}
+
+enum err builder_flat_map(struct builder *builder,
+                          const struct builder_list *list,
+                          struct place **out,
+                          struct err_detail *detail)
+{
+    return declare(builder, list, add_all, "heddle flat_map 1", out, detail);
+}

@@ -1,0 +1,560 @@
+/* The life of pieces: started, loaded, stopped, removed, found. */
+
+#include "runtime/piece.h"
+
+#include "base/mem.h"
+#include "runtime/building.h"
+#include "runtime/cell.h"
+#include "value/array.h"
+#include "value/link.h"
+#include "value/object.h"
+
+enum {
+    PIECE_NAME_BYTES_MAX = 256,
+};
+
+/* -- Names --------------------------------------------------------------- */
+
+static void append(struct buf *to, struct value string)
+{
+    const struct text text = value_text(&string);
+    buf_append(to, text.at, text.length);
+}
+
+struct value piece_document_id(struct value piece, struct value name)
+{
+    struct buf id = {0};
+    buf_append_text(&id, "piece:");
+    append(&id, piece);
+    if (!value_is_absent(name)) {
+        buf_append_char(&id, '/');
+        append(&id, name);
+    }
+    const struct value made = value_string_new(id.at, id.length);
+    buf_release(&id);
+    return made;
+}
+
+enum err piece_index(struct space *space,
+                     struct entity **out,
+                     struct err_detail *detail)
+{
+    const struct value id = value_text_new("pieces");
+    const enum err err = entity_of(space, SCOPE_SPACE, id, out, detail);
+    value_unref(id);
+    return err;
+}
+
+static enum err check_name(struct value name, struct err_detail *detail)
+{
+    if (!value_is_string(name)) {
+        return err_set(detail, ERR_ARGUMENT, "a piece has a name, a string");
+    }
+    const struct text text = value_text(&name);
+    if (text.length == 0 || text.length > PIECE_NAME_BYTES_MAX) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the name of a piece has 1 to %d bytes",
+                       (int)PIECE_NAME_BYTES_MAX);
+    }
+    for (size_t i = 0; i < text.length; i++) {
+        const unsigned char c = (unsigned char)text.at[i];
+        if (c == '/' || c < 0x20 || c == 0x7f) {
+            return err_set(detail,
+                           ERR_ARGUMENT,
+                           "the name of a piece has no '/' and no control "
+                           "characters");
+        }
+    }
+    return ERR_OK;
+}
+
+/* -- Records ------------------------------------------------------------- */
+
+struct piece *piece_ref(struct piece *piece)
+{
+    piece->refs++;
+    return piece;
+}
+
+void piece_unref(struct piece *piece)
+{
+    if (--piece->refs > 0) {
+        return;
+    }
+    value_unref(piece->name);
+    value_unref(piece->arguments);
+    value_unref(piece->note);
+    value_unref(piece->about);
+    pattern_unref(piece->pattern);
+    mem_free(piece, sizeof *piece);
+}
+
+static struct piece *piece_new(struct runtime *runtime,
+                               struct space *space,
+                               const struct piece_options *options)
+{
+    struct piece *piece = mem_alloc_zero(sizeof *piece);
+    piece->refs = 1;
+    piece->runtime = runtime;
+    piece->space = space;
+    piece->name = value_ref(options->name);
+    piece->pattern =
+        options->pattern != NULL ? pattern_ref(options->pattern) : NULL;
+    piece->state = PIECE_LOADING;
+    piece->arguments = value_ref(options->arguments);
+    piece->note = value_ref(options->note);
+    piece->must_exist = options->must_exist;
+    piece->fresh = options->fresh;
+    list_node_init(&piece->node);
+    list_push_back(&runtime->pieces, &piece->node);
+    return piece;
+}
+
+/* It belongs to nobody any more but to those who hold it. */
+static void let_go(struct piece *piece)
+{
+    builder_undo(piece);
+    list_remove(&piece->node);
+    piece->state = PIECE_STOPPED;
+    piece->runtime = NULL;
+    piece_unref(piece);
+}
+
+void piece_fail(struct piece *piece, const struct err_detail *detail)
+{
+    builder_undo(piece);
+    piece->state = PIECE_FAILED;
+    piece->error = *detail;
+}
+
+/* -- Loading ------------------------------------------------------------- */
+
+/* Whether a document is here; if not, it is asked for. */
+static bool is_here(const struct piece *piece, struct entity *entity)
+{
+    if (!entity->loaded) {
+        piece->runtime->pieces_asked |= !entity->watched;
+        space_want(entity->space, entity);
+    }
+    return entity->loaded;
+}
+
+static bool is_kind(struct value kind, enum part_kind wanted)
+{
+    const struct value name = value_text_new(part_kind_name(wanted));
+    const bool is = value_is_string(kind) && key_equal(kind, name);
+    value_unref(name);
+    return is;
+}
+
+/* The documents of a part: its own, and those of the children of a list, as far
+ * as the list is here. */
+typedef VEC(struct entity *) entity_list;
+
+static void find_documents(const struct piece *piece,
+                           struct value name,
+                           struct value kind,
+                           entity_list *out)
+{
+    const struct value id = piece_document_id(piece->name, name);
+    struct entity *entity;
+    const enum err err =
+        entity_of(piece->space, SCOPE_SPACE, id, &entity, NULL);
+    value_unref(id);
+    if (err != ERR_OK) {
+        return;
+    }
+    vec_push(out, entity);
+    const struct value order = entity->visible.payload;
+    if (!is_kind(kind, PART_LIST) || !value_is_array(order)) {
+        return;
+    }
+    struct array_iter iter = array_iter(order);
+    struct value link;
+    while (array_next(&iter, &link)) {
+        if (value_kind(link) == VALUE_LINK && entity_of(piece->space,
+                                                        SCOPE_SPACE,
+                                                        link_of(link).id,
+                                                        &entity,
+                                                        NULL) == ERR_OK) {
+            vec_push(out, entity);
+        }
+    }
+}
+
+/* Asks for the documents of the parts that are preloaded, or of all; whether
+ * all are here. */
+static bool are_here(struct piece *piece, bool all)
+{
+    const struct value cells = object_field(piece->about, "cells");
+    if (!value_is_object(cells)) {
+        return true;
+    }
+    bool here = true;
+    struct object_iter iter = object_iter(cells);
+    struct value name;
+    struct value kind;
+    entity_list documents = {0};
+    while (object_next(&iter, &name, &kind)) {
+        if (all) {
+            find_documents(piece, name, kind, &documents);
+        } else if (is_kind(kind, PART_PRELOADED) || is_kind(kind, PART_LIST)) {
+            find_documents(piece, name, VALUE_NONE, &documents);
+        }
+    }
+    VEC_FOREACH (&documents, entity) {
+        here = is_here(piece, *entity) && here;
+    }
+    vec_release(&documents);
+    return here;
+}
+
+/* What the document says of the piece; `about` is an object then. */
+static void take_about(struct piece *piece)
+{
+    const struct value rest = piece->document->visible.rest;
+    const struct value about =
+        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value kept =
+        value_is_object(about) ? value_ref(about) : value_empty_object();
+    value_unref(piece->about);
+    piece->about = kept;
+}
+
+static bool is_loaded(struct piece *piece)
+{
+    struct entity *index;
+    struct err_detail detail = {0};
+    if (piece_index(piece->space, &index, &detail) != ERR_OK) {
+        return false;
+    }
+    const bool here = is_here(piece, index);
+    if (!is_here(piece, piece->document) || !here) {
+        return false;
+    }
+    take_about(piece);
+    return are_here(piece, false);
+}
+
+/* -- Starting ------------------------------------------------------------ */
+
+/* As far as it goes now; whether anything was done. */
+static bool advance(struct piece *piece)
+{
+    if (!is_loaded(piece)) {
+        return false;
+    }
+    piece->again = false;
+    piece_ref(piece); /* a build can stop it */
+    piece_build(piece);
+    if (piece->state == PIECE_RUNNING) {
+        piece_start_launched(piece);
+    }
+    piece_unref(piece);
+    return true;
+}
+
+enum err piece_start(struct runtime *runtime,
+                     const struct piece_options *options,
+                     struct piece **out,
+                     struct err_detail *detail)
+{
+    enum err err = check_name(options->name, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (!value_is_absent(options->arguments) &&
+        !value_is_object(options->arguments)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the arguments of a piece are an object");
+    }
+    if (options->space == NULL && runtime->spaces.count == 0) {
+        return err_set(detail, ERR_ARGUMENT, "there is no space");
+    }
+    struct space *space =
+        options->space != NULL ? options->space : runtime->spaces.at[0];
+    if (piece_find(runtime, space, options->name) != NULL) {
+        const struct text text = value_text(&options->name);
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the piece %.*s is started already",
+                       (int)text.length,
+                       text.at);
+    }
+    const struct value id = piece_document_id(options->name, VALUE_NONE);
+    struct entity *document;
+    err = entity_of(space, SCOPE_SPACE, id, &document, detail);
+    value_unref(id);
+    if (err == ERR_OK) {
+        *out = piece_new(runtime, space, options);
+        (*out)->document = document;
+        (void)advance(*out);
+    }
+    return err;
+}
+
+/* -- Ending -------------------------------------------------------------- */
+
+void piece_stop(struct piece *piece)
+{
+    if (piece->runtime != NULL) {
+        let_go(piece);
+    }
+}
+
+/* Those that a piece has launched and that are started. */
+static void remove_launched(const struct piece *piece)
+{
+    const struct value launched = object_field(piece->about, "launched");
+    if (!value_is_object(launched)) {
+        return;
+    }
+    struct object_iter iter = object_iter(launched);
+    struct value name;
+    struct value item;
+    while (object_next(&iter, &name, &item)) {
+        struct piece *found = piece_find(piece->runtime, piece->space, name);
+        if (found != NULL) {
+            piece_remove(found);
+        }
+    }
+}
+
+void piece_remove(struct piece *piece)
+{
+    if (piece->runtime == NULL || piece->state == PIECE_REMOVING) {
+        return;
+    }
+    builder_undo(piece);
+    piece->state = PIECE_REMOVING;
+    piece->attempts = 0;
+}
+
+static enum err delete_documents(struct piece *piece,
+                                 struct transaction *transaction,
+                                 struct err_detail *detail)
+{
+    const struct value cells = object_field(piece->about, "cells");
+    struct object_iter iter =
+        object_iter(value_is_object(cells) ? cells : value_empty_object());
+    enum err err = ERR_OK;
+    struct value name;
+    struct value kind;
+    entity_list documents = {0};
+    while (object_next(&iter, &name, &kind)) {
+        find_documents(piece, name, kind, &documents);
+    }
+    VEC_FOREACH (&documents, entity) {
+        struct place *root = place_root(*entity);
+        if (err == ERR_OK) {
+            err = transaction_delete(transaction, root, detail);
+        }
+        place_unref(root);
+    }
+    vec_release(&documents);
+    return err;
+}
+
+/* The name is out of the list, and the document keeps the generation. */
+static enum err leave_generation(struct piece *piece,
+                                 struct transaction *transaction,
+                                 struct err_detail *detail)
+{
+    const struct value generation = object_field(piece->about, "generation");
+    struct value about = value_empty_object();
+    object_put_adopt(&about, "removed", value_bool(true));
+    object_put_adopt(&about,
+                     "generation",
+                     value_is_absent(generation) ? value_int(1)
+                                                 : value_ref(generation));
+    struct value document = value_empty_object();
+    object_put_adopt(&document, "piece", about);
+    struct place *root = place_root(piece->document);
+    enum err err = transaction_put_adopt(transaction, root, document, detail);
+    place_unref(root);
+    struct entity *index = NULL;
+    if (err == ERR_OK) {
+        err = piece_index(piece->space, &index, detail);
+    }
+    if (err == ERR_OK && value_is_object(index->visible.payload)) {
+        struct place *payload = place_payload(index);
+        struct place *entry = place_child(payload, piece->name);
+        err = transaction_delete(transaction, entry, detail);
+        place_unref(entry);
+        place_unref(payload);
+    }
+    return err;
+}
+
+static bool advance_removal(struct piece *piece)
+{
+    if (!is_loaded(piece) || !are_here(piece, true)) {
+        return false;
+    }
+    remove_launched(piece);
+    struct transaction *transaction =
+        transaction_begin(&piece->runtime->replica, NULL);
+    struct err_detail detail = {0};
+    enum err err = delete_documents(piece, transaction, &detail);
+    if (err == ERR_OK) {
+        err = leave_generation(piece, transaction, &detail);
+    }
+    if (err == ERR_OK) {
+        err = transaction_commit(transaction, &detail);
+    }
+    transaction_release(transaction);
+    if (err_class_of(err) == ERR_CLASS_RETRY &&
+        ++piece->attempts < CELL_ATTEMPTS) {
+        return true;
+    }
+    if (err != ERR_OK) {
+        piece_fail(piece, &detail);
+        return true;
+    }
+    let_go(piece);
+    return true;
+}
+
+/* -- All of them --------------------------------------------------------- */
+
+static bool has_to_go_on(const struct piece *piece)
+{
+    return piece->again || piece->state == PIECE_LOADING ||
+           piece->state == PIECE_REMOVING;
+}
+
+bool pieces_step(struct runtime *runtime)
+{
+    bool did = false;
+    runtime->pieces_asked = false;
+    /* What one does can stop another, so the walk begins again after it. */
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        LIST_FOREACH (&runtime->pieces, node) {
+            struct piece *piece = CONTAINER_OF(node, struct piece, node);
+            if (piece->again && piece->state == PIECE_RUNNING) {
+                builder_undo(piece);
+                piece->state = PIECE_LOADING;
+            }
+            if (has_to_go_on(piece) &&
+                (piece->state == PIECE_REMOVING ? advance_removal(piece)
+                                                : advance(piece))) {
+                moved = true;
+                did = true;
+                break;
+            }
+        }
+    }
+    return did || runtime->pieces_asked;
+}
+
+bool pieces_are_idle(const struct runtime *runtime)
+{
+    LIST_FOREACH (&runtime->pieces, node) {
+        if (has_to_go_on(CONTAINER_OF(node, struct piece, node))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void pieces_release(struct runtime *runtime)
+{
+    while (!list_is_empty(&runtime->pieces)) {
+        let_go(CONTAINER_OF(list_first(&runtime->pieces), struct piece, node));
+    }
+    launches_release(runtime);
+}
+
+/* -- Asking -------------------------------------------------------------- */
+
+struct piece *piece_find(const struct runtime *runtime,
+                         const struct space *space,
+                         struct value name)
+{
+    LIST_FOREACH (&runtime->pieces, node) {
+        struct piece *piece = CONTAINER_OF(node, struct piece, node);
+        if (piece->space == (space != NULL ? space : runtime->spaces.at[0]) &&
+            key_equal(piece->name, name)) {
+            return piece;
+        }
+    }
+    return NULL;
+}
+
+const struct part *piece_part(const struct piece *piece, struct value name)
+{
+    VEC_FOREACH (&piece->parts, part) {
+        if (key_equal(part->name, name)) {
+            return part;
+        }
+    }
+    return NULL;
+}
+
+struct node *piece_node(const struct piece *piece, struct value name)
+{
+    const struct part *part = piece_part(piece, name);
+    return part != NULL ? part->node : NULL;
+}
+
+struct place *piece_result(const struct piece *piece)
+{
+    return place_payload(piece->document);
+}
+
+enum err piece_place(const struct piece *piece,
+                     struct value path,
+                     struct place **out,
+                     struct err_detail *detail)
+{
+    if (piece->runtime == NULL) {
+        return err_set(detail, ERR_CLOSED, "the piece was stopped");
+    }
+    struct place *at = piece_result(piece);
+    for (uint32_t i = 0; i < array_count(path); i++) {
+        struct place *child = place_child(at, array_at(path, i));
+        place_unref(at);
+        at = child;
+    }
+    const struct cell_access access = {.runtime = piece->runtime};
+    const enum err err =
+        cell_follow(&access, at, READ_FOR_BOTH, true, out, detail);
+    place_unref(at);
+    return err;
+}
+
+enum err piece_stream(const struct piece *piece,
+                      struct value name,
+                      struct stream **out,
+                      struct err_detail *detail)
+{
+    struct place *place = NULL;
+    const struct part *part = piece_part(piece, name);
+    if (part != NULL && part->handler != NULL) {
+        place = place_ref(part->place);
+    } else {
+        struct value path =
+            array_push_adopt(value_empty_array(), value_ref(name));
+        const enum err err = piece_place(piece, path, &place, detail);
+        value_unref(path);
+        if (err != ERR_OK) {
+            return err;
+        }
+        if (place->entity == piece->document) { /* not behind a link */
+            place_unref(place);
+            const struct text text = value_text(&name);
+            return err_set(detail,
+                           ERR_NOT_FOUND,
+                           "the piece has no stream %.*s",
+                           (int)text.length,
+                           text.at);
+        }
+    }
+    *out = events_stream(piece->runtime->sched, place);
+    place_unref(place);
+    return ERR_OK;
+}

@@ -1,0 +1,211 @@
+/* Pieces: patterns that live.
+ *
+ * A piece is an instance of a pattern: a name, a result document, documents and
+ * nodes that the pattern has declared (runtime/builder.h), arguments. It is
+ * there as long as nobody removes it; a process that has it started runs its
+ * nodes.
+ *
+ *   struct piece_options options = {.name = name, .pattern = pattern};
+ *   err = piece_start(runtime, &options, &piece, &detail);
+ *   runtime_step(runtime, now);      until piece->state is no longer LOADING
+ *   piece_read(piece, path, &value, &detail);
+ *   piece_send(piece, stream, &event, &detail);
+ *   piece_stop(piece);
+ *
+ * The result document, "piece:" name, is
+ *
+ *   {"value": {"total": <link>, ...},            what the pattern returned
+ *    "piece": {"pattern": "shopping", "generation": 1, "arguments": {...},
+ *              "cells": {"items": "state", ...}, "launched": {...},
+ *              "note": ...}}
+ *
+ * and the document "pieces" has a key for each piece of the space that is
+ * nobody's child.
+ *
+ *   R1  Starting needs the result document, and what was asked to be preloaded:
+ *       until they have come the piece is LOADING, and nothing of it is there.
+ *   R2  If there is none, the piece is made: everything that the pattern
+ *       declares is written in one transaction, with the result. If somebody
+ *       else makes the same piece at the same time, one of them wins and the
+ *       other takes up what is there.
+ *   R3  If there is one, it is taken up again: what the runtime's store knows
+ * of its nodes is asked for once (runtime->resume), and then all nodes are
+ *       registered in one phase (P4 to P7 of sched/persistence.h). Clean nodes
+ *       stay clean, nothing of their data is read, and if the pattern declares
+ *       what it declared before, nothing is written.
+ *   R4  A stopped piece is as it was, for the next one who starts it. A removed
+ *       one is gone with all its documents; a new one of its name has another
+ *       generation.
+ *   R5  A piece that a handler launched (piece_launch) is started when the
+ *       handler's commit has landed, and whenever the piece of the handler is
+ *       started.
+ *   R6  For who wants to ask or send something only, a runtime can do without
+ *       effects (runtime->without_effects): they are declared and do not run
+ *       here, and what the store knows of them stays as it is, for the next
+ *       one who runs them. */
+
+#ifndef RUNTIME_PIECE_H
+#define RUNTIME_PIECE_H
+
+#include "runtime/builder.h"
+#include "sched/persistence.h"
+
+enum piece_state {
+    PIECE_LOADING, /* R1 */
+    PIECE_RUNNING,
+    PIECE_REMOVING, /* its documents are on their way here, to be deleted */
+    PIECE_FAILED,   /* `error` says why; nothing of it is there */
+    PIECE_STOPPED,  /* only of interest to who holds a reference */
+};
+
+enum part_kind {
+    PART_STATE,
+    PART_ARGUMENT,
+    PART_COMPUTED,
+    PART_EFFECT,
+    PART_HANDLER,
+    PART_PIECE,
+    PART_DOCUMENT,
+    PART_PRELOADED,
+    PART_LIST, /* a coordinator (runtime/spread.h), whose document has a link to
+                  that of each of its children; it is preloaded, too */
+};
+
+/* One thing that the pattern has declared. */
+struct part {
+    struct value name; /* from the piece on: "total", "child/total" */
+    enum part_kind kind;
+    struct place *place; /* output, stream, document; or NULL */
+    struct node *node;   /* or NULL */
+    struct handler *handler;
+};
+
+struct piece {
+    struct list_node node;   /* in the runtime's pieces */
+    uint32_t refs;           /* the runtime's, and others */
+    struct runtime *runtime; /* NULL: stopped */
+    struct space *space;
+    struct value name;
+    struct pattern *pattern;
+    enum piece_state state;
+    struct err_detail error;
+    struct entity *document; /* of the result */
+    struct value arguments;  /* that were given; or absent */
+    struct value note;       /* likewise */
+    struct value about;      /* what is at "piece", as it was written last */
+    bool again;              /* is to be started from the beginning */
+    bool resumed;            /* was there before (R3) */
+    bool fresh;              /* is to be built without what the store knows */
+    bool must_exist;
+    uint32_t attempts;
+    uint64_t generation;
+    struct resume_counts counts; /* of the last start */
+    VEC(struct part) parts;
+};
+
+/* A zero field means none or the default. */
+struct piece_options {
+    struct value name;       /* string, not empty */
+    struct pattern *pattern; /* NULL: that of the document, by its name */
+    struct space *space;     /* NULL: the runtime's first */
+    struct value arguments;  /* an object; absent: those that it has, or none */
+    struct value note;       /* for the host: kept with the piece */
+    bool must_exist;         /* otherwise it is made (R2) */
+    bool fresh;              /* nothing is taken from the store */
+};
+
+/* *out is borrowed until the piece is stopped; piece_ref keeps the record. OK:
+ * it is running, or is LOADING, and step goes on with it. ARGUMENT: the name,
+ * or a piece of that name is started here already. */
+MUST_CHECK enum err piece_start(struct runtime *runtime,
+                                const struct piece_options *options,
+                                struct piece **out,
+                                struct err_detail *detail);
+
+/* Its nodes and handlers go; what they have committed stays. */
+void piece_stop(struct piece *piece);
+
+/* The same, and its documents are deleted (R4), in one transaction, as soon as
+ * they have come: until then it is REMOVING, and then STOPPED. What it has
+ * launched is removed, too, as far as it is started here. */
+void piece_remove(struct piece *piece);
+
+struct piece *piece_ref(struct piece *piece);
+void piece_unref(struct piece *piece);
+
+/* -- Asking -------------------------------------------------------------- */
+
+/* A started one, or NULL. `space` NULL: the runtime's first. */
+struct piece *piece_find(const struct runtime *runtime,
+                         const struct space *space,
+                         struct value name);
+
+/* A part by its name, or NULL. */
+const struct part *piece_part(const struct piece *piece, struct value name);
+
+/* The node of that name; or NULL. */
+struct node *piece_node(const struct piece *piece, struct value name);
+
+/* The payload of the result document; new. */
+struct place *piece_result(const struct piece *piece);
+
+/* The place behind a path in the result, through links on the way and at the
+ * end; new. `path` is an array of keys. */
+MUST_CHECK enum err piece_place(const struct piece *piece,
+                                struct value path,
+                                struct place **out,
+                                struct err_detail *detail);
+
+/* The stream behind a field of the result, or of that name; NOT_FOUND. */
+MUST_CHECK enum err piece_stream(const struct piece *piece,
+                                 struct value name,
+                                 struct stream **out,
+                                 struct err_detail *detail);
+
+/* -- Launching ----------------------------------------------------------- */
+
+/* From inside a handler: another piece comes to be with this attempt's commit
+ * (R5). Its name is of the piece of the handler and of the event, so a retry
+ * makes the same one. *link is a link to its result, new: for the receipt. */
+MUST_CHECK enum err piece_launch(struct piece *piece,
+                                 struct handling *handling,
+                                 struct pattern *pattern,
+                                 struct value arguments,
+                                 struct value *link,
+                                 struct err_detail *detail);
+
+/* -- For the runtime ----------------------------------------------------- */
+
+/* Goes on with those that are LOADING, REMOVING or to be started again. Whether
+ * anything was done, or asked for. */
+bool pieces_step(struct runtime *runtime);
+
+/* Whether there is nothing to go on with. */
+bool pieces_are_idle(const struct runtime *runtime);
+
+/* All are stopped. */
+void pieces_release(struct runtime *runtime);
+
+/* -- For the files of this folder ---------------------------------------- */
+
+/* Builds it, from the document as it is; its state afterwards is RUNNING or
+ * FAILED, or LOADING if that has to be tried again. (piece_build.c) */
+void piece_build(struct piece *piece);
+
+/* What it had launched is started, if it is not. (piece_launch.c) */
+void piece_start_launched(struct piece *piece);
+void launches_release(struct runtime *runtime);
+
+/* It has come to nothing; adopts nothing. */
+void piece_fail(struct piece *piece, const struct err_detail *detail);
+
+/* The id of a document of a piece: "piece:" piece, and "/" name unless that is
+ * absent; new. */
+struct value piece_document_id(struct value piece, struct value name);
+
+/* The document that lists the pieces of a space; borrowed. */
+MUST_CHECK enum err piece_index(struct space *space,
+                                struct entity **out,
+                                struct err_detail *detail);
+
+#endif

@@ -1,0 +1,387 @@
+/* Building a piece: one transaction, one phase of registrations.
+ *
+ * A build can be repeated: what somebody else did at the same time shows when
+ * the transaction is committed here, or when the store has judged it. Then
+ * everything is taken back, and the document is looked at again. */
+
+#include "runtime/building.h"
+#include "runtime/cell.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+enum {
+    BUILD_ATTEMPTS = 10
+};
+
+/* -- The pattern --------------------------------------------------------- */
+
+static bool is_removed(const struct piece *piece)
+{
+    return !value_is_absent(object_field(piece->about, "removed"));
+}
+
+/* Of those that were launched. */
+static bool is_child(const struct piece *piece)
+{
+    return !value_is_absent(object_field(piece->about, "child"));
+}
+
+static bool exists(const struct piece *piece)
+{
+    return object_count(piece->about) > 0 && !is_removed(piece);
+}
+
+/* By the name in the document, if it was not given. */
+static enum err find_pattern(struct piece *piece, struct err_detail *detail)
+{
+    const struct text name = value_text(&piece->name);
+    if (!exists(piece) && (piece->must_exist || piece->pattern == NULL)) {
+        return err_set(detail,
+                       ERR_NOT_FOUND,
+                       "there is no piece %.*s",
+                       (int)name.length,
+                       name.at);
+    }
+    if (piece->pattern != NULL) {
+        return ERR_OK;
+    }
+    const struct value wanted = object_field(piece->about, "pattern");
+    struct pattern *pattern = value_is_string(wanted)
+                                  ? runtime_pattern(piece->runtime, wanted)
+                                  : NULL;
+    if (pattern == NULL) {
+        const struct text text = value_is_string(wanted)
+                                     ? value_text(&wanted)
+                                     : (struct text){"?", 1};
+        return err_set(detail,
+                       ERR_NOT_FOUND,
+                       "the pattern %.*s of the piece %.*s is not known here",
+                       (int)text.length,
+                       text.at,
+                       (int)name.length,
+                       name.at);
+    }
+    piece->pattern = pattern_ref(pattern);
+    return ERR_OK;
+}
+
+/* A piece that comes after a removed one is another one. */
+static uint64_t generation_of(const struct piece *piece)
+{
+    const struct value generation = object_field(piece->about, "generation");
+    const int64_t number =
+        value_kind(generation) == VALUE_INT ? value_integer(generation) : 0;
+    if (number <= 0) {
+        return 1;
+    }
+    return (uint64_t)number + (exists(piece) ? 0 : 1);
+}
+
+/* -- The documents of the piece itself ----------------------------------- */
+
+/* What is to be at "piece" now; new. */
+static struct value about_now(const struct piece *piece,
+                              const struct builder *builder)
+{
+    struct value about = value_empty_object();
+    object_put_adopt(&about, "pattern", value_ref(piece->pattern->name));
+    object_put_adopt(&about,
+                     "generation",
+                     value_int((int64_t)piece->generation));
+    struct value arguments = value_is_absent(piece->arguments)
+                                 ? object_field(piece->about, "arguments")
+                                 : piece->arguments;
+    object_put_adopt(&about,
+                     "arguments",
+                     value_is_object(arguments) ? value_ref(arguments)
+                                                : value_empty_object());
+    object_put_adopt(&about, "cells", value_ref(builder->cells));
+    object_put_adopt(&about, "children", value_ref(builder->children));
+    const struct value launched = object_field(piece->about, "launched");
+    object_put_adopt(&about,
+                     "launched",
+                     value_is_object(launched) ? value_ref(launched)
+                                               : value_empty_object());
+    if (is_child(piece)) {
+        object_put_adopt(&about, "child", value_bool(true));
+    }
+    const struct value note = value_is_absent(piece->note)
+                                  ? object_field(piece->about, "note")
+                                  : piece->note;
+    if (!value_is_absent(note)) {
+        object_put_adopt(&about, "note", value_ref(note));
+    }
+    return about;
+}
+
+/* What was declared before and is not any more stays declared: its documents
+ * are there, and a pattern that declares it again finds them. */
+static void keep_former_cells(const struct piece *piece,
+                              struct builder *builder)
+{
+    const struct value cells = object_field(piece->about, "cells");
+    if (!value_is_object(cells)) {
+        return;
+    }
+    struct object_iter iter = object_iter(cells);
+    struct value name;
+    struct value kind;
+    while (object_next(&iter, &name, &kind)) {
+        if (value_is_absent(object_get(builder->cells, name))) {
+            builder->cells = object_set_adopt(builder->cells,
+                                              value_ref(name),
+                                              value_ref(kind));
+        }
+    }
+}
+
+static enum err put(struct transaction *transaction,
+                    struct entity *document,
+                    const char *key,
+                    struct value value,
+                    struct err_detail *detail)
+{
+    struct place *root = place_root(document);
+    const struct value name = value_text_new(key);
+    struct place *place = place_child(root, name);
+    const enum err err =
+        transaction_put_adopt(transaction, place, value, detail);
+    place_unref(place);
+    value_unref(name);
+    place_unref(root);
+    return err;
+}
+
+/* The document as a whole; or what is different in it. */
+static enum err write_document(struct piece *piece,
+                               const struct builder *builder,
+                               struct value about,
+                               struct err_detail *detail)
+{
+    if (!exists(piece)) {
+        struct value document = value_empty_object();
+        object_put_adopt(&document, "value", value_ref(builder->result));
+        object_put_adopt(&document, "piece", value_ref(about));
+        struct place *root = place_root(piece->document);
+        const enum err err =
+            transaction_put_adopt(builder->transaction, root, document, detail);
+        place_unref(root);
+        return err;
+    }
+    enum err err = ERR_OK;
+    const struct value result = piece->document->visible.payload;
+    if (value_is_absent(result) || !value_equal(result, builder->result)) {
+        err = put(builder->transaction,
+                  piece->document,
+                  "value",
+                  value_ref(builder->result),
+                  detail);
+    }
+    if (err == ERR_OK && !value_equal(piece->about, about)) {
+        err = put(builder->transaction,
+                  piece->document,
+                  "piece",
+                  value_ref(about),
+                  detail);
+    }
+    return err;
+}
+
+/* The line in the list of pieces; what was launched has none. */
+static enum err write_index(const struct piece *piece,
+                            const struct builder *builder,
+                            struct value about,
+                            struct err_detail *detail)
+{
+    struct entity *index;
+    enum err err = piece_index(piece->space, &index, detail);
+    if (err != ERR_OK || is_child(piece)) {
+        return err;
+    }
+    struct value line = value_empty_object();
+    object_put_adopt(&line, "pattern", value_ref(piece->pattern->name));
+    const struct value note = object_field(about, "note");
+    if (!value_is_absent(note)) {
+        object_put_adopt(&line, "note", value_ref(note));
+    }
+    const struct value all = index->visible.payload;
+    const struct value known =
+        value_is_object(all) ? object_get(all, piece->name) : VALUE_NONE;
+    if (!value_is_absent(known) && value_equal(known, line)) {
+        value_unref(line);
+        return ERR_OK;
+    }
+    struct place *payload = place_payload(index);
+    if (value_is_object(all)) {
+        struct place *entry = place_child(payload, piece->name);
+        err = transaction_put_adopt(builder->transaction, entry, line, detail);
+        place_unref(entry);
+    } else {
+        const struct value lines = object_set_adopt(value_empty_object(),
+                                                    value_ref(piece->name),
+                                                    line);
+        err =
+            transaction_put_adopt(builder->transaction, payload, lines, detail);
+    }
+    place_unref(payload);
+    return err;
+}
+
+/* -- The registrations --------------------------------------------------- */
+
+/* Calls the pattern, in a phase of resuming if there is something to resume. */
+static enum err declare_all(struct piece *piece,
+                            struct builder *builder,
+                            struct err_detail *detail)
+{
+    struct runtime *runtime = piece->runtime;
+    struct resume_set set = {0};
+    bool phase = false;
+    if (exists(piece) && !piece->fresh && runtime->resume != NULL &&
+        piece->space->session != NULL) {
+        struct err_detail why = {0}; /* then all of it is fresh */
+        phase = runtime->resume(runtime->resume_ctx,
+                                piece->space,
+                                piece->name,
+                                &set,
+                                &why) == ERR_OK;
+    }
+    if (phase) {
+        const struct resume_options options =
+            resume_set_options(&set,
+                               piece->space,
+                               piece->name,
+                               piece->generation);
+        struct err_detail why = {0};
+        phase =
+            persistence_resume_begin(runtime->sched, &options, &why) == ERR_OK;
+    }
+    const enum err err =
+        piece->pattern->build(builder, piece->pattern->ctx, detail);
+    piece->counts = (struct resume_counts){0};
+    if (phase) {
+        piece->counts = persistence_resume_end(runtime->sched);
+    }
+    resume_set_release(&set);
+    return err;
+}
+
+/* -- The transaction ----------------------------------------------------- */
+
+/* The store has judged what a start has written. */
+static void on_settled(void *ctx, const struct verdict *verdict)
+{
+    struct piece *piece = ctx;
+    if (piece->runtime != NULL && verdict->err != ERR_OK &&
+        piece->state == PIECE_RUNNING) {
+        if (err_class_of(verdict->err) == ERR_CLASS_RETRY &&
+            ++piece->attempts < BUILD_ATTEMPTS) {
+            piece->again = true;
+        } else {
+            piece_fail(piece, &verdict->detail);
+        }
+    }
+    piece_unref(piece);
+}
+
+/* Everything but the commit. */
+static enum err build_in(struct piece *piece,
+                         struct builder *builder,
+                         struct value *about,
+                         struct err_detail *detail)
+{
+    /* What was there, or was not, is what the commit depends on (R2). */
+    struct place *root = place_root(piece->document);
+    struct value seen = VALUE_NONE;
+    const enum err read = transaction_read(builder->transaction,
+                                           root,
+                                           READ_DEEP,
+                                           READ_FOR_BOTH,
+                                           &seen);
+    (void)read; /* that there is nothing is an answer */
+    value_unref(seen);
+    place_unref(root);
+    enum err err = declare_all(piece, builder, detail);
+    if (err == ERR_OK) {
+        keep_former_cells(piece, builder);
+        *about = about_now(piece, builder);
+        err = write_document(piece, builder, *about, detail);
+    }
+    return err == ERR_OK ? write_index(piece, builder, *about, detail) : err;
+}
+
+/* Its watch holds a reference to the piece, which nobody gives back if there
+ * is nothing to be judged. */
+static enum err commit(struct piece *piece,
+                       struct transaction *transaction,
+                       struct err_detail *detail)
+{
+    if (transaction->unwritten) {
+        transaction_abort(transaction);
+        piece_unref(piece);
+        return ERR_OK;
+    }
+    const enum err err = transaction_commit(transaction, detail);
+    if (err != ERR_OK || transaction->applied == 0) {
+        piece_unref(piece);
+    }
+    return err;
+}
+
+void piece_build(struct piece *piece)
+{
+    struct err_detail detail = {0};
+    enum err err = find_pattern(piece, &detail);
+    if (err != ERR_OK) {
+        piece_fail(piece, &detail);
+        return;
+    }
+    piece->generation = generation_of(piece);
+    piece->resumed = exists(piece);
+    const struct transaction_options options = {
+        .watch = {.settled = on_settled, .ctx = piece_ref(piece)},
+    };
+    struct builder builder = {
+        .piece = piece,
+        .transaction = transaction_begin(&piece->runtime->replica, &options),
+        .prefix = value_text_new(""),
+        .arguments = value_is_absent(piece->arguments)
+                         ? object_field(piece->about, "arguments")
+                         : piece->arguments,
+        .before = piece->resumed ? object_field(piece->about, "arguments")
+                                 : VALUE_NONE,
+        .result = value_empty_object(),
+        .cells = value_empty_object(),
+        .children = value_empty_object(),
+    };
+    if (!piece->resumed) { /* nothing that a removed one had counts */
+        value_unref(piece->about);
+        piece->about = value_empty_object();
+    }
+    struct value about = VALUE_NONE;
+    err = build_in(piece, &builder, &about, &detail);
+    if (err == ERR_OK) {
+        err = commit(piece, builder.transaction, &detail);
+    } else {
+        piece_unref(piece);
+    }
+    transaction_release(builder.transaction);
+    value_unref(builder.prefix);
+    value_unref(builder.result);
+    value_unref(builder.cells);
+    value_unref(builder.children);
+    if (err == ERR_OK) {
+        value_unref(piece->about);
+        piece->about = about;
+        piece->state = PIECE_RUNNING;
+        return;
+    }
+    value_unref(about);
+    if (err_class_of(err) == ERR_CLASS_RETRY &&
+        ++piece->attempts < BUILD_ATTEMPTS) {
+        builder_undo(piece);
+        piece->state = PIECE_LOADING;
+        return;
+    }
+    piece_fail(piece, &detail);
+}

@@ -1,0 +1,170 @@
+/* Links replaced by what is behind them. The recursion is over containers that
+ * have a link somewhere below, and bounded. */
+
+#include "runtime/resolve.h"
+
+#include "base/stack.h"
+#include "value/array.h"
+#include "value/object.h"
+
+static void push_children(struct value container,
+                          void (*push)(void *ctx, struct value child),
+                          void *ctx)
+{
+    struct value item;
+    if (value_is_array(container)) {
+        struct array_iter items = array_iter(container);
+        while (array_next(&items, &item)) {
+            push(ctx, item);
+        }
+        return;
+    }
+    struct object_iter entries = object_iter(container);
+    struct value key;
+    while (object_next(&entries, &key, &item)) {
+        push(ctx, item);
+    }
+}
+
+struct search {
+    STACK(struct value, 32) stack;
+    bool found;
+};
+
+static void look_at(void *ctx, struct value child)
+{
+    struct search *search = ctx;
+    if (value_kind(child) == VALUE_LINK) {
+        search->found = true;
+    } else if (value_is_container(child)) {
+        stack_push(&search->stack, child);
+    }
+}
+
+static bool has_link(struct value value)
+{
+    struct search search = {.found = false};
+    stack_init(&search.stack);
+    look_at(&search, value);
+    while (!search.found && search.stack.count > 0) {
+        search.stack.count--;
+        push_children(search.stack.at[search.stack.count], look_at, &search);
+    }
+    stack_release(&search.stack);
+    return search.found;
+}
+
+static enum err resolve(const struct cell_access *access,
+                        struct place *place,
+                        unsigned depth,
+                        struct value *out,
+                        struct err_detail *detail);
+
+/* One child of a container at a place; E3. */
+static enum err resolve_child(const struct cell_access *access,
+                              struct place *place,
+                              struct value key,
+                              struct value item,
+                              unsigned depth,
+                              struct value *out,
+                              struct err_detail *detail)
+{
+    if (depth == RESOLVE_DEPTH || !has_link(item)) {
+        *out = value_ref(item);
+        return ERR_OK;
+    }
+    struct place *child = place_child(place, key);
+    const enum err err = resolve(access, child, depth + 1, out, detail);
+    place_unref(child);
+    if (err == ERR_OK || err == ERR_STALE) {
+        return err;
+    }
+    *out = value_ref(item);
+    return ERR_OK;
+}
+
+static enum err resolve_array(const struct cell_access *access,
+                              struct place *place,
+                              struct value array,
+                              unsigned depth,
+                              struct value *out,
+                              struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    struct value list = value_empty_array();
+    struct array_iter items = array_iter(array);
+    struct value item;
+    for (uint32_t i = 0; err == ERR_OK && array_next(&items, &item); i++) {
+        struct path_segment step = path_segment_of_index(i);
+        struct value found = VALUE_NONE;
+        err =
+            resolve_child(access, place, step.key, item, depth, &found, detail);
+        path_segment_release(&step);
+        list = array_push_adopt(list,
+                                value_is_absent(found) ? value_null() : found);
+    }
+    *out = list;
+    return err;
+}
+
+static enum err resolve_object(const struct cell_access *access,
+                               struct place *place,
+                               struct value object,
+                               unsigned depth,
+                               struct value *out,
+                               struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    struct value made = value_empty_object();
+    struct object_iter entries = object_iter(object);
+    struct value key;
+    struct value item;
+    while (err == ERR_OK && object_next(&entries, &key, &item)) {
+        struct value found = VALUE_NONE;
+        err = resolve_child(access, place, key, item, depth, &found, detail);
+        if (!value_is_absent(found)) {
+            made = object_set_adopt(made, value_ref(key), found);
+        }
+    }
+    *out = made;
+    return err;
+}
+
+static enum err resolve(const struct cell_access *access,
+                        struct place *place,
+                        unsigned depth,
+                        struct value *out,
+                        struct err_detail *detail)
+{
+    struct value value = VALUE_NONE;
+    struct place *at = NULL;
+    *out = VALUE_NONE;
+    enum err err =
+        cell_read(access, place, READ_DEEP, READ_FOR_BOTH, &value, &at, detail);
+    if (err == ERR_OK) {
+        if (!value_is_container(value) || !has_link(value)) {
+            *out = value_ref(value);
+        } else if (value_is_array(value)) {
+            err = resolve_array(access, at, value, depth, out, detail);
+        } else {
+            err = resolve_object(access, at, value, depth, out, detail);
+        }
+    }
+    value_unref(value);
+    if (at != NULL) {
+        place_unref(at);
+    }
+    if (err != ERR_OK) {
+        value_unref(*out);
+        *out = VALUE_NONE;
+    }
+    return err;
+}
+
+enum err resolve_read(const struct cell_access *access,
+                      struct place *place,
+                      struct value *out,
+                      struct err_detail *detail)
+{
+    return resolve(access, place, 0, out, detail);
+}

@@ -1,0 +1,113 @@
+/* The parts of a runtime, together. */
+
+#include "runtime/runtime.h"
+
+#include "runtime/piece.h"
+#include "runtime/schemas.h"
+#include "runtime/task.h"
+#include "value/object.h"
+
+void runtime_init(struct runtime *runtime,
+                  const struct runtime_options *options)
+{
+    *runtime = (struct runtime){
+        .resume = options->resume,
+        .resume_ctx = options->resume_ctx,
+    };
+    list_init(&runtime->pieces);
+    list_init(&runtime->launches);
+    list_init(&runtime->tasks);
+    replica_init(&runtime->replica, options->log);
+    const struct scheduler_options sched = {
+        .host = options->host,
+        .hooks = options->hooks,
+    };
+    runtime->sched = scheduler_new(&runtime->replica, &sched);
+    if (options->policy != NULL || !value_is_absent(options->instance)) {
+        const struct events_policy policy =
+            options->policy != NULL ? *options->policy : events_policy();
+        events_configure(runtime->sched, &policy, options->instance);
+    }
+}
+
+void runtime_release(struct runtime *runtime)
+{
+    pieces_release(runtime);
+    scheduler_free(runtime->sched);
+    VEC_FOREACH (&runtime->patterns, pattern) {
+        pattern_unref(*pattern);
+    }
+    vec_release(&runtime->patterns);
+    schemas_free(runtime);
+    vec_release(&runtime->spaces);
+    replica_release(&runtime->replica);
+    tasks_release(runtime);
+}
+
+enum err runtime_open(struct runtime *runtime,
+                      const struct space_options *options,
+                      struct space **out,
+                      struct err_detail *detail)
+{
+    const enum err err = space_open(&runtime->replica, options, out, detail);
+    if (err == ERR_OK) {
+        vec_push(&runtime->spaces, *out);
+        if (options->transport != NULL) {
+            persistence_listen(runtime->sched, *out);
+        }
+    }
+    return err;
+}
+
+struct space *runtime_space(const struct runtime *runtime, struct value name)
+{
+    VEC_FOREACH (&runtime->spaces, space) {
+        if (key_equal((*space)->id, name)) {
+            return *space;
+        }
+    }
+    return NULL;
+}
+
+/* What has come, and the pieces that waited for it. True if there were any. */
+static bool take_what_has_come(struct runtime *runtime, mono_ms now)
+{
+    bool any = false;
+    replica_step(&runtime->replica, now);
+    while (pieces_step(runtime)) {
+        any = true;
+        replica_step(&runtime->replica, now);
+    }
+    return any;
+}
+
+bool runtime_pass(struct runtime *runtime, mono_ms now)
+{
+    bool any = take_what_has_come(runtime, now);
+    any = scheduler_pass(runtime->sched, now) || any;
+    replica_settle(&runtime->replica);
+    return any;
+}
+
+void runtime_step(struct runtime *runtime, mono_ms now)
+{
+    bool again = true;
+    while (again) {
+        (void)take_what_has_come(runtime, now);
+        scheduler_step(runtime->sched, now);
+        replica_settle(&runtime->replica);
+        again = pieces_step(runtime); /* a handler has launched some */
+    }
+}
+
+bool runtime_is_idle(const struct runtime *runtime)
+{
+    return pieces_are_idle(runtime) && scheduler_is_idle(runtime->sched);
+}
+
+mono_ms runtime_next_wake(const struct runtime *runtime)
+{
+    const mono_ms replica = replica_next_wake(&runtime->replica);
+    const mono_ms sched = scheduler_next_wake(runtime->sched);
+    return replica < sched ? replica : sched;
+}

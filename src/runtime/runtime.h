@@ -1,0 +1,83 @@
+/* A runtime: a replica and a scheduler that work as one.
+ *
+ *   struct runtime runtime;
+ *   runtime_init(&runtime, &options);
+ *   runtime_open(&runtime, &space_options, &space, &detail);
+ *   ... cells (runtime/cell.h), nodes and events (sched/scheduler.h) ...
+ *   runtime_step(&runtime, now);
+ *   runtime_next_wake(&runtime)
+ *   runtime_release(&runtime);
+ *
+ *   U1  Between two steps nothing happens but what is called. A step sends what
+ *       is to be sent, takes what has come, and runs what can run at `now`.
+ *   U2  It does no I/O and reads no clock: spaces reach their stores through a
+ *       transport that the host gives, and time is an argument.
+ *   U3  One runtime belongs to one thread. */
+
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include "replica/replica.h"
+#include "replica/space.h"
+#include "runtime/resume_set.h"
+#include "sched/events.h"
+#include "sched/scheduler.h"
+
+struct schemas;
+
+struct runtime {
+    struct replica replica;
+    struct sched *sched;
+    struct schemas *schemas; /* runtime/schemas.h; or NULL: there are none */
+    VEC(struct space *)
+    spaces;                    /* in the order of their opening; the first is
+                                  the default */
+    runtime_resume_fn *resume; /* what stores know of a piece; or NULL */
+    void *resume_ctx;
+    VEC(struct pattern *) patterns; /* runtime/pattern.h */
+    struct list pieces;             /* struct piece: runtime/piece.h */
+    struct list launches;           /* likewise: piece_launch.c */
+    struct list tasks;              /* struct task: runtime/task.c */
+    bool pieces_asked;    /* for documents, since the last look: piece.c */
+    bool without_effects; /* R6 of runtime/piece.h; to be set before pieces
+                             are started */
+};
+
+/* A zero field means none or the default. */
+struct runtime_options {
+    const struct log *log;
+    struct host *host; /* tells how long runs take */
+    struct sched_hooks hooks;
+    const struct events_policy *policy; /* NULL: the default */
+    struct value instance;              /* sched/events.h; borrowed */
+    runtime_resume_fn *resume;          /* NULL: every piece begins anew */
+    void *resume_ctx;
+};
+
+void runtime_init(struct runtime *runtime,
+                  const struct runtime_options *options);
+
+/* Everything ends at once, as in a crash: what is outstanding is nobody's any
+ * more. */
+void runtime_release(struct runtime *runtime);
+
+/* Another space; borrowed. */
+MUST_CHECK enum err runtime_open(struct runtime *runtime,
+                                 const struct space_options *options,
+                                 struct space **out,
+                                 struct err_detail *detail);
+
+/* The space of that name, or NULL. */
+struct space *runtime_space(const struct runtime *runtime, struct value name);
+
+/* U1. The first one runs one pass (sched/scheduler.h) and says whether there
+ * was anything to do; the second as many as there is work for. */
+bool runtime_pass(struct runtime *runtime, mono_ms now);
+void runtime_step(struct runtime *runtime, mono_ms now);
+mono_ms runtime_next_wake(const struct runtime *runtime);
+
+/* Nothing runs, can run, or is waited for that is worth it (scheduler_is_idle),
+ * and all pieces have been started. */
+bool runtime_is_idle(const struct runtime *runtime);
+
+#endif

@@ -1,0 +1,910 @@
+/* The coordinator of a list, and its children. */
+
+#include "runtime/spread.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "runtime/cell.h"
+#include "runtime/choice.h"
+#include "runtime/relink.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/link.h"
+#include "value/object.h"
+
+enum {
+    KEY_TEXT = 11,        /* digits of a key, and a zero byte */
+    BULK_CHANGES = 10000, /* more writes than this, and most of the elements: in
+                             one */
+};
+
+/* -- Names --------------------------------------------------------------- */
+
+static struct value key_name(uint32_t key)
+{
+    char text[KEY_TEXT];
+    (void)snprintf(text, sizeof text, "%u", (unsigned)key);
+    return value_text_new(text);
+}
+
+static struct value joined(struct value before, struct value after)
+{
+    struct buf text = {0};
+    const struct text first = value_text(&before);
+    const struct text last = value_text(&after);
+    buf_append(&text, first.at, first.length);
+    buf_append(&text, last.at, last.length);
+    const struct value made = value_string_new(text.at, text.length);
+    buf_release(&text);
+    return made;
+}
+
+struct builder spread_below(struct builder *builder, struct value name)
+{
+    const struct value slash = value_text_new("/");
+    const struct value front = joined(builder->prefix, name);
+    const struct builder below = {
+        .piece = builder->piece,
+        .parent = builder,
+        .transaction = builder->transaction,
+        .prefix = joined(front, slash),
+    };
+    value_unref(front);
+    value_unref(slash);
+    return below;
+}
+
+static void append_place(struct buf *text, const struct place *place)
+{
+    const struct entity *entity = place->entity;
+    const struct value parts[] = {entity->space->id, entity->id};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        const struct text part = value_text(&parts[i]);
+        buf_append(text, part.at, part.length);
+        buf_append_char(text, '\n');
+    }
+    buf_append_text(text, scope_name(entity->scope));
+    path_write(text, place->path);
+    buf_append_char(text, '\n');
+}
+
+struct digest spread_fingerprint(const char *purpose,
+                                 struct place *const *places,
+                                 size_t count,
+                                 const struct digest *body)
+{
+    struct buf text = {0};
+    for (size_t i = 0; i < count; i++) {
+        append_place(&text, places[i]);
+    }
+    if (body != NULL) {
+        buf_append(&text, (const char *)body->bytes, sizeof body->bytes);
+    }
+    const struct digest digest = digest_of_bytes(purpose, text.at, text.length);
+    buf_release(&text);
+    return digest;
+}
+
+/* -- Children ------------------------------------------------------------ */
+
+struct spread *spread_ref(struct spread *spread)
+{
+    spread->refs++;
+    return spread;
+}
+
+static void child_release(void *ctx)
+{
+    struct spread_child *child = ctx;
+    place_unref(child->element);
+    place_unref(child->output);
+    value_unref(child->link);
+    spread_unref(child->spread);
+    mem_free(child, sizeof *child);
+}
+
+static enum run_result run_child(struct run *run, void *ctx)
+{
+    const struct spread_child *child = ctx;
+    const struct element_body *body = &child->spread->body;
+    struct value result = VALUE_NONE;
+    const enum run_result ended =
+        body->run(run, body->ctx, child->element, &result);
+    CHECK(ended != RUN_PENDING);
+    if (run_is_waiting(run)) {
+        value_unref(result);
+        return RUN_WAITING;
+    }
+    if (ended != RUN_DONE) {
+        value_unref(result);
+        return ended;
+    }
+    if (child->spread->truth) {
+        const bool truth = choice_is_true(result);
+        value_unref(result);
+        result = value_bool(truth);
+    }
+    struct err_detail detail = {0};
+    const enum err err =
+        building_write_adopt(run->transaction, child->output, result, &detail);
+    return err == ERR_OK ? RUN_DONE : run_fail(run, &detail);
+}
+
+static void child_register(struct spread_child *child, struct value name)
+{
+    struct spread *spread = child->spread;
+    struct node_spec spec = {
+        .kind = NODE_COMPUTATION,
+        .run = run_child,
+        .ctx = child,
+        .release = child_release,
+        .name = building_label(spread->piece, name),
+        .parent = spread->node,
+        .outputs = &child->output,
+        .output_count = 1,
+        .reads = &child->element,
+        .read_count = 1,
+    };
+    struct node_identity identity;
+    if (spread->persistent) {
+        identity = building_identity(spread->piece, name, &spread->fingerprint);
+        spec.identity = &identity;
+    }
+    child->node = scheduler_register(spread->sched, &spec);
+    value_unref(spec.name);
+}
+
+/* Its output need not go any more. */
+static void spare(struct spread *spread, const struct place *output)
+{
+    for (size_t i = 0; i < spread->doomed.count; i++) {
+        if (spread->doomed.at[i] == output) {
+            place_unref(spread->doomed.at[i]);
+            spread->doomed.at[i] = *vec_last(&spread->doomed);
+            spread->doomed.count--;
+            return;
+        }
+    }
+}
+
+/* False if there can be no document of that name. */
+static bool child_add(struct spread *spread, uint32_t key)
+{
+    const struct value number = key_name(key);
+    const struct value name = joined(spread->prefix, number);
+    const struct value id = piece_document_id(spread->piece->name, name);
+    struct entity *entity = NULL;
+    const enum err err =
+        entity_of(spread->piece->space, SCOPE_SPACE, id, &entity, NULL);
+    value_unref(id);
+    if (err == ERR_OK) {
+        struct spread_child *child = mem_alloc_zero(sizeof *child);
+        child->spread = spread_ref(spread);
+        child->key = key;
+        child->element = place_child(spread->elements, number);
+        child->output = place_payload(entity);
+        while (spread->children.count <= key) {
+            vec_push(&spread->children, NULL);
+        }
+        spread->children.at[key] = child;
+        spare(spread, child->output);
+        child_register(child, name);
+    }
+    value_unref(name);
+    value_unref(number);
+    return err == ERR_OK;
+}
+
+/* Its node goes, and its output will. */
+static void child_remove(struct spread *spread, uint32_t key)
+{
+    struct spread_child *child = spread->children.at[key];
+    spread->children.at[key] = NULL;
+    spread->lowest = key < spread->lowest ? key : spread->lowest;
+    vec_push(&spread->doomed, place_ref(child->output));
+    scheduler_remove(spread->sched, child->node);
+}
+
+/* S1. */
+static uint32_t free_key(struct spread *spread)
+{
+    while (spread->lowest < spread->children.count &&
+           spread->children.at[spread->lowest] != NULL) {
+        spread->lowest++;
+    }
+    return spread->lowest;
+}
+
+static bool key_of_link(const struct spread *spread,
+                        struct value link,
+                        uint32_t *key)
+{
+    if (value_kind(link) != VALUE_LINK) {
+        return false;
+    }
+    const struct value id = link_of(link).id;
+    if (!value_is_string(id)) {
+        return false;
+    }
+    const struct text text = value_text(&id);
+    const struct text piece = value_text(&spread->piece->name);
+    const struct text prefix = value_text(&spread->prefix);
+    const size_t front = sizeof "piece:/" - 1 + piece.length + prefix.length;
+    if (text.length <= front || text.length - front >= KEY_TEXT) {
+        return false;
+    }
+    uint64_t number = 0;
+    for (size_t i = front; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9') {
+            return false;
+        }
+        number = number * 10 + (uint64_t)(text.at[i] - '0');
+    }
+    *key = (uint32_t)number;
+    return number < LIMIT_ARRAY_ELEMENTS;
+}
+
+struct spread_child *spread_child_of(const struct spread *spread,
+                                     struct value link)
+{
+    uint32_t key;
+    return key_of_link(spread, link, &key) && key < spread->children.count
+               ? spread->children.at[key]
+               : NULL;
+}
+
+struct value spread_element_link(struct spread_child *child)
+{
+    if (value_is_absent(child->link)) {
+        child->link = cell_link(child->element, child->spread->piece->space);
+    }
+    return child->link;
+}
+
+/* -- What there was ------------------------------------------------------ */
+
+static void forget(struct spread *spread)
+{
+    spread->known = false;
+    value_unref(spread->seen);
+    value_unref(spread->order_seen);
+    value_unref(spread->elements_seen);
+    spread->seen = VALUE_NONE;
+    spread->order_seen = VALUE_NONE;
+    spread->elements_seen = VALUE_NONE;
+}
+
+/* The keys in the document, each once; none if it is not what a coordinator
+ * writes. */
+static void read_keys(struct spread *spread, struct value order)
+{
+    vec_clear(&spread->keys);
+    if (!value_is_array(order)) {
+        return;
+    }
+    VEC(bool) taken = {0};
+    struct array_iter iter = array_iter(order);
+    struct value link;
+    while (array_next(&iter, &link)) {
+        uint32_t key = 0;
+        bool usable = key_of_link(spread, link, &key);
+        while (usable && taken.count <= key) {
+            vec_push(&taken, false);
+        }
+        if (!usable || taken.at[key]) {
+            vec_clear(&spread->keys);
+            break;
+        }
+        taken.at[key] = true;
+        vec_push(&spread->keys, key);
+    }
+    vec_release(&taken);
+}
+
+/* S2: just those of the keys. */
+static void match_children(struct spread *spread)
+{
+    VEC(bool) wanted = {0};
+    VEC_FOREACH (&spread->keys, key) {
+        while (wanted.count <= *key) {
+            vec_push(&wanted, false);
+        }
+        wanted.at[*key] = true;
+    }
+    for (uint32_t key = 0; key < spread->children.count; key++) {
+        if (spread->children.at[key] != NULL &&
+            (key >= wanted.count || !wanted.at[key])) {
+            child_remove(spread, key);
+        }
+    }
+    VEC_FOREACH (&spread->keys, key) {
+        if (*key >= spread->children.count ||
+            spread->children.at[*key] == NULL) {
+            (void)child_add(spread, *key); /* it was there: it can be */
+        }
+    }
+    vec_release(&wanted);
+}
+
+/* The list that the documents are about: absent if they do not fit together.
+ * New. */
+static struct value former_list(const struct spread *spread,
+                                struct value elements)
+{
+    VEC(struct value) items = {0};
+    bool whole = value_is_object(elements);
+    for (size_t i = 0; whole && i < spread->keys.count; i++) {
+        const struct value number = key_name(spread->keys.at[i]);
+        const struct value item = object_get(elements, number);
+        value_unref(number);
+        whole = !value_is_absent(item);
+        if (whole) {
+            vec_push(&items, value_ref(item));
+        }
+    }
+    if (!whole) {
+        VEC_FOREACH (&items, item) {
+            value_unref(*item);
+        }
+        vec_clear(&items);
+    }
+    const struct value list =
+        whole ? array_new_adopt(items.at, items.count) : VALUE_NONE;
+    vec_release(&items);
+    return list;
+}
+
+/* What is in the documents becomes what is known. */
+static void take_documents(struct spread *spread,
+                           struct value order,
+                           struct value elements)
+{
+    forget(spread);
+    read_keys(spread, order);
+    struct value list = former_list(spread, elements);
+    if (value_is_absent(list)) {
+        vec_clear(&spread->keys);
+        list = value_empty_array();
+    }
+    match_children(spread);
+    spread->seen = list;
+}
+
+/* -- Writing ------------------------------------------------------------- */
+
+/* One run of the coordinator. */
+struct pass {
+    struct spread *spread;
+    struct run *run;
+    struct entity *holder; /* of the list */
+    struct value now;      /* the list */
+    bool resolved;         /* its links say what they mean already */
+    bool bulk;             /* elements are written in one */
+    struct value elements; /* then: all of them */
+    struct err_detail detail;
+    enum err err;
+};
+
+static struct value own_copy(const struct pass *pass, struct value value)
+{
+    return pass->resolved ? value_ref(value)
+                          : relink_adopt(value_ref(value),
+                                         pass->holder,
+                                         pass->spread->elements->entity);
+}
+
+static void put_adopt(struct pass *pass,
+                      struct place *place,
+                      struct value value)
+{
+    if (pass->err != ERR_OK) {
+        value_unref(value);
+        return;
+    }
+    pass->err = building_write_adopt(pass->run->transaction,
+                                     place,
+                                     value,
+                                     &pass->detail);
+}
+
+struct edit {
+    struct pass *pass;
+    struct place *element;
+};
+
+static void put_difference(void *ctx, const struct difference *difference)
+{
+    const struct edit *edit = ctx;
+    struct place *at = place_ref(edit->element);
+    for (size_t i = 0; i < difference->length; i++) {
+        struct place *child = place_child(at, difference->path[i].key);
+        place_unref(at);
+        at = child;
+    }
+    put_adopt(edit->pass, at, own_copy(edit->pass, difference->after));
+    place_unref(at);
+}
+
+static void write_element(struct pass *pass,
+                          uint32_t key,
+                          struct value before,
+                          struct value after)
+{
+    struct spread_child *child = pass->spread->children.at[key];
+    if (pass->bulk) {
+        pass->elements = object_set_adopt(pass->elements,
+                                          key_name(key),
+                                          own_copy(pass, after));
+    } else if (child->element->child_count > 0 && value_is_object(before) &&
+               value_is_object(after)) {
+        struct edit edit = {pass, child->element}; /* somebody reads a part */
+        difference_walk(before,
+                        after,
+                        DIFFERENCE_BY_STEPS,
+                        put_difference,
+                        &edit);
+    } else {
+        put_adopt(pass, child->element, own_copy(pass, after));
+    }
+}
+
+static void remove_element(struct pass *pass, uint32_t key)
+{
+    const struct value number = key_name(key);
+    if (pass->bulk) {
+        pass->elements = object_remove_adopt(pass->elements, number);
+    } else {
+        struct place *element = place_child(pass->spread->elements, number);
+        put_adopt(pass, element, VALUE_NONE);
+        place_unref(element);
+    }
+    value_unref(number);
+}
+
+/* Whether the document is what it is, and not still to come. */
+static bool is_here(const struct place *place)
+{
+    const struct entity *entity = place->entity;
+    return entity->loaded || entity_state_exists(&entity->visible);
+}
+
+/* What has gone for good is deleted, and forgotten when it is seen to be. */
+static void delete_doomed(struct pass *pass)
+{
+    struct spread *spread = pass->spread;
+    size_t kept = 0;
+    VEC_FOREACH (&spread->doomed, at) {
+        struct entity *entity = (*at)->entity;
+        if (!is_here(*at)) {
+            /* Nobody has waited for it: the next run finds it. */
+        } else if (!entity_state_exists(&entity->visible)) {
+            place_unref(*at);
+            continue;
+        } else if (pass->err == ERR_OK) {
+            struct place *root = place_root(entity);
+            run_vouch(pass->run);
+            pass->err =
+                transaction_delete(pass->run->transaction, root, &pass->detail);
+            place_unref(root);
+        }
+        spread->doomed.at[kept++] = *at;
+    }
+    spread->doomed.count = kept;
+}
+
+/* -- One run ------------------------------------------------------------- */
+
+/* The keys of what the match has moved; new ones get a child. */
+static void find_keys(struct pass *pass)
+{
+    struct spread *spread = pass->spread;
+    vec_clear(&spread->moved);
+    VEC_FOREACH (&spread->match.gone, index) {
+        const uint32_t key = spread->keys.at[*index];
+        remove_element(pass, key);
+        child_remove(spread, key);
+    }
+    VEC_FOREACH (&spread->match.moves, move) {
+        uint32_t key;
+        if (move->from != LIST_NEW) {
+            key = spread->keys.at[move->from];
+        } else {
+            key = free_key(spread);
+            if (!child_add(spread, key) && pass->err == ERR_OK) {
+                pass->err = err_set(&pass->detail,
+                                    ERR_ARGUMENT,
+                                    "the name of the list is too long for the "
+                                    "documents of its elements");
+            }
+        }
+        vec_push(&spread->moved, key);
+    }
+}
+
+static void write_elements(struct pass *pass)
+{
+    struct spread *spread = pass->spread;
+    for (size_t i = 0; i < spread->match.moves.count; i++) {
+        const struct list_move *move = &spread->match.moves.at[i];
+        if (pass->err == ERR_OK && !move->same) {
+            write_element(pass,
+                          spread->moved.at[i],
+                          move->from == LIST_NEW
+                              ? VALUE_NONE
+                              : array_at(spread->seen, move->from),
+                          array_at(pass->now, move->to));
+        }
+    }
+}
+
+static struct value link_of_child(const struct spread *spread, uint32_t key)
+{
+    return cell_link(spread->children.at[key]->output, spread->piece->space);
+}
+
+/* Keys and links, where they are others now; `order` is adopted. */
+static struct value change_order_adopt(struct spread *spread,
+                                       struct value order)
+{
+    const struct list_match *match = &spread->match;
+    if (match->before == match->after) {
+        for (size_t i = 0; i < match->moves.count; i++) {
+            const uint32_t to = match->moves.at[i].to;
+            const uint32_t key = spread->moved.at[i];
+            if (spread->keys.at[to] != key) {
+                spread->keys.at[to] = key;
+                order = array_set_adopt(order, to, link_of_child(spread, key));
+            }
+        }
+        return order;
+    }
+    VEC(struct value) links = {0};
+    VEC_FOREACH (&spread->moved, key) {
+        vec_push(&links, link_of_child(spread, *key));
+    }
+    order = array_splice_adopt(order,
+                               match->start,
+                               match->before,
+                               links.at,
+                               links.count);
+    vec_release(&links);
+    const size_t tail = spread->keys.count - match->start - match->before;
+    if (match->after > match->before) {
+        vec_reserve(&spread->keys,
+                    spread->keys.count + match->after - match->before);
+    }
+    uint32_t *middle = spread->keys.at + match->start;
+    if (tail > 0) {
+        memmove(middle + match->after,
+                middle + match->before,
+                tail * sizeof *middle);
+    }
+    if (match->after > 0) {
+        memcpy(middle, spread->moved.at, match->after * sizeof *middle);
+    }
+    spread->keys.count = match->start + match->after + tail;
+    return order;
+}
+
+/* Only what is here can be deleted. False: it has to be waited for. */
+static bool can_go(struct pass *pass)
+{
+    const struct spread *spread = pass->spread;
+    VEC_FOREACH (&spread->match.gone, index) {
+        const uint32_t key = spread->keys.at[*index];
+        struct place *output = spread->children.at[key]->output;
+        if (!is_here(output)) {
+            struct value value;
+            (void)run_read(pass->run, output, READ_DEEP, READ_FOR_BOTH, &value);
+            value_unref(value);
+        }
+    }
+    return !run_is_waiting(pass->run);
+}
+
+/* From what is known to `now`; *order is what the links are then. */
+static void go_over(struct pass *pass, struct value *order, bool first)
+{
+    struct spread *spread = pass->spread;
+    const size_t changes = spread->match.moves.count + spread->match.gone.count;
+    pass->bulk = first || (changes > BULK_CHANGES &&
+                           changes > array_count(pass->now) / 2);
+    find_keys(pass);
+    if (pass->err == ERR_OK) {
+        write_elements(pass);
+        *order = change_order_adopt(spread, *order);
+    }
+}
+
+/* The state of the documents, as this transaction leaves it. */
+static void note(struct pass *pass, struct value list, struct value order)
+{
+    struct spread *spread = pass->spread;
+    value_unref(spread->seen);
+    value_unref(spread->order_seen);
+    value_unref(spread->elements_seen);
+    spread->seen = value_ref(list);
+    spread->order_seen = value_ref(order);
+    (void)transaction_read(pass->run->transaction,
+                           spread->elements,
+                           READ_DEEP,
+                           READ_UNTRACKED,
+                           &spread->elements_seen);
+    spread->known = pass->err == ERR_OK;
+}
+
+static void change(struct pass *pass, struct value order, struct value elements)
+{
+    struct spread *spread = pass->spread;
+    const struct value list = pass->now;
+    const bool first = !value_is_object(elements) || !value_is_array(order);
+    struct value resolved = VALUE_NONE;
+    if (!spread->known || spread->holder != pass->holder ||
+        !value_equal(order, spread->order_seen) ||
+        !value_equal(elements, spread->elements_seen)) {
+        /* What is in the documents has links that say what they mean. */
+        take_documents(spread, order, elements);
+        resolved = relink_adopt(value_ref(list),
+                                pass->holder,
+                                spread->elements->entity);
+        pass->now = resolved;
+        pass->resolved = true;
+    }
+    spread->holder = pass->holder;
+    list_match(&spread->match, spread->seen, pass->now);
+    if (!can_go(pass)) {
+        forget(spread);
+        value_unref(resolved);
+        return;
+    }
+    const bool whole = spread->keys.count == 0;
+    struct value links = whole ? value_empty_array() : value_ref(order);
+    pass->elements =
+        first || whole ? value_empty_object() : value_ref(elements);
+    go_over(pass, &links, first);
+    if (pass->bulk) {
+        put_adopt(pass, spread->elements, value_ref(pass->elements));
+    }
+    if (!value_is_same(links, order)) {
+        put_adopt(pass, spread->order, value_ref(links));
+    }
+    delete_doomed(pass);
+    note(pass, list, links);
+    value_unref(pass->elements);
+    value_unref(links);
+    value_unref(resolved);
+}
+
+static enum run_result run_on(struct pass *pass)
+{
+    struct spread *spread = pass->spread;
+    struct value order = VALUE_NONE;
+    struct value elements = VALUE_NONE;
+    const bool stale =
+        run_read(pass->run, spread->order, READ_DEEP, READ_FOR_BOTH, &order) ==
+            ERR_STALE ||
+        run_read(pass->run,
+                 spread->elements,
+                 READ_DEEP,
+                 READ_FOR_BOTH,
+                 &elements) == ERR_STALE;
+    if (!stale && !run_is_waiting(pass->run) && pass->run->node->registered) {
+        change(pass, order, elements);
+    }
+    value_unref(order);
+    value_unref(elements);
+    if (stale) {
+        return RUN_AGAIN;
+    }
+    if (pass->err != ERR_OK) {
+        forget(spread);
+        return run_fail(pass->run, &pass->detail);
+    }
+    return RUN_DONE;
+}
+
+static enum err no_list(const struct pass *pass,
+                        struct value value,
+                        struct err_detail *detail)
+{
+    const struct text id = value_text(&pass->holder->id);
+    return err_set(detail,
+                   ERR_TYPE,
+                   "there is no list in %.*s, but a value of another kind: %s",
+                   (int)id.length,
+                   id.at,
+                   value_kind_name(value_kind(value)));
+}
+
+static enum run_result run_spread(struct run *run,
+                                  void *ctx,
+                                  struct value *result)
+{
+    (void)result;
+    struct spread *spread = ctx;
+    const struct cell_access access = {spread->runtime, run, run->transaction};
+    struct pass pass = {.spread = spread, .run = run};
+    struct place *at = NULL;
+    const enum err err = cell_read(&access,
+                                   spread->list,
+                                   READ_DEEP,
+                                   READ_FOR_BOTH,
+                                   &pass.now,
+                                   &at,
+                                   &pass.detail);
+    if (err != ERR_OK) {
+        return err == ERR_STALE ? RUN_AGAIN : run_fail(run, &pass.detail);
+    }
+    pass.holder = at->entity;
+    const struct value list = pass.now;
+    enum run_result ended = RUN_DONE;
+    if (run_is_waiting(run)) {
+        /* It is on its way: this one runs again then. */
+    } else if (value_is_array(list)) {
+        ended = run_on(&pass);
+    } else if (value_is_absent(list) || value_kind(list) == VALUE_NULL) {
+        pass.now = value_empty_array();
+        ended = run_on(&pass);
+    } else {
+        (void)no_list(&pass, list, &pass.detail);
+        ended = run_fail(run, &pass.detail);
+    }
+    value_unref(list);
+    place_unref(at);
+    return ended;
+}
+
+/* -- Its life ------------------------------------------------------------ */
+
+void spread_unref(struct spread *spread)
+{
+    if (--spread->refs > 0) {
+        return;
+    }
+    forget(spread);
+    if (spread->body.release != NULL) {
+        spread->body.release(spread->body.ctx);
+    }
+    VEC_FOREACH (&spread->doomed, place) {
+        place_unref(*place);
+    }
+    struct place *const places[] = {spread->list,
+                                    spread->order,
+                                    spread->elements};
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        if (places[i] != NULL) {
+            place_unref(places[i]);
+        }
+    }
+    value_unref(spread->prefix);
+    vec_release(&spread->keys);
+    vec_release(&spread->children);
+    vec_release(&spread->doomed);
+    vec_release(&spread->moved);
+    list_match_release(&spread->match);
+    mem_free(spread, sizeof *spread);
+}
+
+/* The coordinator has gone, and so do the children. */
+static void spread_release(void *ctx)
+{
+    struct spread *spread = ctx;
+    spread->node = NULL;
+    VEC_FOREACH (&spread->children, child) {
+        if (*child != NULL) {
+            struct node *node = (*child)->node;
+            *child = NULL;
+            scheduler_remove(spread->sched, node);
+        }
+    }
+    spread_unref(spread);
+}
+
+static struct spread *spread_new(struct builder *builder,
+                                 const struct builder_list *list,
+                                 bool truth)
+{
+    struct spread *spread = mem_alloc_zero(sizeof *spread);
+    spread->refs = 1;
+    spread->piece = builder->piece;
+    spread->runtime = builder->piece->runtime;
+    spread->sched = builder->piece->runtime->sched;
+    spread->list = place_ref(list->list);
+    spread->body = list->body;
+    spread->body.fingerprint = NULL;
+    spread->truth = truth;
+    if (list->body.fingerprint != NULL &&
+        builder->piece->space->session != NULL) {
+        spread->persistent = true;
+        spread->fingerprint =
+            spread_fingerprint(truth ? "heddle accept 1" : "heddle element 1",
+                               NULL,
+                               0,
+                               list->body.fingerprint);
+    }
+    return spread;
+}
+
+/* The documents of a list that is new: who comes back and does not find them
+ * knows that they are still to come. */
+static enum err write_first(struct builder *builder,
+                            const struct spread *spread,
+                            struct err_detail *detail)
+{
+    const enum err err = transaction_put_adopt(builder->transaction,
+                                               spread->elements,
+                                               value_empty_object(),
+                                               detail);
+    return err == ERR_OK ? transaction_put_adopt(builder->transaction,
+                                                 spread->order,
+                                                 value_empty_array(),
+                                                 detail)
+                         : err;
+}
+
+static enum err declare_in(struct builder *builder,
+                           struct spread *spread,
+                           struct builder *below,
+                           struct value order_name,
+                           struct err_detail *detail)
+{
+    const bool known = builder_is_known(builder, order_name);
+    const struct value name = value_text_new("elements");
+    struct place *elements = NULL;
+    enum err err = builder_document(below, name, false, &elements, detail);
+    value_unref(name);
+    if (err != ERR_OK) {
+        spread_release(spread);
+        return err;
+    }
+    spread->elements = place_ref(elements);
+    const struct digest fingerprint =
+        spread_fingerprint("heddle spread 1", &spread->list, 1, NULL);
+    const struct builder_node node = {
+        .name = order_name,
+        .body = {run_spread, spread, spread_release, &fingerprint},
+        .reads = &spread->list,
+        .read_count = 1,
+        .writes = &elements,
+        .write_count = 1,
+        .coordinates = true,
+    };
+    struct place *order;
+    err = builder_computed(builder, &node, &order, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    spread->order = place_ref(order);
+    spread->node = vec_last(&builder->piece->parts)->node;
+    if (!known) {
+        return write_first(builder, spread, detail);
+    }
+    read_keys(spread, order->entity->visible.payload);
+    match_children(spread);
+    return ERR_OK;
+}
+
+enum err spread_declare(struct builder *builder,
+                        const struct builder_list *list,
+                        struct value order_name,
+                        bool truth,
+                        struct spread **out,
+                        struct err_detail *detail)
+{
+    struct spread *spread = spread_new(builder, list, truth);
+    if (!value_is_string(list->name)) {
+        spread_release(spread);
+        return err_set(detail, ERR_ARGUMENT, "a name is a string");
+    }
+    struct builder below = spread_below(builder, list->name);
+    spread->prefix = value_ref(below.prefix);
+    struct builder *holder =
+        value_is_same(order_name, list->name) ? builder : &below;
+    const enum err err = declare_in(holder, spread, &below, order_name, detail);
+    value_unref(below.prefix);
+    *out = spread;
+    return err;
+}

@@ -1,0 +1,101 @@
+/* A list that is spread over children: the node that coordinates them.
+ *
+ * The coordinator reads the list and keeps two documents,
+ *
+ *   order      [<link to the output of a child>, ...]   as the list has it
+ *   elements   {"0": <element>, "1": ...}                by the child's key
+ *
+ * and a child for each key. A child reads elements/KEY and writes the document
+ * KEY below the name of the list. Nothing else is needed to go on after a
+ * restart: the two documents say which children there are, and what the list
+ * was.
+ *
+ *   S1  A key is the smallest number that is free when its element comes. It is
+ *       used again after the element has gone: what is kept of a list is
+ *       bounded by the longest that it was.
+ *   S2  The children that are registered are those of the documents, as the
+ *       last run has left or found them.
+ *   S3  Where a child reads parts of its element, an edit is written part by
+ *       part: what it did not read is not in its way, also after a restart.
+ *   S4  The documents have one writer, whatever runs it: two runtimes that do
+ *       the same write the same.
+ *
+ * For the files of this folder; runtime/list.h has the rules. */
+
+#ifndef RUNTIME_SPREAD_H
+#define RUNTIME_SPREAD_H
+
+#include "runtime/building.h"
+#include "runtime/list.h"
+#include "runtime/list_match.h"
+
+struct spread_child {
+    struct spread *spread; /* a reference */
+    struct node *node;     /* NULL: is gone */
+    uint32_t key;
+    struct place *element;
+    struct place *output;
+    struct value link; /* to the element, once somebody wanted it */
+};
+
+struct spread {
+    uint32_t refs; /* the coordinator, the children, who gathers from them */
+    struct piece *piece;
+    struct runtime *runtime;
+    struct sched *sched;
+    struct node *node;   /* the coordinator */
+    struct value prefix; /* of the names of the children: "list/" */
+    struct place *list;
+    struct place *order;
+    struct place *elements;
+    struct entity *holder; /* where the list was found last */
+    struct element_body body;
+    struct digest fingerprint; /* what the children are, if they have an */
+    bool persistent;           /* identity */
+    bool truth;                /* of what a body gives only this is kept */
+
+    /* What the last run has left: good as long as the documents say so. */
+    bool known;
+    struct value seen; /* the list */
+    struct value order_seen;
+    struct value elements_seen;
+    VEC(uint32_t) keys; /* by index */
+
+    VEC(struct spread_child *) children; /* by key; NULL: free */
+    uint32_t lowest;                     /* no key below it is free */
+    VEC(struct place *) doomed; /* outputs of who has gone, to be deleted */
+    struct list_match match;
+    VEC(uint32_t) moved; /* keys of what the match has moved */
+};
+
+/* Declares the documents and the coordinator; `order_name` is that of its
+ * output in `builder`. Takes the body, also if it fails. *out is borrowed from
+ * the coordinator: spread_ref. */
+MUST_CHECK enum err spread_declare(struct builder *builder,
+                                   const struct builder_list *list,
+                                   struct value order_name,
+                                   bool truth,
+                                   struct spread **out,
+                                   struct err_detail *detail);
+
+struct spread *spread_ref(struct spread *spread);
+void spread_unref(struct spread *spread);
+
+/* The child that a link in `order` leads to, or NULL. */
+struct spread_child *spread_child_of(const struct spread *spread,
+                                     struct value link);
+
+/* A link to its element, borrowed. */
+struct value spread_element_link(struct spread_child *child);
+
+/* A builder whose names are below `name`; release its prefix. */
+struct builder spread_below(struct builder *builder, struct value name);
+
+/* What a built-in node is for the store: its purpose, and the places that it
+ * captures. */
+struct digest spread_fingerprint(const char *purpose,
+                                 struct place *const *places,
+                                 size_t count,
+                                 const struct digest *body);
+
+#endif
