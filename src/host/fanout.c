@@ -237,6 +237,80 @@ void fanout_landed(struct hub_session *session,
     session->hub->seq = verdict->seq;
 }
 
+void fanout_listen(struct hub_session *session, bool listen)
+{
+    VEC_FOREACH (&session->observations, one) {
+        observation_unref(one->observation);
+    }
+    vec_clear(&session->observations);
+    list_remove(&session->in_listening);
+    if (listen) {
+        list_push_back(&session->hub->listening, &session->in_listening);
+    }
+}
+
+/* Somebody keeps book of the places. */
+static void note_observation(const struct hub_session *author,
+                             const struct observation *observation)
+{
+    const struct hub_options *options = &author->hub->options;
+    if (options->observed != NULL && observation->has_places) {
+        options->observed(options->observed_ctx, author->branch, observation);
+    }
+}
+
+static void tell_observation(const struct hub_session *author,
+                             struct observation *observation,
+                             uint64_t seq)
+{
+    struct hub *hub = author->hub;
+    note_observation(author, observation);
+    LIST_FOREACH (&hub->listening, node) {
+        struct hub_session *session =
+            CONTAINER_OF(node, struct hub_session, in_listening);
+        /* What is of a user's or a session's own documents is not for
+         * others. */
+        if (session != author && observation->scope == SCOPE_SPACE &&
+            key_equal(session->branch, author->branch)) {
+            const struct told_observation one = {
+                seq,
+                observation_ref(observation),
+            };
+            vec_push(&session->observations, one);
+            hub->counters.observations++;
+            owe(session);
+        }
+    }
+}
+
+static bool was_dropped(const struct verdict *verdict, size_t index)
+{
+    for (size_t i = 0; i < verdict->dropped.count; i++) {
+        if (verdict->dropped.at[i].index == index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void fanout_observed(struct hub_session *session,
+                     const struct commit *commit,
+                     const struct verdict *verdict)
+{
+    if (list_is_empty(&session->hub->listening) &&
+        session->hub->options.observed == NULL) {
+        return;
+    }
+    if (commit->observation != NULL && !was_dropped(verdict, 0)) {
+        tell_observation(session, commit->observation, verdict->seq);
+    }
+    for (size_t i = 0; i < commit->batch.count; i++) {
+        if (!was_dropped(verdict, i)) {
+            tell_observation(session, commit->batch.at[i], verdict->seq);
+        }
+    }
+}
+
 static void mark_again(struct hub_session *session, const struct target *target)
 {
     const struct hub_document *document = find_target(session, target);
@@ -321,9 +395,13 @@ static enum err add_upsert(struct hub_watch *watch,
 }
 
 /* The sync is in the outbox: from here on the session is taken to hold it. */
-static void settle(struct hub_session *session, const struct message *message)
+static void settle(struct hub_session *session, struct message *message)
 {
     struct hub *hub = session->hub;
+    VEC_FOREACH (&session->observations, one) {
+        vec_push(&message->told, *one);
+    }
+    vec_clear(&session->observations);
     LIST_FOREACH (&session->dirty, node) {
         list_remove(node);
     }
@@ -337,7 +415,8 @@ static void settle(struct hub_session *session, const struct message *message)
 static void flush_session(struct hub_session *session)
 {
     struct hub *hub = session->hub;
-    if (list_is_empty(&session->dirty) && !session->marker_owed) {
+    if (list_is_empty(&session->dirty) && !session->marker_owed &&
+        session->observations.count == 0) {
         list_remove(&session->in_owing); /* what it was owed came otherwise */
         return;
     }
@@ -360,7 +439,7 @@ static void flush_session(struct hub_session *session)
         settle(session, &message);
         hub_queue(session->peer, &message);
     } else {
-        hub_fault(hub, "a sync was not made", &detail);
+        hub_fault(hub, HUB_READING, "a sync was not made", &detail);
         message_release(&message);
     }
 }
@@ -405,12 +484,13 @@ static void flush(struct hub *hub, struct hub_session *only)
         err = fanout_feed(hub, hub->engine->seq, &detail);
         if (err == ERR_OK) {
             hub->changes = hub->engine->changes;
+            hub_worked(hub, HUB_READING); /* or hear otherwise at once */
             flush_owing(hub, only);
         }
         engine_read_end(hub->engine);
     }
     if (err != ERR_OK) {
-        hub_fault(hub, "nobody was told of what landed", &detail);
+        hub_fault(hub, HUB_READING, "nobody was told of what landed", &detail);
     }
 }
 

@@ -5,8 +5,11 @@
  *       in the session's next sync. While it is not, and the session has a
  *       peer, the session holds the document's last revision, or derives it
  *       when it gets its verdict.
- *   F3  A session with something in `dirty`, or with a marker owed, is in the
- *       hub's `owing`. */
+ *   F3  A session with something in `dirty`, or with a marker or observations
+ *       owed, is in the hub's `owing`.
+ *   F4  A session is in `listening` exactly if it has a peer that asked for
+ *       observations. What it has not been told when that one is gone is
+ *       forgotten: it is news, and helps who gets it in time. */
 
 #ifndef HOST_FANOUT_H
 #define HOST_FANOUT_H
@@ -53,6 +56,8 @@ struct hub_session {
     struct list watches;
     struct map watch_by_document;
     struct list dirty;
+    struct list_node in_listening; /* wants to know what others' runs saw */
+    VEC(struct told_observation) observations; /* for its next sync */
     uint64_t told;      /* the syncs have come to here (H2) */
     uint64_t caught_up; /* the highest local seq that has its verdict */
     bool marker_owed;
@@ -84,6 +89,15 @@ void fanout_landed(struct hub_session *session,
 void fanout_conflicted(struct hub_session *session,
                        const struct commit *commit);
 
+/* What the session's runs saw, with a commit or in a batch, and was kept: for
+ * everybody else on its branch who listens. */
+void fanout_observed(struct hub_session *session,
+                     const struct commit *commit,
+                     const struct verdict *verdict);
+
+/* From now on, or no longer. */
+void fanout_listen(struct hub_session *session, bool listen);
+
 /* The session has a verdict for this one. */
 void fanout_owe_marker(struct hub_session *session, uint64_t local_seq);
 
@@ -106,8 +120,11 @@ void fanout_tell(struct hub_session *session);
 /* Numbers the message, and puts it into the outbox. Takes its content over. */
 void hub_queue(struct hub_peer *peer, struct message *message);
 
+/* How it went with the engine. */
 void hub_fault(struct hub *hub,
+               enum hub_work work,
                const char *what,
                const struct err_detail *detail);
+void hub_worked(struct hub *hub, enum hub_work work);
 
 #endif

@@ -7,16 +7,26 @@
 #include "value/object.h"
 
 void hub_fault(struct hub *hub,
+               enum hub_work work,
                const char *what,
                const struct err_detail *detail)
 {
     hub->counters.faults++;
+    hub->troubles[work] = *detail;
     log_write(hub->options.log,
               LOG_LEVEL_WARNING,
               "hub: %s: %s: %s",
               what,
               err_name(detail->err),
               detail->text);
+}
+
+void hub_worked(struct hub *hub, enum hub_work work)
+{
+    if (UNLIKELY(hub->troubles[work].err != ERR_OK)) {
+        hub->troubles[work] = (struct err_detail){0};
+        log_write(hub->options.log, LOG_LEVEL_INFO, "hub: it works again");
+    }
 }
 
 /* -- The outbox ---------------------------------------------------------- */
@@ -97,6 +107,7 @@ static struct hub_session *new_session(struct hub *hub,
     }
     list_node_init(&session->in_idle);
     list_node_init(&session->in_owing);
+    list_node_init(&session->in_listening);
     list_init(&session->watches);
     list_init(&session->dirty);
     map_insert(&hub->sessions, value_hash(id), session);
@@ -108,6 +119,8 @@ static void free_session(struct hub_session *session)
 {
     CHECK(session->peer == NULL);
     fanout_unwatch_all(session);
+    fanout_listen(session, false);
+    vec_release(&session->observations);
     list_remove(&session->in_idle);
     list_remove(&session->in_owing);
     (void)map_remove(&session->hub->sessions,
@@ -135,6 +148,7 @@ static void leave_session(struct hub_peer *peer)
     session->peer = NULL;
     session->ends = hub->now + HUB_KEEP_MS;
     list_remove(&session->in_owing);
+    fanout_listen(session, false);
     list_push_back(&hub->idle, &session->in_idle);
 }
 
@@ -192,6 +206,9 @@ static enum err look(struct hub *hub,
     }
     *known = engine_branch(hub->engine, branch) != NULL;
     engine_read_end(hub->engine);
+    if (err == ERR_OK) {
+        hub_worked(hub, HUB_READING);
+    }
     return err;
 }
 
@@ -202,6 +219,19 @@ static bool same_name(struct value a, struct value b)
                : key_equal(a, b);
 }
 
+/* Whether others on its branch have runs of their own to tell of. */
+static bool has_company(const struct hub_session *session)
+{
+    LIST_FOREACH (&session->hub->listening, node) {
+        const struct hub_session *other =
+            CONTAINER_OF(node, struct hub_session, in_listening);
+        if (other != session && key_equal(other->branch, session->branch)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void queue_opened(struct hub_session *session, bool resumed)
 {
     struct message message = {
@@ -209,6 +239,7 @@ static void queue_opened(struct hub_session *session, bool resumed)
         .session = value_ref(session->id),
         .resumed = resumed,
         .markers = true,
+        .observations = has_company(session),
         .server_seq = session->hub->seq,
         .caught_up = session->caught_up,
     };
@@ -277,6 +308,7 @@ static void open_session(struct hub_peer *peer,
     session->client = open->client;
     session->connection = open->connection;
     take_over(session, peer, resumed, open->seen_seq);
+    fanout_listen(session, open->observations); /* after who was it before */
 }
 
 static void receive_open(struct hub_peer *peer, const struct message *message)
@@ -289,7 +321,7 @@ static void receive_open(struct hub_peer *peer, const struct message *message)
                               ? value_text_new("")
                               : value_ref(message->branch);
     if (look(hub, branch, &known, &detail) != ERR_OK) {
-        hub_fault(hub, "a session was not opened", &detail);
+        hub_fault(hub, HUB_READING, "a session was not opened", &detail);
         break_peer(peer);
     } else if (!known) {
         revoke_peer(peer, "unknown-branch");
@@ -364,9 +396,10 @@ static void receive_watch(struct hub_peer *peer, const struct message *message)
         engine_read_end(hub->engine);
     }
     if (err == ERR_OK) {
+        hub_worked(hub, HUB_READING);
         answer_watch(peer->session, message, &answer);
     } else {
-        hub_fault(hub, "documents were not read", &detail);
+        hub_fault(hub, HUB_READING, "documents were not read", &detail);
         message_release(&answer);
         break_peer(peer);
     }
@@ -382,6 +415,47 @@ static bool is_of(const struct commit *commit,
            key_equal(commit->session, session->id) &&
            value_is_string(commit->branch) &&
            key_equal(commit->branch, session->branch);
+}
+
+/* The requests from `from` up to `to`, as one group. */
+static enum err decide_some(struct hub *hub,
+                            size_t from,
+                            size_t to,
+                            struct err_detail *detail)
+{
+    return to > from ? engine_commit(hub->engine,
+                                     &hub->requests.at[from],
+                                     to - from,
+                                     detail)
+                     : ERR_OK;
+}
+
+/* Those that somebody has judged have their verdict; the others between them
+ * are decided about as ever. */
+static enum err decide_judged(struct hub *hub, struct err_detail *detail)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < hub->requests.count; i++) {
+        struct engine_request *request = &hub->requests.at[i];
+        struct err_detail why = {0};
+        const enum err judged =
+            hub->options.judge(hub->options.ctx, request->commit, &why);
+        if (judged == ERR_OK) {
+            continue;
+        }
+        const enum err err = decide_some(hub, from, i, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+        request->verdict = (struct verdict){
+            .err = judged,
+            .detail = why,
+            .head_seq = hub->engine->seq,
+        };
+        request->verdict.detail.err = judged;
+        from = i + 1;
+    }
+    return decide_some(hub, from, hub->requests.count, detail);
 }
 
 /* Fills in hub->requests, and lets the engine decide. */
@@ -404,11 +478,9 @@ static enum err decide(struct hub_session *session,
             vec_push(&hub->requests, request);
         }
     }
-    return hub->requests.count > 0 ? engine_commit(hub->engine,
-                                                   hub->requests.at,
-                                                   hub->requests.count,
-                                                   detail)
-                                   : ERR_OK;
+    return hub->options.judge != NULL
+               ? decide_judged(hub, detail)
+               : decide_some(hub, 0, hub->requests.count, detail);
 }
 
 /* Others may have committed between what was noticed and `seq`. If they cannot
@@ -425,7 +497,10 @@ static bool notice_before(struct hub *hub, uint64_t seq)
         engine_read_end(hub->engine);
     }
     if (err != ERR_OK) {
-        hub_fault(hub, "the changes of others were not read", &detail);
+        hub_fault(hub,
+                  HUB_READING,
+                  "the changes of others were not read",
+                  &detail);
     }
     return err == ERR_OK;
 }
@@ -436,10 +511,13 @@ static bool digest(struct hub_session *session,
                    const struct verdict *verdict,
                    bool noticed)
 {
-    if (verdict->err == ERR_OK && !verdict->replayed && noticed) {
+    if (verdict->err == ERR_OK && commit_is_batch(commit)) {
+        fanout_observed(session, commit, verdict); /* nothing landed */
+    } else if (verdict->err == ERR_OK && !verdict->replayed && noticed) {
         noticed = notice_before(session->hub, verdict->seq);
         if (noticed) {
             fanout_landed(session, commit, verdict);
+            fanout_observed(session, commit, verdict);
         }
     } else if (verdict->err == ERR_CONFLICT) {
         fanout_conflicted(session, commit);
@@ -486,6 +564,7 @@ static void receive_commits(struct hub_peer *peer,
         return;
     }
     if (decide(peer->session, message, &detail) == ERR_OK) {
+        hub_worked(hub, HUB_WRITING);
         answer_commits(peer->session, message);
         return;
     }
@@ -493,7 +572,7 @@ static void receive_commits(struct hub_peer *peer,
         verdict_release(&request->verdict);
     }
     vec_clear(&hub->requests);
-    hub_fault(hub, "nothing of a group landed", &detail);
+    hub_fault(hub, HUB_WRITING, "nothing of a group landed", &detail);
     break_peer(peer);
 }
 
@@ -589,9 +668,13 @@ void hub_init(struct hub *hub,
         .now = now,
         .polled = now,
     };
+    if (hub->options.poll == 0) {
+        hub->options.poll = HUB_POLL_MS;
+    }
     random_init(&hub->random, options->seed);
     list_init(&hub->owing);
     list_init(&hub->idle);
+    list_init(&hub->listening);
 }
 
 void hub_release(struct hub *hub)
@@ -666,13 +749,23 @@ void hub_poll(struct hub *hub)
         }
         engine_read_end(hub->engine);
     }
-    if (err != ERR_OK) {
-        hub_fault(hub, "the changes of others were not read", &detail);
+    if (err == ERR_OK) {
+        hub_worked(hub, HUB_READING);
+    } else {
+        hub_fault(hub,
+                  HUB_READING,
+                  "the changes of others were not read",
+                  &detail);
     }
     if (hub->options.immediate) {
         fanout_flush(hub);
     }
     leave(hub);
+}
+
+void hub_set_poll(struct hub *hub, mono_ms every)
+{
+    hub->options.poll = every;
 }
 
 void hub_step(struct hub *hub, mono_ms now)
@@ -687,7 +780,7 @@ void hub_step(struct hub *hub, mono_ms now)
         }
         free_session(session);
     }
-    if (now >= hub->polled + HUB_POLL_MS) {
+    if (now >= hub->polled + hub->options.poll) {
         hub_poll(hub);
         if (hub->options.immediate) {
             hub_flush(hub);
@@ -710,6 +803,6 @@ mono_ms hub_next_wake(const struct hub *hub)
     if (node != NULL) {
         wake = CONTAINER_OF(node, struct hub_session, in_idle)->ends;
     }
-    const mono_ms poll = hub->polled + HUB_POLL_MS;
+    const mono_ms poll = hub->polled + hub->options.poll;
     return must_poll(hub) && poll < wake ? poll : wake;
 }

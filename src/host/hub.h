@@ -16,7 +16,9 @@
  *   H4  A session that is owed something is in `owing`; nothing is walked that
  *       has nothing to do with what happened.
  *   H5  A fault of the engine is no verdict. Its peer is broken, and comes
- * back.
+ *       back.
+ *   H6  An observation that was kept is told to the others on its branch who
+ *       asked for observations, with the first sync that covers its seq.
  *
  * A send may call back into the hub, and so may everything else that the host
  * does then: what is to be sent waits in the outbox until the hub's own state
@@ -49,9 +51,23 @@ struct hub_options {
                        otherwise when hub_flush is called */
     uint64_t seed;  /* for the names of sessions that have none: nobody can
                        guess it, and it is never used twice */
+    mono_ms poll;   /* hub_set_poll; default HUB_POLL_MS */
     const struct log *log;
     uint64_t (*wall_ms)(void *ctx); /* for people; NULL: always 0 */
+
+    /* What is said to a commit before the engine sees it. OK lets it go on,
+     * anything else is its verdict. NULL: all go on. */
+    enum err (*judge)(void *ctx,
+                      const struct commit *commit,
+                      struct err_detail *detail);
     void *ctx;
+
+    /* An observation with its places was kept: for host/mirrors.h. Must not
+     * call the hub. NULL: nobody wants to know. */
+    void (*observed)(void *ctx,
+                     struct value branch,
+                     const struct observation *observation);
+    void *observed_ctx;
 };
 
 /* A connection. Belongs to its host, from hub_attach to hub_detach. */
@@ -71,6 +87,13 @@ struct hub_peer {
     void *ctx;
 };
 
+/* What the engine is asked to do. */
+enum hub_work {
+    HUB_READING,
+    HUB_WRITING,
+    HUB_WORK_COUNT,
+};
+
 struct hub_outgoing {
     struct hub_peer *peer; /* NULL: it has gone */
     bool broken;           /* not a message */
@@ -81,10 +104,11 @@ struct hub {
     struct engine *engine; /* borrowed */
     struct hub_options options;
     struct random random;
-    struct map sessions;  /* struct hub_session by id */
-    struct map documents; /* struct hub_document by branch, scope key and id */
-    struct list owing;    /* H4 */
-    struct list idle;     /* sessions without a peer, by when they end */
+    struct map sessions;   /* struct hub_session by id */
+    struct map documents;  /* struct hub_document by branch, scope key and id */
+    struct list owing;     /* H4 */
+    struct list idle;      /* sessions without a peer, by when they end */
+    struct list listening; /* sessions that want observations */
     size_t peers;
     mono_ms now;
     mono_ms polled;
@@ -97,11 +121,16 @@ struct hub {
     unsigned depth; /* calls that are under way: the outermost sends */
     VEC(struct engine_request) requests;
 
+    /* Why it did not work the last time (H5); OK: it did. For the host, to
+     * report it: what is waited for is tried again. */
+    struct err_detail troubles[HUB_WORK_COUNT];
+
     struct hub_counters {
-        uint64_t frames;  /* syncs */
-        uint64_t upserts; /* in them */
-        uint64_t echoes;  /* own commits that needed none */
-        uint64_t feeds;   /* looks at what others have committed */
+        uint64_t frames;       /* syncs */
+        uint64_t upserts;      /* in them */
+        uint64_t echoes;       /* own commits that needed none */
+        uint64_t observations; /* told, once a session */
+        uint64_t feeds;        /* looks at what others have committed */
         uint64_t faults;
     } counters;
 };
@@ -136,6 +165,10 @@ void hub_flush(struct hub *hub);
 /* Notices what others have committed since the last time. Compares two words
  * if nothing was. */
 void hub_poll(struct hub *hub);
+
+/* How often others' commits are looked for while somebody watches: a host that
+ * is told of them otherwise (and polls then) can do with less. */
+void hub_set_poll(struct hub *hub, mono_ms every);
 
 /* Everything that is due at `now`: a poll, sessions that end, syncs that
  * failed. And when to call again. */

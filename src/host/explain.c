@@ -1,0 +1,819 @@
+/* Causes, their commits, and who is behind those. */
+
+#include "host/explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/object.h"
+#include "value/path.h"
+
+/* -- Small things -------------------------------------------------------- */
+
+static bool is_text(struct value value, const char *text)
+{
+    const struct text is =
+        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
+    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
+}
+
+static bool begins_with(struct value value, const char *text)
+{
+    const struct text is =
+        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
+    const size_t length = strlen(text);
+    return is.length >= length && memcmp(is.at, text, length) == 0;
+}
+
+static void put_number(struct value *object, const char *name, uint64_t number)
+{
+    object_put_adopt(object, name, value_int((int64_t)number));
+}
+
+static void put_text(struct value *object, const char *name, const char *text)
+{
+    object_put_adopt(object, name, value_text_new(text));
+}
+
+static struct value string_of(struct buf *text)
+{
+    const struct value string = value_string_new(buf_text(text), text->length);
+    buf_release(text);
+    return string;
+}
+
+struct value explain_address(const struct run_place *place)
+{
+    struct buf text = {0};
+    const struct text id = value_text(&place->id);
+    if (!value_is_absent(place->space)) {
+        const struct text space = value_text(&place->space);
+        buf_append(&text, space.at, space.length);
+        buf_append_char(&text, ':');
+    }
+    buf_append(&text, id.at, id.length);
+    if (!is_text(place->scope_key, "space")) {
+        const struct text scope = value_text(&place->scope_key);
+        buf_append_char(&text, '@');
+        buf_append(&text, scope.at, scope.length);
+    }
+    buf_append_char(&text, '#');
+    path_write(&text, place->path);
+    return string_of(&text);
+}
+
+/* -- Who is behind a commit ---------------------------------------------- */
+
+enum author_kind {
+    AUTHOR_NODE,
+    AUTHOR_EVENT,
+    AUTHOR_START,
+    AUTHOR_EDIT,
+};
+
+/* Borrowed from the commit and the survey. */
+struct author {
+    enum author_kind kind;
+    struct survey_node *node; /* NODE */
+    bool earlier;             /* NODE: it has run since */
+    const struct commit_write *receipt;
+    struct value piece; /* START: the id of its document */
+};
+
+/* The piece that a document is of, and which part of it; NULL for anything
+ * else. The longest name of a piece counts. *part is in the id. */
+static const struct survey_piece *piece_of(const struct survey *survey,
+                                           const struct value *id,
+                                           struct text *part)
+{
+    const struct survey_piece *best = NULL;
+    const struct text text = value_text(id);
+    const size_t front = strlen("piece:");
+    *part = (struct text){"", 0};
+    if (!begins_with(*id, "piece:")) {
+        return NULL;
+    }
+    VEC_FOREACH (&survey->pieces, piece) {
+        const struct text name = value_text(&(*piece)->name);
+        const size_t end = front + name.length;
+        if (text.length < end ||
+            memcmp(text.at + front, name.at, name.length) != 0 ||
+            (text.length > end && text.at[end] != '/') ||
+            (best != NULL && value_text(&best->name).length > name.length)) {
+            continue;
+        }
+        best = *piece;
+        *part = text.length > end
+                    ? (struct text){text.at + end + 1, text.length - end - 1}
+                    : (struct text){"", 0};
+    }
+    return best;
+}
+
+/* Whether people may write there as well as nodes: then a write that is of no
+ * known run is taken for theirs. */
+static bool is_open_to_people(const struct survey *survey, struct value id)
+{
+    struct text part;
+    const struct survey_piece *piece = piece_of(survey, &id, &part);
+    if (piece == NULL || !value_is_object(piece->about)) {
+        return true;
+    }
+    const struct value cells = object_field(piece->about, "cells");
+    const struct value kind = value_is_object(cells)
+                                  ? object_get_text(cells, part.at, part.length)
+                                  : VALUE_NONE;
+    return is_text(kind, "state") || is_text(kind, "argument");
+}
+
+static struct survey_node *writer_of(const struct survey *survey,
+                                     const struct commit_write *write)
+{
+    const struct survey_document *document =
+        survey_document(survey, write->scope_key, write->id);
+    return document != NULL && !is_open_to_people(survey, write->id)
+               ? document->outputs.at[0].node
+               : NULL;
+}
+
+static struct author author_of(const struct survey *survey,
+                               const struct commit_seen *commit)
+{
+    struct author author = {.kind = AUTHOR_EDIT};
+    VEC_FOREACH (&commit->writes, write) {
+        if (begins_with(write->id, "receipt:")) {
+            author.kind = AUTHOR_EVENT;
+            author.receipt = write;
+            return author;
+        }
+    }
+    author.node = survey_landed(survey, commit->seq);
+    if (author.node != NULL) {
+        author.kind = AUTHOR_NODE;
+        return author;
+    }
+    VEC_FOREACH (&commit->writes, write) {
+        struct text part;
+        const struct survey_piece *piece = piece_of(survey, &write->id, &part);
+        if (piece != NULL && part.length == 0) {
+            author.kind = AUTHOR_START;
+            author.piece = piece->name;
+            return author;
+        }
+    }
+    VEC_FOREACH (&commit->writes, write) {
+        author.node = writer_of(survey, write);
+        if (author.node != NULL) {
+            author.kind = AUTHOR_NODE;
+            author.earlier = true;
+            return author;
+        }
+    }
+    return author;
+}
+
+static void put_node(struct value *object, const struct survey_node *node)
+{
+    object_put_adopt(object, "piece", value_ref(node->piece->name));
+    object_put_adopt(object, "node", value_ref(node->name));
+}
+
+/* The stream of a receipt is the document of its handler. */
+static void put_event(const struct survey *survey,
+                      const struct author *author,
+                      struct value *object)
+{
+    const struct value data = author->receipt->data;
+    const struct value stream =
+        value_is_object(data) ? object_field(data, "stream") : VALUE_NONE;
+    struct text part = {"", 0};
+    const struct survey_piece *piece =
+        value_is_string(stream) ? piece_of(survey, &stream, &part) : NULL;
+    if (piece != NULL) {
+        object_put_adopt(object, "piece", value_ref(piece->name));
+        object_put_adopt(object,
+                         "handler",
+                         value_string_new(part.at, part.length));
+    } else if (value_is_string(stream)) {
+        object_put_adopt(object, "stream", value_ref(stream));
+    }
+    object_put_adopt(object, "receipt", value_ref(author->receipt->id));
+    if (value_is_object(data) &&
+        !value_is_absent(object_field(data, "value"))) {
+        object_put_adopt(object,
+                         "result",
+                         value_ref(object_field(data, "value")));
+    }
+}
+
+static struct value describe_author(const struct survey *survey,
+                                    const struct author *author)
+{
+    static const char *const names[] = {
+        [AUTHOR_NODE] = "node",
+        [AUTHOR_EVENT] = "event",
+        [AUTHOR_START] = "start",
+        [AUTHOR_EDIT] = "edit",
+    };
+    struct value object = value_empty_object();
+    put_text(&object, "type", names[author->kind]);
+    switch (author->kind) {
+    case AUTHOR_NODE:
+        put_node(&object, author->node);
+        if (author->earlier) {
+            object_put_adopt(&object, "earlier", value_bool(true));
+        }
+        break;
+    case AUTHOR_EVENT:
+        put_event(survey, author, &object);
+        break;
+    case AUTHOR_START:
+        object_put_adopt(&object, "piece", value_ref(author->piece));
+        break;
+    case AUTHOR_EDIT:
+        break;
+    }
+    return object;
+}
+
+static void put_commit(struct value *object, const struct commit_seen *commit)
+{
+    put_number(object, "seq", commit->seq);
+    object_put_adopt(object, "session", value_ref(commit->session));
+    if (commit->at_ms > 0) {
+        put_number(object, "at", commit->at_ms);
+    }
+}
+
+static struct value patch_paths(struct value patch)
+{
+    struct value paths = value_empty_array();
+    for (uint32_t i = 0; value_is_array(patch) && i < array_count(patch); i++) {
+        const struct value op = array_at(patch, i);
+        const struct value path =
+            value_is_object(op) ? object_field(op, "path") : VALUE_NONE;
+        if (value_is_string(path)) {
+            paths = array_push_adopt(paths, value_ref(path));
+        }
+    }
+    return paths;
+}
+
+struct value explain_commit(const struct survey *survey,
+                            const struct commit_seen *commit)
+{
+    struct value object = value_empty_object();
+    struct value writes = value_empty_array();
+    const struct author author = author_of(survey, commit);
+    put_commit(&object, commit);
+    object_put_adopt(&object, "by", describe_author(survey, &author));
+    VEC_FOREACH (&commit->writes, write) {
+        struct value one = value_empty_object();
+        object_put_adopt(&one, "document", value_ref(write->id));
+        if (!is_text(write->scope_key, "space")) {
+            object_put_adopt(&one, "scope", value_ref(write->scope_key));
+        }
+        put_text(&one, "op", commit_op_name(write->op));
+        if (write->op == COMMIT_PATCH) {
+            object_put_adopt(&one, "paths", patch_paths(write->data));
+        }
+        writes = array_push_adopt(writes, one);
+    }
+    object_put_adopt(&object, "writes", writes);
+    return object;
+}
+
+/* -- Causes -------------------------------------------------------------- */
+
+/* A run that is to be explained: the commits in (before, to], apart from its
+ * own. */
+struct span {
+    const struct survey_node *node;
+    uint64_t before;
+    uint64_t to;
+    uint64_t own; /* or 0 */
+    unsigned depth;
+};
+
+struct account {
+    struct survey *survey;
+    struct err_detail *detail;
+    VEC(struct span) told; /* X3 */
+};
+
+static enum err explain_run(struct account *account,
+                            const struct span *span,
+                            struct value *object);
+
+struct changes {
+    struct value list;
+    uint64_t count;
+    const struct path *path; /* of the read */
+};
+
+static void note_change(void *ctx, const struct difference *difference)
+{
+    struct changes *changes = ctx;
+    if (++changes->count > EXPLAIN_CHANGES) {
+        return;
+    }
+    struct buf text = {0};
+    path_write(&text, changes->path);
+    path_write_segments(&text, difference->path, difference->length);
+    struct value one = value_empty_object();
+    object_put_adopt(&one, "path", string_of(&text));
+    if (!value_is_absent(difference->before)) {
+        object_put_adopt(&one, "old", value_ref(difference->before));
+    }
+    if (!value_is_absent(difference->after)) {
+        object_put_adopt(&one, "new", value_ref(difference->after));
+    }
+    changes->list = array_push_adopt(changes->list, one);
+}
+
+/* Where the two are different. What has come or gone, and what is read only as
+ * a shape, is at the path of the read itself. */
+static void put_changes(struct value *cause,
+                        const struct run_place *place,
+                        struct value old,
+                        struct value now)
+{
+    const struct path *path = place->path;
+    struct changes changes = {.list = value_empty_array(), .path = path};
+    if (value_is_absent(old) || value_is_absent(now) ||
+        place->kind == PLACE_SHAPE) {
+        const struct difference whole = {.before = old, .after = now};
+        note_change(&changes, &whole);
+    } else {
+        difference_walk(old, now, DIFFERENCE_BY_STEPS, note_change, &changes);
+    }
+    object_put_adopt(cause, "changes", changes.list);
+    put_number(cause,
+               "more",
+               changes.count > EXPLAIN_CHANGES ? changes.count - EXPLAIN_CHANGES
+                                               : 0);
+}
+
+/* The newest revision below `seq` of a document, or 0. */
+static enum err find_revision_before(struct account *account,
+                                     const struct commit_write *write,
+                                     uint64_t seq,
+                                     uint64_t *out)
+{
+    struct engine *engine = &account->survey->engine;
+    struct document *document = NULL;
+    enum err err = document_find(engine,
+                                 engine_branch(engine, account->survey->branch),
+                                 write->scope_key,
+                                 write->id,
+                                 &document,
+                                 account->detail);
+    struct path *root = path_new(&engine->paths, NULL, 0);
+    const struct conflict_query query = {
+        .document = document,
+        .path = root,
+        .kind = READ_DEEP,
+    };
+    seq_list seqs = {0};
+    if (err == ERR_OK) {
+        err = conflict_changes(engine, &query, seq - 1, &seqs, account->detail);
+    }
+    *out = seqs.count > 0 ? seqs.at[0] : 0;
+    vec_release(&seqs);
+    path_unref(root);
+    return err;
+}
+
+/* Of a node's commit: the run behind it. */
+static enum err put_run(struct account *account,
+                        const struct author *author,
+                        const struct commit_seen *commit,
+                        unsigned depth,
+                        struct value *by)
+{
+    struct span span = {
+        .node = author->node,
+        .before = author->earlier ? 0 : author->node->run->before,
+        .to = commit->seq,
+        .own = commit->seq,
+        .depth = depth + 1,
+    };
+    enum err err = ERR_OK;
+    VEC_FOREACH (&commit->writes, write) {
+        uint64_t before = 0;
+        if (err == ERR_OK && author->earlier) {
+            /* X2: since the commit of it before that. */
+            err = find_revision_before(account, write, commit->seq, &before);
+            span.before = before > span.before ? before : span.before;
+        }
+    }
+    struct value object = value_empty_object();
+    if (err == ERR_OK) {
+        err = explain_run(account, &span, &object);
+    }
+    object_put_adopt(by, "run", object);
+    return err;
+}
+
+static enum err put_author(struct account *account,
+                           uint64_t seq,
+                           unsigned depth,
+                           struct value *cause)
+{
+    struct commit_seen commit;
+    struct err_detail ignored;
+    const enum err found =
+        commit_at(&account->survey->engine, seq, &commit, &ignored);
+    struct value by;
+    enum err err = ERR_OK;
+    if (found == ERR_OK) {
+        const struct author author = author_of(account->survey, &commit);
+        put_commit(cause, &commit);
+        by = describe_author(account->survey, &author);
+        if (author.kind == AUTHOR_NODE && depth < EXPLAIN_DEPTH) {
+            err = put_run(account, &author, &commit, depth, &by);
+        }
+    } else {
+        by = value_empty_object();
+        put_number(cause, "seq", seq);
+        put_text(&by, "type", "folded");
+    }
+    object_put_adopt(cause, "by", by);
+    commit_seen_release(&commit);
+    return err;
+}
+
+/* What of its commits counts: not its own. */
+static uint64_t newest_of(const seq_list *seqs, uint64_t own, uint64_t *count)
+{
+    uint64_t newest = 0;
+    *count = 0;
+    for (size_t i = 0; i < seqs->count; i++) {
+        if (seqs->at[i] != own) {
+            newest = newest > 0 ? newest : seqs->at[i];
+            (*count)++;
+        }
+    }
+    return newest;
+}
+
+static enum err find_changes(struct account *account,
+                             const struct span *span,
+                             const struct run_place *place,
+                             seq_list *out)
+{
+    struct engine *engine = &account->survey->engine;
+    struct document *document = NULL;
+    const enum err err =
+        document_find(engine,
+                      engine_branch(engine, account->survey->branch),
+                      place->scope_key,
+                      place->id,
+                      &document,
+                      account->detail);
+    const struct conflict_query query = {
+        .document = document,
+        .path = place->path,
+        .kind = place->kind == PLACE_DEEP ? READ_DEEP : READ_SHAPE,
+        .after_seq = span->before,
+    };
+    return err == ERR_OK ? conflict_changes(engine,
+                                            &query,
+                                            span->to,
+                                            out,
+                                            account->detail)
+                         : err;
+}
+
+/* What was read, before and after something. */
+struct sight {
+    struct value old;
+    struct value now;
+};
+
+static void sight_release(struct sight *sight)
+{
+    value_unref(sight->old);
+    value_unref(sight->now);
+    *sight = (struct sight){VALUE_NONE, VALUE_NONE};
+}
+
+static enum err see(struct account *account,
+                    const struct run_place *place,
+                    uint64_t before,
+                    uint64_t after,
+                    struct sight *out)
+{
+    struct survey *survey = account->survey;
+    *out = (struct sight){VALUE_NONE, VALUE_NONE};
+    enum err err = run_value_at(&survey->engine,
+                                survey->branch,
+                                place,
+                                before,
+                                &out->old,
+                                account->detail);
+    if (err == ERR_OK) {
+        err = run_value_at(&survey->engine,
+                           survey->branch,
+                           place,
+                           after,
+                           &out->now,
+                           account->detail);
+    }
+    return err;
+}
+
+static bool is_seen(const struct run_place *place, const struct sight *sight)
+{
+    if (value_is_absent(sight->old) || value_is_absent(sight->now)) {
+        return value_is_absent(sight->old) != value_is_absent(sight->now);
+    }
+    return place->kind == PLACE_DEEP
+               ? !value_equal(sight->old, sight->now)
+               : !value_shape_equal(sight->old, sight->now);
+}
+
+/* The newest commit of those that has changed the value, and from what to what;
+ * 0 if none has. Usually they are of interest as a whole; where it is again
+ * what it was, each of them may be. */
+static enum err find_sight(struct account *account,
+                           const struct span *span,
+                           const struct run_place *place,
+                           const seq_list *seqs,
+                           uint64_t *seq,
+                           struct sight *out)
+{
+    uint64_t count = 0;
+    const uint64_t newest = newest_of(seqs, span->own, &count);
+    *seq = 0;
+    *out = (struct sight){VALUE_NONE, VALUE_NONE};
+    if (newest == 0) {
+        return ERR_OK;
+    }
+    enum err err = see(account, place, span->before, newest, out);
+    if (err == ERR_OK && is_seen(place, out)) {
+        *seq = newest;
+        return ERR_OK;
+    }
+    for (size_t i = 0; err == ERR_OK && count > 1 && i < seqs->count; i++) {
+        if (seqs->at[i] == span->own) {
+            continue;
+        }
+        sight_release(out);
+        err = see(account, place, seqs->at[i] - 1, seqs->at[i], out);
+        if (err == ERR_OK && is_seen(place, out)) {
+            *seq = seqs->at[i];
+            return ERR_OK;
+        }
+    }
+    return err;
+}
+
+/* One read: a cause is added if its value was changed (X1). */
+static enum err look_at_read(struct account *account,
+                             const struct span *span,
+                             const struct run_place *place,
+                             struct value *causes)
+{
+    seq_list seqs = {0};
+    struct sight sight = {VALUE_NONE, VALUE_NONE};
+    uint64_t seq = 0;
+    uint64_t count = 0;
+    enum err err = find_changes(account, span, place, &seqs);
+    if (err == ERR_OK) {
+        err = find_sight(account, span, place, &seqs, &seq, &sight);
+    }
+    if (err == ERR_OK && seq > 0) {
+        struct value cause = value_empty_object();
+        (void)newest_of(&seqs, span->own, &count);
+        object_put_adopt(&cause, "address", explain_address(place));
+        put_text(&cause, "read", place->kind == PLACE_DEEP ? "deep" : "shape");
+        put_number(&cause, "commits", count);
+        put_changes(&cause, place, sight.old, sight.now);
+        err = put_author(account, seq, span->depth, &cause);
+        *causes = array_push_adopt(*causes, cause);
+    }
+    sight_release(&sight);
+    vec_release(&seqs);
+    return err;
+}
+
+/* -- A run --------------------------------------------------------------- */
+
+static bool is_told(const struct account *account, const struct span *span)
+{
+    VEC_FOREACH (&account->told, told) {
+        if (told->node == span->node && told->to == span->to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum err put_causes(struct account *account,
+                           const struct span *span,
+                           struct value *object)
+{
+    struct value causes = value_empty_array();
+    enum err err = ERR_OK;
+    VEC_FOREACH (&span->node->run->places, place) {
+        if (err == ERR_OK && place_is_read(place->kind) &&
+            value_is_absent(place->space)) {
+            err = look_at_read(account, span, place, &causes);
+        }
+    }
+    put_text(object, "reason", array_count(causes) > 0 ? "change" : "again");
+    object_put_adopt(object, "causes", causes);
+    return err;
+}
+
+/* The commit that made the piece, as far as it is still there. */
+static enum err put_start(struct account *account,
+                          const struct survey_node *node,
+                          struct value *object)
+{
+    struct engine *engine = &account->survey->engine;
+    struct buf id = {0};
+    const struct text name = value_text(&node->piece->name);
+    buf_append_text(&id, "piece:");
+    buf_append(&id, name.at, name.length);
+    struct path *root = path_new(&engine->paths, NULL, 0);
+    const struct run_place place = {
+        .scope_key = value_text_new("space"),
+        .id = string_of(&id),
+        .path = root,
+        .kind = PLACE_DEEP,
+    };
+    const struct span span = {.node = node, .to = engine->seq};
+    seq_list seqs = {0};
+    struct value by = value_empty_object();
+    enum err err = find_changes(account, &span, &place, &seqs);
+    put_text(&by, "type", "start");
+    object_put_adopt(&by, "piece", value_ref(node->piece->name));
+    if (seqs.count > 0) {
+        put_number(&by, "seq", *vec_last(&seqs));
+    }
+    object_put_adopt(object, "by", by);
+    vec_release(&seqs);
+    path_unref(root);
+    value_unref(place.id);
+    value_unref(place.scope_key);
+    return err;
+}
+
+static enum err explain_run(struct account *account,
+                            const struct span *span,
+                            struct value *object)
+{
+    if (is_told(account, span)) {
+        object_put_adopt(object, "above", value_bool(true));
+        return ERR_OK;
+    }
+    vec_push(&account->told, *span);
+    put_number(object, "seq", span->to);
+    if (span->before == 0) {
+        put_text(object, "reason", "first");
+        return put_start(account, span->node, object);
+    }
+    if (span->before < account->survey->engine.horizon) {
+        put_text(object, "reason", "folded");
+        return ERR_OK;
+    }
+    return put_causes(account, span, object);
+}
+
+static struct value describe_node(const struct survey_node *node)
+{
+    struct value object = value_empty_object();
+    put_node(&object, node);
+    object_put_adopt(&object, "kind", value_ref(node->kind));
+    put_text(&object, "status", survey_status(node));
+    return object;
+}
+
+enum err explain_why(struct survey *survey,
+                     const struct survey_node *node,
+                     bool to_the_origin,
+                     struct value *out,
+                     struct err_detail *detail)
+{
+    struct account account = {.survey = survey, .detail = detail};
+    const struct run_action *run = node->run;
+    struct value object = describe_node(node);
+    enum err err = ERR_OK;
+    *out = VALUE_NONE;
+    if (run == NULL || run->runs == 0) {
+        put_text(&object, "reason", "never");
+    } else {
+        const struct span span = {
+            .node = node,
+            .before = run->before,
+            .to = run->seq > run->landed ? run->seq : run->landed,
+            .own = run->landed,
+            .depth = to_the_origin ? 0 : EXPLAIN_DEPTH,
+        };
+        put_number(&object, "runs", run->runs);
+        put_number(&object, "landed", run->landed);
+        err = explain_run(&account, &span, &object);
+    }
+    vec_release(&account.told);
+    if (err != ERR_OK) {
+        value_unref(object);
+        return err;
+    }
+    *out = object;
+    return ERR_OK;
+}
+
+/* -- Why not ------------------------------------------------------------- */
+
+/* What is missing, and what would help. */
+struct missing {
+    const char *condition;
+    const char *sentence;
+    const char *needs;
+};
+
+static struct missing find_missing(const struct survey_node *node)
+{
+    const struct run_action *run = node->run;
+    const enum resume_state state = run != NULL ? run->state : RESUME_UNKNOWN;
+    if (is_text(node->kind, "handler")) {
+        return (struct missing){"event",
+                                "it runs once for each event of its stream",
+                                "an event"};
+    }
+    if (state == RESUME_FAILED) {
+        return (struct missing){"failed",
+                                "its last run failed, and nothing that it "
+                                "read has changed since",
+                                "a change of what it reads, or of its code"};
+    }
+    if (state == RESUME_CLEAN) {
+        return (struct missing){"clean",
+                                "it is up to date: nothing that it read has "
+                                "changed since its last run",
+                                "a change of what it reads"};
+    }
+    if (!node->wanted) {
+        return (struct missing){
+            "nobody-looks",
+            "it has to run, and nobody looks: no effect "
+            "reads what it writes",
+            "an effect that reads it, or somebody who asks"};
+    }
+    if (!node->live) {
+        return (struct missing){"not-started",
+                                "it has to run, and the effects that want it "
+                                "sleep: no process runs them",
+                                "a process that runs the piece"};
+    }
+    if (run != NULL &&
+        (run->gates.debounce_ms > 0 || run->gates.throttle_ms > 0)) {
+        return (struct missing){"gated",
+                                "it has to run, and its debounce or throttle "
+                                "may hold it back",
+                                "time"};
+    }
+    return (struct missing){"none",
+                            "it has to run, and does so in the next step",
+                            "nothing"};
+}
+
+/* What a view reads only to know what kind of value is there has a key that no
+ * document has. */
+static bool is_hidden(const struct path *path)
+{
+    return path->length > 0 &&
+           begins_with(path->at[path->length - 1].key, "\x1f");
+}
+
+struct value explain_why_not(const struct survey *survey,
+                             const struct survey_node *node)
+{
+    const struct missing missing = find_missing(node);
+    struct value object = describe_node(node);
+    struct value reads = value_empty_array();
+    (void)survey;
+    put_text(&object, "condition", missing.condition);
+    put_text(&object, "sentence", missing.sentence);
+    put_text(&object, "needs", missing.needs);
+    if (node->run != NULL) {
+        VEC_FOREACH (&node->run->places, place) {
+            if (place_is_read(place->kind) && !is_hidden(place->path)) {
+                reads = array_push_adopt(reads, explain_address(place));
+            }
+        }
+        put_number(&object, "seq", node->run->seq);
+        if (node->run->changed > 0) {
+            put_number(&object, "changed", node->run->changed);
+        }
+        put_number(&object, "debounceMs", node->run->gates.debounce_ms);
+        put_number(&object, "throttleMs", node->run->gates.throttle_ms);
+    }
+    object_put_adopt(&object, "reads", reads);
+    return object;
+}

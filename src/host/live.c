@@ -1,0 +1,698 @@
+/* Stores, links and a runtime on the system's clock. */
+
+#include "host/live.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "host/hub.h"
+#include "host/link.h"
+#include "host/mirrors.h"
+#include "host/pages.h"
+#include "host/system.h"
+#include "host/wake.h"
+#include "sched/persistence.h"
+#include "value/object.h"
+
+struct live_space {
+    struct live *live;
+    struct value name;
+    struct engine engine;
+    struct hub hub;
+    struct link link;
+    struct space *space;
+    int watch;                 /* of its WAL (host/wake.h) */
+    bool written;              /* somebody has, since the last step */
+    mono_ms pause;             /* between two looks for the end of that */
+    struct err_detail trouble; /* as it was reported; OK: none */
+};
+
+struct live {
+    struct live_options options; /* without what was borrowed for the call */
+    struct runtime runtime;
+    struct host *host;
+    struct wake wake;
+    struct buf folder; /* empty: in memory */
+    struct value user; /* or absent */
+    struct value session;
+    struct value instance;
+    bool new_session;
+    bool more; /* the last step was cut short */
+    struct mirrors mirrors;
+    VEC(struct live_space *) spaces;
+};
+
+struct runtime *live_runtime(struct live *live)
+{
+    return &live->runtime;
+}
+
+struct value live_session(const struct live *live)
+{
+    return live->session;
+}
+
+struct value live_user(const struct live *live)
+{
+    return live->user;
+}
+
+mono_ms live_now(const struct live *live)
+{
+    return live->host->now(live->host);
+}
+
+static struct live_space *find(const struct live *live, struct value name)
+{
+    VEC_FOREACH (&live->spaces, at) {
+        if (key_equal((*at)->name, name)) {
+            return *at;
+        }
+    }
+    return NULL;
+}
+
+struct engine *live_engine(struct live *live, struct value space)
+{
+    struct live_space *at = find(live, space);
+    return at != NULL ? &at->engine : NULL;
+}
+
+/* -- Spaces -------------------------------------------------------------- */
+
+static enum err judge(void *ctx,
+                      const struct commit *commit,
+                      struct err_detail *detail)
+{
+    (void)ctx;
+    (void)commit;
+    return err_set(detail,
+                   ERR_READ_ONLY,
+                   "the data directory was opened for reading only");
+}
+
+static uint64_t wall_ms(void *ctx)
+{
+    (void)ctx;
+    return system_wall_ms();
+}
+
+static void observed(void *ctx,
+                     struct value branch,
+                     const struct observation *observation)
+{
+    struct live_space *at = ctx;
+    mirrors_note(&at->live->mirrors, at->name, branch, observation);
+}
+
+static enum err open_engine(struct live *live,
+                            const char *name,
+                            struct engine *engine,
+                            struct err_detail *detail)
+{
+    struct buf path = {0};
+    struct engine_options options = {
+        .vfs = live->options.vfs,
+        .durability = live->options.durability,
+        .read_only = live->options.access == FOLDER_READ_ONLY,
+    };
+    enum err err = ERR_OK;
+    if (live->folder.length > 0) {
+        const char *folder = buf_text(&live->folder);
+        err = folder_find(folder, name, live->options.access, detail);
+        folder_path(folder, name, &path);
+        options.path = buf_text(&path);
+    }
+    if (err == ERR_OK) {
+        struct err_detail why = {0};
+        err = engine_open(engine, &options, &why);
+        if (err != ERR_OK) {
+            err = folder_explain(buf_text(&live->folder), name, &why);
+            (void)err_set(detail, err, "%s", why.text);
+        }
+    }
+    buf_release(&path);
+    return err;
+}
+
+/* L2. In memory nobody else writes. */
+static void watch(struct live *live, struct live_space *at, const char *name)
+{
+    at->watch = WAKE_UNWATCHED;
+    if (live->folder.length > 0) {
+        struct buf path = {0};
+        folder_path(buf_text(&live->folder), name, &path);
+        buf_append_text(&path, "-wal");
+        at->watch = wake_watch(&live->wake, buf_text(&path));
+        buf_release(&path);
+    }
+}
+
+static enum err connect(struct live *live,
+                        struct live_space *at,
+                        struct err_detail *detail)
+{
+    const struct identity identity = {live->user, live->session};
+    struct space_options options = {
+        .id = at->name,
+        .transport = &at->link.transport,
+        .session = live->session,
+        .seed = live->host->random(live->host) | 1,
+        .backoff_max = LIVE_RETRY_MS,
+        .batch = true,
+    };
+    enum err err = ERR_OK;
+    if (!live->new_session) {
+        err = engine_session_next(&at->engine,
+                                  identity,
+                                  &options.first_local_seq,
+                                  detail);
+    }
+    if (err == ERR_OK) {
+        err = runtime_open(&live->runtime, &options, &at->space, detail);
+    }
+    if (err == ERR_OK) {
+        persistence_listen(live->runtime.sched, at->space);
+    }
+    return err;
+}
+
+/* Its runtime, if any, has left it. */
+static void close_space(struct live_space *at)
+{
+    wake_unwatch(&at->live->wake, at->watch);
+    link_release(&at->link);
+    hub_release(&at->hub);
+    engine_close(&at->engine);
+    value_unref(at->name);
+    mem_free(at, sizeof *at);
+}
+
+static enum err add_space(struct live *live,
+                          const char *name,
+                          struct value id,
+                          struct live_space **out,
+                          struct err_detail *detail)
+{
+    struct live_space *at = mem_alloc_zero(sizeof *at);
+    at->live = live;
+    enum err err = open_engine(live, name, &at->engine, detail);
+    if (err != ERR_OK) {
+        mem_free(at, sizeof *at);
+        return err;
+    }
+    at->name = value_ref(id);
+    const struct hub_options hub = {
+        .seed = live->host->random(live->host),
+        .log = live->options.log,
+        .wall_ms = wall_ms,
+        .judge = live->options.access == FOLDER_READ_ONLY ? judge : NULL,
+        .observed = observed,
+        .observed_ctx = at,
+    };
+    hub_init(&at->hub, &at->engine, &hub, live_now(live));
+    link_init(&at->link, &at->hub, LINK_DIRECT, live->user);
+    watch(live, at, name);
+    err = connect(live, at, detail);
+    if (err != ERR_OK) {
+        close_space(at);
+        return err;
+    }
+    vec_push(&live->spaces, at);
+    *out = at;
+    return ERR_OK;
+}
+
+enum err live_open_space(struct live *live,
+                         const char *name,
+                         struct space **out,
+                         struct err_detail *detail)
+{
+    *out = NULL;
+    struct value id = value_text_new(name);
+    enum err err = space_id_check(id, detail);
+    struct live_space *at = err == ERR_OK ? find(live, id) : NULL;
+    if (err == ERR_OK && at == NULL) {
+        err = add_space(live, name, id, &at, detail);
+    }
+    value_unref(id);
+    if (err == ERR_OK) {
+        *out = at->space;
+    }
+    return err;
+}
+
+/* -- Opening ------------------------------------------------------------- */
+
+static struct engine *engine_of(void *ctx, struct value space)
+{
+    return live_engine(ctx, space);
+}
+
+static enum err resume(void *ctx,
+                       struct space *space,
+                       struct value piece,
+                       struct resume_set *out,
+                       struct err_detail *detail)
+{
+    struct live *live = ctx;
+    const struct pages_source source = {
+        .engine = engine_of,
+        .ctx = live,
+        .identity = {live->user, live->session},
+        .progress = live->options.on_progress,
+        .progress_ctx = live->options.ctx,
+    };
+    return pages_fetch(&source, space, piece, out, detail);
+}
+
+/* A name that nobody has or ever had. */
+static struct value new_name(struct live *live, const char *kind)
+{
+    struct buf text = {0};
+    buf_printf(&text,
+               "%s-%016llx%016llx",
+               kind,
+               (unsigned long long)live->host->random(live->host),
+               (unsigned long long)live->host->random(live->host));
+    struct value name = value_string_new(buf_text(&text), text.length);
+    buf_release(&text);
+    return name;
+}
+
+/* What a store would refuse with each commit is refused now. */
+static enum err check_names(const struct live_options *options,
+                            struct err_detail *detail)
+{
+    if (options->user != NULL && options->user[0] == '\0') {
+        return err_set(detail, ERR_ARGUMENT, "a user has a name");
+    }
+    if (options->session != NULL &&
+        (options->session[0] == '\0' ||
+         strncmp(options->session, "session:", strlen("session:")) == 0)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a session has a name, which does not begin with "
+                       "'session:'");
+    }
+    return ERR_OK;
+}
+
+static void name_session(struct live *live, const struct live_options *options)
+{
+    live->new_session = options->session == NULL;
+    live->session = live->new_session ? new_name(live, "session")
+                                      : value_text_new(options->session);
+    live->instance = live->new_session ? value_ref(live->session)
+                                       : new_name(live, "runtime");
+    live->user =
+        options->user != NULL ? value_text_new(options->user) : VALUE_NONE;
+}
+
+static enum err open_spaces(struct live *live,
+                            const struct live_options *options,
+                            struct err_detail *detail)
+{
+    static const char *const usual[] = {"main"};
+    const bool none = options->space_count == 0;
+    const char *const *names = none ? usual : options->spaces;
+    const size_t count = none ? COUNT_OF(usual) : options->space_count;
+    enum err err = ERR_OK;
+    for (size_t i = 0; i < count && err == ERR_OK; i++) {
+        struct space *space;
+        err = live_open_space(live, names[i], &space, detail);
+    }
+    return err;
+}
+
+static struct live *make(const struct live_options *options)
+{
+    struct live *live = mem_alloc_zero(sizeof *live);
+    live->options = *options;
+    live->host = options->host != NULL ? options->host : system_host();
+    if (options->folder != NULL) {
+        buf_append_text(&live->folder, options->folder);
+    }
+    name_session(live, options);
+    const struct runtime_options runtime = {
+        .log = options->log,
+        .host = live->host,
+        .hooks = options->hooks,
+        .policy = options->policy,
+        .instance = live->instance,
+        .resume = resume,
+        .resume_ctx = live,
+    };
+    runtime_init(&live->runtime, &runtime);
+    return live;
+}
+
+enum err live_open(const struct live_options *options,
+                   struct live **out,
+                   struct err_detail *detail)
+{
+    *out = NULL;
+    enum err err = check_names(options, detail);
+    if (err == ERR_OK && options->folder != NULL) {
+        err = folder_open(options->folder, options->access, detail);
+    }
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct live *live = make(options);
+    err = wake_init(&live->wake, detail);
+    if (err == ERR_OK) {
+        err = open_spaces(live, options, detail);
+    }
+    if (err != ERR_OK) {
+        live_drop(live);
+        return err;
+    }
+    *out = live;
+    return ERR_OK;
+}
+
+void live_drop(struct live *live)
+{
+    if (live == NULL) {
+        return;
+    }
+    runtime_release(&live->runtime);
+    VEC_FOREACH (&live->spaces, at) {
+        close_space(*at);
+    }
+    vec_release(&live->spaces);
+    mirrors_release(&live->mirrors);
+    wake_release(&live->wake);
+    buf_release(&live->folder);
+    value_unref(live->user);
+    value_unref(live->session);
+    value_unref(live->instance);
+    mem_free(live, sizeof *live);
+}
+
+/* -- What others have committed ------------------------------------------ */
+
+static void note_written(void *ctx, int number, bool gone)
+{
+    struct live *live = ctx;
+    VEC_FOREACH (&live->spaces, at) {
+        if ((*at)->watch == number) {
+            (*at)->written = true;
+            (*at)->watch = gone ? WAKE_UNWATCHED : number;
+        }
+    }
+}
+
+/* Every write to a WAL falls into a time in which its counter is odd: as long
+ * as it is even, the next one will be told of. Who was told of one looks for
+ * its end soon, and then less and less often: a sync takes its time, and one
+ * who died does not come to an end. */
+static mono_ms poll_of(struct live_space *at)
+{
+    if (at->watch == WAKE_UNWATCHED) {
+        return LIVE_POLL_MS;
+    }
+    if (database_changes(&at->engine.database) != 0) {
+        return LIVE_QUIET_MS;
+    }
+    at->pause = at->pause < LIVE_POLL_MS / 2 ? at->pause * 2 : LIVE_POLL_MS;
+    return at->pause;
+}
+
+static void listen(struct live *live, mono_ms now)
+{
+    wake_take_writes(&live->wake, note_written, live);
+    VEC_FOREACH (&live->spaces, at) {
+        struct hub *hub = &(*at)->hub;
+        hub_step(hub, now);
+        if ((*at)->written) {
+            (*at)->written = false;
+            (*at)->pause = 1;
+            hub_poll(hub);
+        }
+        hub_flush(hub);
+    }
+    replica_settle(&live->runtime.replica);
+}
+
+/* -- What this one has --------------------------------------------------- */
+
+static void hold(const struct live *live, bool held)
+{
+    VEC_FOREACH (&live->spaces, at) {
+        (*at)->space->held = held;
+    }
+}
+
+/* What was committed since the last time goes out as one group a space, and
+ * the answers come back. */
+static void send(struct live *live)
+{
+    VEC_FOREACH (&live->spaces, at) {
+        space_flush((*at)->space);
+        hub_flush(&(*at)->hub);
+    }
+    replica_settle(&live->runtime.replica);
+}
+
+/* L6. */
+static void tell_who_reads(struct live *live)
+{
+    const struct mirrors_source source = {engine_of, live};
+    mirrors_flush(&live->mirrors, &source, live->options.log);
+}
+
+/* -- Troubles ------------------------------------------------------------ */
+
+static const struct err_detail *trouble_of(const struct live_space *at)
+{
+    const struct err_detail *troubles = at->hub.troubles;
+    return troubles[HUB_WRITING].err != ERR_OK   ? &troubles[HUB_WRITING]
+           : troubles[HUB_READING].err != ERR_OK ? &troubles[HUB_READING]
+                                                 : NULL;
+}
+
+static void report(struct live *live, struct live_space *at)
+{
+    const struct err_detail *now = trouble_of(at);
+    const enum err err = now != NULL ? now->err : ERR_OK;
+    if (err == at->trouble.err) {
+        return;
+    }
+    at->trouble = (struct err_detail){0};
+    if (now != NULL) {
+        const struct text name = value_text(&at->name);
+        (void)err_set(&at->trouble,
+                      err,
+                      "the space '%.*s': %s; it is tried again",
+                      text_shown(name.at, name.length, 60),
+                      name.at,
+                      now->text);
+    }
+    if (live->options.on_trouble != NULL) {
+        live->options.on_trouble(live->options.ctx,
+                                 at->space,
+                                 now != NULL ? &at->trouble : NULL);
+    }
+}
+
+static void report_all(struct live *live)
+{
+    VEC_FOREACH (&live->spaces, at) {
+        report(live, *at);
+    }
+}
+
+const struct err_detail *live_trouble(const struct live *live)
+{
+    VEC_FOREACH (&live->spaces, at) {
+        if ((*at)->trouble.err != ERR_OK) {
+            return &(*at)->trouble;
+        }
+    }
+    return NULL;
+}
+
+/* -- Running ------------------------------------------------------------- */
+
+/* After each pass, so that those of the next see the answers. */
+static bool run(struct live *live, mono_ms began)
+{
+    bool any = false;
+    bool more = true;
+    while (more) {
+        const mono_ms now = live_now(live);
+        hold(live, true);
+        const bool ran = runtime_pass(&live->runtime, now);
+        hold(live, false);
+        send(live);
+        any = any || ran;
+        more = ran || runtime_next_wake(&live->runtime) <= now;
+        if (now >= began + LIVE_STEP_MS || wake_is_interrupted(&live->wake)) {
+            live->more = more;
+            return any;
+        }
+    }
+    live->more = false;
+    return any;
+}
+
+bool live_step(struct live *live)
+{
+    const mono_ms now = live_now(live);
+    listen(live, now);
+    const bool any = run(live, now);
+    if (!live->more) {
+        tell_who_reads(live);
+    }
+    VEC_FOREACH (&live->spaces, at) {
+        hub_set_poll(&(*at)->hub, poll_of(*at));
+    }
+    report_all(live);
+    return any;
+}
+
+mono_ms live_next_wake(const struct live *live)
+{
+    mono_ms wake =
+        live->more ? live_now(live) : runtime_next_wake(&live->runtime);
+    VEC_FOREACH (&live->spaces, at) {
+        const mono_ms hub = hub_next_wake(&(*at)->hub);
+        wake = hub < wake ? hub : wake;
+    }
+    return wake;
+}
+
+int live_fd(const struct live *live)
+{
+    return wake_fd(&live->wake);
+}
+
+/* Also if it is to be done at once, an interrupt is seen. */
+static enum live_woken sleep_until(struct live *live,
+                                   mono_ms wake,
+                                   mono_ms deadline)
+{
+    const mono_ms until = wake < deadline ? wake : deadline;
+    const mono_ms now = live_now(live);
+    if (until > now && !wake_is_interrupted(&live->wake)) {
+        wake_sleep(&live->wake, until == MONO_NEVER ? until : until - now);
+    }
+    if (wake_take_interrupt(&live->wake)) {
+        return LIVE_INTERRUPTED;
+    }
+    return live_now(live) >= deadline ? LIVE_DEADLINE : LIVE_WORK;
+}
+
+enum live_woken live_wait(struct live *live, mono_ms deadline)
+{
+    return sleep_until(live, live_next_wake(live), deadline);
+}
+
+void live_interrupt(struct live *live)
+{
+    wake_interrupt(&live->wake);
+}
+
+size_t live_outstanding(const struct live *live)
+{
+    size_t count = 0;
+    VEC_FOREACH (&live->spaces, at) {
+        count += space_outstanding((*at)->space);
+    }
+    return count;
+}
+
+static bool is_at_rest(const struct live *live)
+{
+    bool loading = false;
+    VEC_FOREACH (&live->spaces, at) {
+        loading = loading || space_is_loading((*at)->space);
+    }
+    return !live->more && !loading && live_outstanding(live) == 0 &&
+           scheduler_is_settled(live->runtime.sched);
+}
+
+enum live_rest live_settle(struct live *live, mono_ms deadline)
+{
+    enum live_woken woken = LIVE_WORK;
+    while (woken == LIVE_WORK) {
+        (void)live_step(live);
+        if (is_at_rest(live)) {
+            scheduler_idle_over(live->runtime.sched);
+            return LIVE_AT_REST;
+        }
+        woken = live_wait(live, deadline);
+    }
+    return woken == LIVE_DEADLINE ? LIVE_NOT_IN_TIME : LIVE_STOPPED;
+}
+
+enum err live_load(struct live *live,
+                   struct entity *entity,
+                   struct err_detail *detail)
+{
+    /* The first message opens the session, the second asks. */
+    hold(live, true); /* commits go out with the step that they belong to */
+    for (unsigned i = 0; i < 3 && !entity->loaded; i++) {
+        space_want(entity->space, entity);
+        send(live);
+    }
+    hold(live, false);
+    if (entity->loaded) {
+        return ERR_OK;
+    }
+    report_all(live);
+    const struct err_detail *trouble = live_trouble(live);
+    return trouble != NULL ? err_set(detail, trouble->err, "%s", trouble->text)
+                           : err_set(detail,
+                                     ERR_BUSY,
+                                     "the document has not come yet: step, and "
+                                     "ask again");
+}
+
+/* -- Leaving ------------------------------------------------------------- */
+
+enum live_rest live_flush(struct live *live, mono_ms deadline)
+{
+    while (true) {
+        const mono_ms now = live_now(live);
+        listen(live, now);
+        replica_step(&live->runtime.replica, now);
+        send(live);
+        report_all(live);
+        if (live_outstanding(live) == 0) {
+            tell_who_reads(live);
+            return LIVE_AT_REST;
+        }
+        const mono_ms wake = replica_next_wake(&live->runtime.replica);
+        switch (sleep_until(live, wake, deadline)) {
+        case LIVE_WORK:
+            break;
+        case LIVE_DEADLINE:
+            return LIVE_NOT_IN_TIME;
+        case LIVE_INTERRUPTED:
+            return LIVE_STOPPED;
+        }
+    }
+}
+
+enum err live_stop(struct live *live,
+                   mono_ms deadline,
+                   struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    if (live_flush(live, deadline) != LIVE_AT_REST) {
+        const struct err_detail *trouble = live_trouble(live);
+        err = trouble != NULL ? trouble->err : ERR_GIVEN_UP;
+        (void)err_set(detail,
+                      err,
+                      "%zu commits are not confirmed, and lost: %s",
+                      live_outstanding(live),
+                      trouble != NULL ? trouble->text
+                                      : "nobody waited for the answer");
+    }
+    live_drop(live);
+    return err;
+}

@@ -1,0 +1,236 @@
+/* Telling other spaces who reads there (host/mirrors.h is the manual). */
+
+#include "host/mirrors.h"
+
+#include "store/observations.h"
+#include "value/object.h"
+
+enum {
+    KINDS = READ_SHAPE + 1,
+};
+
+/* -- What is noted ------------------------------------------------------- */
+
+static struct mirrored *find(struct mirrors *mirrors,
+                             struct value space,
+                             struct value branch,
+                             struct value piece)
+{
+    VEC_FOREACH (&mirrors->pieces, one) {
+        if (key_equal(one->piece, piece) && key_equal(one->space, space) &&
+            key_equal(one->branch, branch)) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+void mirrors_note(struct mirrors *mirrors,
+                  struct value space,
+                  struct value branch,
+                  const struct observation *observation)
+{
+    struct mirrored *one = find(mirrors, space, branch, observation->piece);
+    if (one == NULL && observation->elsewhere.count == 0) {
+        return; /* nearly always */
+    }
+    if (one == NULL) {
+        const struct mirrored fresh = {
+            .space = value_ref(space),
+            .branch = value_ref(branch),
+            .piece = value_ref(observation->piece),
+        };
+        vec_push(&mirrors->pieces, fresh);
+        one = vec_last(&mirrors->pieces);
+    }
+    one->noted = true;
+    mirrors->noted = true;
+}
+
+void mirrors_release(struct mirrors *mirrors)
+{
+    VEC_FOREACH (&mirrors->pieces, one) {
+        value_unref(one->space);
+        value_unref(one->branch);
+        value_unref(one->piece);
+        VEC_FOREACH (&one->told, space) {
+            value_unref(*space);
+        }
+        vec_release(&one->told);
+    }
+    vec_release(&mirrors->pieces);
+}
+
+/* -- What is told -------------------------------------------------------- */
+
+/* Of one piece, and one space that it reads. */
+struct letter {
+    const struct mirrored *piece;
+    struct value space;
+    struct value here; /* the branch that is read there; borrowed */
+    uint64_t seq;
+    VEC(struct changed_read) reads;
+};
+
+/* X3, and the branch; false if nothing has been seen of the space, or of two
+ * of its branches. */
+static bool set_seen(struct letter *letter, const struct resume_page *page)
+{
+    bool seen = false;
+    letter->seq = UINT64_MAX;
+    VEC_FOREACH (&page->elsewhere, one) {
+        if (!key_equal(one->space, letter->space)) {
+            continue;
+        }
+        if (seen && !key_equal(one->branch, letter->here)) {
+            return false;
+        }
+        seen = true;
+        letter->here = one->branch;
+        letter->seq = one->seq < letter->seq ? one->seq : letter->seq;
+    }
+    return seen;
+}
+
+/* Every place in both ways: who reads it how is in the actions, and it is a
+ * hint. */
+static void add_reads(struct letter *letter, const struct resume_page *page)
+{
+    VEC_FOREACH (&page->places, place) {
+        if (place->path == NULL || value_is_absent(place->space) ||
+            !key_equal(place->space, letter->space) ||
+            place->target.scope != SCOPE_SPACE) {
+            continue; /* X4 */
+        }
+        for (unsigned kind = 0; kind < KINDS; kind++) {
+            struct changed_read read = {
+                .id = place->target.id,
+                .path = place->path,
+                .kind = (enum read_kind)kind,
+            };
+            const struct identity nobody = {VALUE_NONE, VALUE_NONE};
+            if (scope_key_new(SCOPE_SPACE, nobody, &read.scope_key, NULL) ==
+                ERR_OK) {
+                vec_push(&letter->reads, read);
+            }
+        }
+    }
+}
+
+static void send(const struct mirrors_source *source,
+                 const struct letter *letter,
+                 const struct log *log)
+{
+    struct err_detail detail = {0};
+    struct engine *engine = source->engine(source->ctx, letter->space);
+    if (engine == NULL) {
+        return; /* X2 */
+    }
+    const struct mirror mirror = {
+        .space = letter->piece->space,
+        .branch = letter->piece->branch,
+        .piece = letter->piece->piece,
+        .here = letter->here,
+        .seq = letter->reads.count > 0 ? letter->seq : engine->seq,
+    };
+    if (engine_mirror_put(engine,
+                          &mirror,
+                          letter->reads.at,
+                          letter->reads.count,
+                          &detail) != ERR_OK) {
+        log_write(log,
+                  LOG_LEVEL_WARNING,
+                  "a space was not told who reads there: %s",
+                  detail.text);
+    }
+}
+
+static bool has(const struct mirrored *piece, struct value space)
+{
+    VEC_FOREACH (&piece->told, told) {
+        if (key_equal(*told, space)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Spaces that are read now, and those that were before. */
+static void find_spaces(struct mirrored *piece, const struct resume_page *page)
+{
+    VEC_FOREACH (&page->elsewhere, seen) {
+        if (!has(piece, seen->space)) {
+            vec_push(&piece->told, value_ref(seen->space));
+        }
+    }
+}
+
+/* All actions, or as many as one page has: what is beyond is not told of. */
+static enum err list(const struct mirrored *piece,
+                     struct engine *engine,
+                     struct resume_page *page,
+                     struct err_detail *detail)
+{
+    struct resume_query query = {
+        .branch = piece->branch,
+        .piece = piece->piece,
+    };
+    enum err err = engine_resume(engine, &query, page, detail);
+    if (err == ERR_OK && page->generation != query.generation) {
+        query.generation = page->generation;
+        resume_page_release(page);
+        err = engine_resume(engine, &query, page, detail);
+    }
+    return err;
+}
+
+static void tell(struct mirrored *piece,
+                 const struct mirrors_source *source,
+                 const struct log *log)
+{
+    struct err_detail detail = {0};
+    struct resume_page page;
+    struct engine *engine = source->engine(source->ctx, piece->space);
+    if (engine == NULL || list(piece, engine, &page, &detail) != ERR_OK) {
+        log_write(log,
+                  LOG_LEVEL_WARNING,
+                  "it is not known which spaces a piece reads: %s",
+                  detail.text);
+        return;
+    }
+    find_spaces(piece, &page);
+    VEC_FOREACH (&piece->told, space) {
+        struct letter letter = {
+            .piece = piece,
+            .space = *space,
+            .here = value_text_new(""),
+        };
+        if (set_seen(&letter, &page)) {
+            add_reads(&letter, &page);
+        } else {
+            letter.here = value_text_new(""); /* it reads nothing there */
+        }
+        send(source, &letter, log);
+        VEC_FOREACH (&letter.reads, read) {
+            value_unref(read->scope_key);
+        }
+        vec_release(&letter.reads);
+    }
+    resume_page_release(&page);
+}
+
+void mirrors_flush(struct mirrors *mirrors,
+                   const struct mirrors_source *source,
+                   const struct log *log)
+{
+    if (!mirrors->noted) {
+        return;
+    }
+    mirrors->noted = false;
+    VEC_FOREACH (&mirrors->pieces, piece) {
+        if (piece->noted) {
+            piece->noted = false;
+            tell(piece, source, log);
+        }
+    }
+}

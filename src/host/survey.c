@@ -1,0 +1,692 @@
+/* Taking a survey: rows and names put together, who is wanted, who is live. */
+
+#include "host/survey.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "host/folder.h"
+#include "host/presence.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/link.h"
+#include "value/object.h"
+#include "value/path.h"
+
+static bool is_text(struct value value, const char *text)
+{
+    const struct text is =
+        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
+    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
+}
+
+/* -- Documents of the space ---------------------------------------------- */
+
+/* The field `field` of a document, new; or absent. */
+static enum err read_field(struct survey *survey,
+                           struct value id,
+                           const char *field,
+                           struct value *out,
+                           struct err_detail *detail)
+{
+    const struct value space = value_text_new("space");
+    const struct engine_address address = {survey->branch, space, id};
+    struct value document = VALUE_NONE;
+    uint64_t seq = 0;
+    *out = VALUE_NONE;
+    const enum err err =
+        engine_head(&survey->engine, &address, &document, &seq, detail);
+    if (err == ERR_OK && value_is_object(document)) {
+        *out = value_ref(object_field(document, field));
+    }
+    value_unref(document);
+    value_unref(space);
+    return err;
+}
+
+static struct value document_id(struct value piece, struct text name)
+{
+    struct buf id = {0};
+    const struct text text = value_text(&piece);
+    buf_append_text(&id, "piece:");
+    buf_append(&id, text.at, text.length);
+    if (name.length > 0) {
+        buf_append_char(&id, '/');
+        buf_append(&id, name.at, name.length);
+    }
+    const struct value made = value_string_new(buf_text(&id), id.length);
+    buf_release(&id);
+    return made;
+}
+
+/* -- Names --------------------------------------------------------------- */
+
+/* The rows of a piece by their digests; several users may have one each. */
+struct named_row {
+    const struct run_action *run;
+    bool named;
+};
+
+struct naming {
+    struct survey_piece *piece;
+    VEC(struct named_row) rows;
+    struct map by_digest; /* struct named_row, the first of its digest */
+};
+
+static uint64_t hash_digest(const struct digest *digest)
+{
+    uint64_t hash;
+    memcpy(&hash, digest->bytes, sizeof hash);
+    return hash;
+}
+
+static bool is_row_of(const void *item, const void *key)
+{
+    const struct named_row *row = item;
+    return digest_equal(&row->run->name, key);
+}
+
+static void add_node(struct survey_piece *piece,
+                     struct value name,
+                     struct value kind,
+                     const struct run_action *run)
+{
+    const struct survey_node node = {
+        .piece = piece,
+        .name = value_ref(name),
+        .kind = value_ref(kind),
+        .run = run,
+    };
+    vec_push(&piece->nodes, node);
+}
+
+/* A name, with all rows of it, or with none. */
+static void name_rows(struct naming *naming,
+                      struct value name,
+                      struct value kind,
+                      bool also_without)
+{
+    const struct text text = value_text(&name);
+    const struct digest digest =
+        digest_of_bytes("heddle action", text.at, text.length);
+    struct named_row *row =
+        map_find(&naming->by_digest, hash_digest(&digest), is_row_of, &digest);
+    if (row == NULL) {
+        if (also_without) {
+            add_node(naming->piece, name, kind, NULL);
+        }
+        return;
+    }
+    /* Those of other users follow somewhere behind the first. */
+    for (; row < naming->rows.at + naming->rows.count; row++) {
+        if (!row->named && digest_equal(&row->run->name, &digest)) {
+            row->named = true;
+            add_node(naming->piece, name, kind, row->run);
+        }
+    }
+}
+
+/* The children of a list, by the keys of its elements (runtime/spread.h). */
+static enum err name_children(struct survey *survey,
+                              struct naming *naming,
+                              struct value cell,
+                              struct err_detail *detail)
+{
+    const struct text text = value_text(&cell);
+    const size_t tail = strlen("elements");
+    if (text.length <= tail ||
+        memcmp(text.at + text.length - tail, "elements", tail) != 0 ||
+        text.at[text.length - tail - 1] != '/') {
+        return ERR_OK;
+    }
+    const struct value id = document_id(naming->piece->name, text);
+    struct value elements = VALUE_NONE;
+    const enum err err = read_field(survey, id, "value", &elements, detail);
+    const struct value kind = value_text_new("child");
+    if (value_is_object(elements)) {
+        struct object_iter iter = object_iter(elements);
+        struct value key;
+        struct value element;
+        while (object_next(&iter, &key, &element)) {
+            struct buf name = {0};
+            const struct text last = value_text(&key);
+            buf_append(&name, text.at, text.length - tail);
+            buf_append(&name, last.at, last.length);
+            const struct value child =
+                value_string_new(buf_text(&name), name.length);
+            name_rows(naming, child, kind, true);
+            value_unref(child);
+            buf_release(&name);
+        }
+    }
+    value_unref(kind);
+    value_unref(elements);
+    value_unref(id);
+    return err;
+}
+
+static bool is_node_kind(struct value kind)
+{
+    return is_text(kind, "computed") || is_text(kind, "effect") ||
+           is_text(kind, "handler") || is_text(kind, "list");
+}
+
+/* Rows that nobody declares any more, or whose element has gone. */
+static void name_the_rest(const struct naming *naming)
+{
+    VEC_FOREACH (&naming->rows, row) {
+        if (row->named) {
+            continue;
+        }
+        char digest[DIGEST_TEXT_LENGTH + 1];
+        char name[16];
+        digest_write(row->run->name, digest);
+        (void)snprintf(name, sizeof name, "#%.8s", digest);
+        const struct value text = value_text_new(name);
+        const struct value kind = value_text_new(
+            row->run->kind == ACTION_EFFECT ? "effect" : "computed");
+        add_node(naming->piece, text, kind, row->run);
+        value_unref(kind);
+        value_unref(text);
+    }
+}
+
+static enum err name_nodes(struct survey *survey,
+                           struct survey_piece *piece,
+                           struct err_detail *detail)
+{
+    struct naming naming = {.piece = piece};
+    enum err err = ERR_OK;
+    vec_reserve(&naming.rows, piece->runs.at.count);
+    VEC_FOREACH (&piece->runs.at, run) {
+        struct named_row *row = vec_add(&naming.rows);
+        *row = (struct named_row){.run = run};
+        if (map_find(&naming.by_digest,
+                     hash_digest(&run->name),
+                     is_row_of,
+                     &run->name) == NULL) {
+            map_insert(&naming.by_digest, hash_digest(&run->name), row);
+        }
+    }
+    const struct value cells = value_is_object(piece->about)
+                                   ? object_field(piece->about, "cells")
+                                   : VALUE_NONE;
+    if (value_is_object(cells)) {
+        struct object_iter iter = object_iter(cells);
+        struct value name;
+        struct value kind;
+        while (err == ERR_OK && object_next(&iter, &name, &kind)) {
+            if (is_node_kind(kind)) {
+                name_rows(&naming, name, kind, true);
+            }
+            err = name_children(survey, &naming, name, detail);
+        }
+    }
+    name_the_rest(&naming);
+    map_release(&naming.by_digest);
+    vec_release(&naming.rows);
+    return err;
+}
+
+/* -- Pieces -------------------------------------------------------------- */
+
+static void piece_free(struct survey_piece *piece)
+{
+    VEC_FOREACH (&piece->nodes, node) {
+        value_unref(node->name);
+        value_unref(node->kind);
+    }
+    vec_release(&piece->nodes);
+    run_list_release(&piece->runs);
+    value_unref(piece->name);
+    value_unref(piece->about);
+    value_unref(piece->sessions);
+    mem_free(piece, sizeof *piece);
+}
+
+static void note_sessions(const struct survey *survey,
+                          struct survey_piece *piece)
+{
+    struct array_iter iter = array_iter(survey->present);
+    struct value one;
+    piece->sessions = value_empty_array();
+    while (array_next(&iter, &one)) {
+        const struct value pieces = object_field(one, "pieces");
+        struct value name;
+        bool has = false;
+        if (value_is_array(pieces)) {
+            struct array_iter names = array_iter(pieces);
+            while (array_next(&names, &name)) {
+                has = has ||
+                      (value_is_string(name) && key_equal(name, piece->name));
+            }
+        }
+        if (has) {
+            const struct value effects = object_field(one, "effects");
+            piece->sessions = array_push_adopt(piece->sessions, value_ref(one));
+            piece->started =
+                piece->started || value_is_same(effects, value_bool(true));
+            piece->looked_at =
+                piece->looked_at ||
+                value_is_same(object_field(one, "looks"), value_bool(true));
+        }
+    }
+}
+
+static enum err add_piece(struct survey *survey,
+                          struct value name,
+                          struct err_detail *detail)
+{
+    struct survey_piece *piece = mem_alloc_zero(sizeof *piece);
+    const struct value id = document_id(name, (struct text){"", 0});
+    piece->name = value_ref(name);
+    vec_push(&survey->pieces, piece);
+    enum err err = read_field(survey, id, "piece", &piece->about, detail);
+    value_unref(id);
+    if (err == ERR_OK) {
+        err = runs_of_piece(&survey->engine,
+                            survey->branch,
+                            name,
+                            &piece->runs,
+                            detail);
+    }
+    if (err == ERR_OK) {
+        err = name_nodes(survey, piece, detail);
+    }
+    note_sessions(survey, piece);
+    return err;
+}
+
+static bool is_removed(const struct survey_piece *piece)
+{
+    return value_is_object(piece->about) &&
+           !value_is_absent(object_field(piece->about, "removed"));
+}
+
+static bool has_piece(const struct survey *survey, struct value name)
+{
+    VEC_FOREACH (&survey->pieces, piece) {
+        if (key_equal((*piece)->name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those in the list of pieces, and those of which there are rows: a piece that
+ * was launched is not in the list. */
+static enum err add_pieces(struct survey *survey, struct err_detail *detail)
+{
+    const struct value id = value_text_new("pieces");
+    struct value listed = VALUE_NONE;
+    struct value observed = VALUE_NONE;
+    enum err err = read_field(survey, id, "value", &listed, detail);
+    if (err == ERR_OK) {
+        err = runs_pieces(&survey->engine, survey->branch, &observed, detail);
+    }
+    if (value_is_object(listed)) {
+        struct object_iter iter = object_iter(listed);
+        struct value name;
+        struct value line;
+        while (err == ERR_OK && object_next(&iter, &name, &line)) {
+            err = add_piece(survey, name, detail);
+        }
+    }
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(observed); i++) {
+        const struct value name = array_at(observed, i);
+        if (!has_piece(survey, name)) {
+            err = add_piece(survey, name, detail);
+            if (is_removed(*vec_last(&survey->pieces))) {
+                piece_free(vec_pop(&survey->pieces));
+            }
+        }
+    }
+    value_unref(listed);
+    value_unref(observed);
+    value_unref(id);
+    return err;
+}
+
+/* -- The graph ----------------------------------------------------------- */
+
+struct document_key {
+    struct value scope_key;
+    struct value id;
+};
+
+static uint64_t hash_document(const struct document_key *key)
+{
+    return value_hash(key->id) * 31 + value_hash(key->scope_key);
+}
+
+static bool is_document(const void *item, const void *key)
+{
+    const struct survey_document *document = item;
+    const struct document_key *wanted = key;
+    return key_equal(document->id, wanted->id) &&
+           key_equal(document->scope_key, wanted->scope_key);
+}
+
+const struct survey_document *survey_document(const struct survey *survey,
+                                              struct value scope_key,
+                                              struct value id)
+{
+    const struct document_key key = {scope_key, id};
+    return map_find(&survey->documents, hash_document(&key), is_document, &key);
+}
+
+static bool is_landed(const void *item, const void *key)
+{
+    const struct survey_node *node = item;
+    return node->run->landed == *(const uint64_t *)key;
+}
+
+struct survey_node *survey_landed(const struct survey *survey, uint64_t seq)
+{
+    return map_find(&survey->landed, seq, is_landed, &seq);
+}
+
+static void add_output(struct survey *survey,
+                       struct survey_node *node,
+                       const struct run_place *place)
+{
+    const struct document_key key = {place->scope_key, place->id};
+    const uint64_t hash = hash_document(&key);
+    struct survey_document *document =
+        map_find(&survey->documents, hash, is_document, &key);
+    if (document == NULL) {
+        document = mem_alloc_zero(sizeof *document);
+        document->scope_key = place->scope_key;
+        document->id = place->id;
+        map_insert(&survey->documents, hash, document);
+    }
+    const struct survey_output output = {node, place};
+    vec_push(&document->outputs, output);
+}
+
+static void index_node(struct survey *survey, struct survey_node *node)
+{
+    if (node->run == NULL) {
+        return;
+    }
+    const uint64_t landed = node->run->landed;
+    if (landed > 0 && survey_landed(survey, landed) == NULL) {
+        map_insert(&survey->landed, landed, node);
+    }
+    VEC_FOREACH (&node->run->places, place) {
+        if (!place_is_read(place->kind) && value_is_absent(place->space)) {
+            add_output(survey, node, place);
+        }
+    }
+}
+
+typedef VEC(struct survey_node *) node_list;
+
+static bool mark(struct survey_node *node, bool live)
+{
+    bool *flag = live ? &node->live : &node->wanted;
+    if (*flag || (live && !node->piece->started)) {
+        return false;
+    }
+    *flag = true;
+    return true;
+}
+
+/* From effects to everything that they read, through what writes it. */
+static void mark_from(struct survey *survey, node_list *stack, bool live)
+{
+    while (stack->count > 0) {
+        const struct survey_node *node = vec_pop(stack);
+        if (node->run == NULL) {
+            continue;
+        }
+        VEC_FOREACH (&node->run->places, place) {
+            const struct survey_document *document =
+                place_is_read(place->kind) && value_is_absent(place->space)
+                    ? survey_document(survey, place->scope_key, place->id)
+                    : NULL;
+            if (document == NULL) {
+                continue;
+            }
+            VEC_FOREACH (&document->outputs, output) {
+                if (survey_reads(place, output) && mark(output->node, live)) {
+                    vec_push(stack, output->node);
+                }
+            }
+        }
+    }
+}
+
+/* -- Who looks at results ------------------------------------------------ */
+
+enum {
+    LOOKED_MAX = 100 * 1000, /* documents behind a result */
+};
+
+struct looking {
+    struct survey *survey;
+    struct map seen;         /* struct value of `ids` */
+    VEC(struct value *) ids; /* owned */
+    node_list *stack;
+};
+
+static bool is_id(const void *item, const void *key)
+{
+    return key_equal(*(const struct value *)item, *(const struct value *)key);
+}
+
+/* A document that is looked at, and who writes it. */
+static void look_at(struct looking *looking, struct value id)
+{
+    const struct value scope = value_text_new("space");
+    const struct survey_document *document =
+        survey_document(looking->survey, scope, id);
+    value_unref(scope);
+    if (looking->ids.count >= LOOKED_MAX ||
+        map_find(&looking->seen, value_hash(id), is_id, &id) != NULL) {
+        return;
+    }
+    struct value *own = mem_alloc(sizeof *own);
+    *own = value_ref(id);
+    map_insert(&looking->seen, value_hash(id), own);
+    vec_push(&looking->ids, own);
+    for (size_t i = 0; document != NULL && i < document->outputs.count; i++) {
+        for (unsigned live = 0; live < 2; live++) {
+            if (mark(document->outputs.at[i].node, live == 1)) {
+                vec_push(&looking->stack[live], document->outputs.at[i].node);
+            }
+        }
+    }
+}
+
+/* The links in a value, however deep. */
+static void look_for_links(struct looking *looking, struct value value)
+{
+    VEC(struct value) rest = {0};
+    vec_push(&rest, value);
+    while (rest.count > 0) {
+        const struct value one = vec_pop(&rest);
+        if (value_kind(one) == VALUE_LINK) {
+            const struct link link = link_of(one);
+            if (value_is_string(link.id) && value_is_absent(link.space)) {
+                look_at(looking, link.id);
+            }
+        } else if (value_is_array(one)) {
+            struct array_iter iter = array_iter(one);
+            struct value item;
+            while (array_next(&iter, &item)) {
+                vec_push(&rest, item);
+            }
+        } else if (value_is_object(one)) {
+            struct object_iter iter = object_iter(one);
+            struct value key;
+            struct value item;
+            while (object_next(&iter, &key, &item)) {
+                vec_push(&rest, item);
+            }
+        }
+    }
+    vec_release(&rest);
+}
+
+static enum err look_at_results(struct survey *survey,
+                                node_list stack[2],
+                                struct err_detail *detail)
+{
+    struct looking looking = {.survey = survey, .stack = stack};
+    enum err err = ERR_OK;
+    VEC_FOREACH (&survey->pieces, piece) {
+        if ((*piece)->looked_at) {
+            const struct value id =
+                document_id((*piece)->name, (struct text){"", 0});
+            look_at(&looking, id);
+            value_unref(id);
+        }
+    }
+    for (size_t i = 0; err == ERR_OK && i < looking.ids.count; i++) {
+        struct value value = VALUE_NONE;
+        err = read_field(survey, *looking.ids.at[i], "value", &value, detail);
+        look_for_links(&looking, value);
+        value_unref(value);
+    }
+    VEC_FOREACH (&looking.ids, id) {
+        value_unref(**id);
+        mem_free(*id, sizeof **id);
+    }
+    vec_release(&looking.ids);
+    map_release(&looking.seen);
+    return err;
+}
+
+static enum err derive(struct survey *survey, struct err_detail *detail)
+{
+    node_list stack[2] = {0}; /* for wanted, and for live */
+    VEC_FOREACH (&survey->pieces, piece) {
+        VEC_FOREACH (&(*piece)->nodes, node) {
+            index_node(survey, node);
+        }
+    }
+    const enum err err = look_at_results(survey, stack, detail);
+    for (unsigned live = 0; live < 2; live++) {
+        VEC_FOREACH (&survey->pieces, piece) {
+            VEC_FOREACH (&(*piece)->nodes, node) {
+                if (is_text(node->kind, "effect") && mark(node, live == 1)) {
+                    vec_push(&stack[live], node);
+                }
+            }
+        }
+        mark_from(survey, &stack[live], live == 1);
+        vec_release(&stack[live]);
+    }
+    return err;
+}
+
+/* -- All of it ----------------------------------------------------------- */
+
+static enum err open_engine(struct survey *survey,
+                            const char *folder,
+                            const char *space,
+                            struct err_detail *detail)
+{
+    struct buf path = {0};
+    folder_path(folder, space, &path);
+    const struct engine_options options = {
+        .path = buf_text(&path),
+        .read_only = true,
+    };
+    const enum err err = engine_open(&survey->engine, &options, detail);
+    buf_release(&path);
+    return err == ERR_OK ? ERR_OK : folder_explain(folder, space, detail);
+}
+
+static enum err take(struct survey *survey, struct err_detail *detail)
+{
+    const enum err err = add_pieces(survey, detail);
+    return err == ERR_OK ? derive(survey, detail) : err;
+}
+
+enum err survey_open(const char *folder,
+                     const char *space,
+                     struct survey **out,
+                     struct err_detail *detail)
+{
+    *out = NULL;
+    enum err err = folder_open(folder, FOLDER_READ_ONLY, detail);
+    if (err == ERR_OK) {
+        err = folder_find(folder, space, FOLDER_READ_ONLY, detail);
+    }
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct survey *survey = mem_alloc_zero(sizeof *survey);
+    err = open_engine(survey, folder, space, detail);
+    if (err != ERR_OK) {
+        mem_free(survey, sizeof *survey);
+        return err;
+    }
+    survey->branch = value_string_new("", 0);
+    survey->present = presence_list(folder);
+    err = engine_read_begin(&survey->engine, detail);
+    survey->reading = err == ERR_OK;
+    if (err == ERR_OK) {
+        err = take(survey, detail);
+    }
+    if (err != ERR_OK) {
+        survey_close(survey);
+        return err;
+    }
+    *out = survey;
+    return ERR_OK;
+}
+
+void survey_close(struct survey *survey)
+{
+    VEC_FOREACH (&survey->pieces, piece) {
+        piece_free(*piece);
+    }
+    vec_release(&survey->pieces);
+    for (size_t i = 0; i < map_capacity(&survey->documents); i++) {
+        struct survey_document *document = survey->documents.slots[i].item;
+        if (document != NULL) {
+            vec_release(&document->outputs);
+            mem_free(document, sizeof *document);
+        }
+    }
+    map_release(&survey->documents);
+    map_release(&survey->landed);
+    value_unref(survey->present);
+    value_unref(survey->branch);
+    if (survey->reading) {
+        engine_read_end(&survey->engine);
+    }
+    engine_close(&survey->engine);
+    mem_free(survey, sizeof *survey);
+}
+
+struct survey_piece *survey_piece(const struct survey *survey, const char *name)
+{
+    VEC_FOREACH (&survey->pieces, piece) {
+        if (is_text((*piece)->name, name)) {
+            return *piece;
+        }
+    }
+    return NULL;
+}
+
+struct survey_node *survey_node(const struct survey_piece *piece,
+                                const char *name)
+{
+    VEC_FOREACH (&piece->nodes, node) {
+        if (is_text(node->name, name)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+const char *survey_status(const struct survey_node *node)
+{
+    return node->run != NULL ? resume_state_name(node->run->state)
+                             : "never-ran";
+}

@@ -1,0 +1,112 @@
+/* A world: stores and runtimes in one process, on a clock that stands still
+ * unless somebody moves it. For tests of all kinds, `heddle test` before all.
+ *
+ *   struct world *world = world_new(seed);
+ *   struct world_store *store = world_store_new(world, NULL, &detail);
+ *   struct world_runtime *one = world_runtime_new(store, &options, &detail);
+ *   ... nodes on one->runtime ...
+ *   world_idle(one);
+ *   world_free(world);
+ *
+ *   W1  Nothing sleeps, nothing is in another thread, and the same seed gives
+ *       the same bytes.
+ *   W2  A store has one engine and hub a space, made when somebody asks for
+ *       it; in memory, or in a folder.
+ *   W3  What a runtime commits is at its store when it steps, unless it is
+ *       held; what others have committed arrives when it steps. */
+
+#ifndef HOST_WORLD_H
+#define HOST_WORLD_H
+
+#include "base/host.h"
+#include "host/hub.h"
+#include "host/link.h"
+#include "runtime/runtime.h"
+
+struct world;
+struct world_store;
+
+enum {
+    WORLD_WAKES_MAX = 10000, /* of world_idle: then it gives up */
+};
+
+struct world *world_new(uint64_t seed);
+void world_free(struct world *world); /* with everything in it */
+
+mono_ms world_now(const struct world *world);
+void world_advance(struct world *world, mono_ms by);
+struct random *world_random(struct world *world);
+
+/* `folder` is where the spaces' files are, or NULL: in memory. */
+MUST_CHECK enum err world_store_new(struct world *world,
+                                    const char *folder,
+                                    struct world_store **out,
+                                    struct err_detail *detail);
+
+/* The engine of a space, made if there is none. */
+MUST_CHECK enum err world_engine(struct world_store *store,
+                                 const char *space,
+                                 struct engine **out,
+                                 struct err_detail *detail);
+
+/* What a store says to a commit before it looks at it: ERR_OK lets it go on,
+ * anything else is its verdict. */
+typedef enum err world_judge_fn(void *ctx,
+                                const struct commit *commit,
+                                struct err_detail *detail);
+
+struct world_runtime {
+    struct runtime runtime;
+    struct world *world;
+    struct world_store *store;
+    bool held;
+    world_judge_fn *judge; /* of its commits; or NULL: the store decides */
+    void *judge_ctx;
+    uint32_t page_limit; /* of runtime.resume: actions a page; 0: the default */
+    struct world_runtime_rest *rest; /* links and names: world.c */
+};
+
+/* A zero field means the default. */
+struct world_runtime_options {
+    const char *const *spaces; /* names; the first is the default one */
+    size_t space_count;        /* 0: one, "main" */
+    const char *user;          /* NULL: nobody in particular */
+    struct sched_hooks hooks;
+    const struct events_policy *policy;
+};
+
+/* Belongs to the world. Its spaces are open, its clock is the world's (a call
+ * of world_advance inside a run is the run's duration), and it can take up
+ * pieces (runtime.resume). */
+MUST_CHECK enum err world_runtime_new(
+    struct world_store *store,
+    const struct world_runtime_options *options,
+    struct world_runtime **out,
+    struct err_detail *detail);
+
+/* Gone, as in a crash (U of runtime/runtime.h). */
+void world_runtime_end(struct world_runtime *one);
+
+/* What is to be sent, and what has come. Nothing runs. */
+void world_exchange(struct world_runtime *one);
+
+/* One pass, with what is to be sent and has come. Whether anything ran. */
+bool world_step(struct world_runtime *one);
+
+enum world_rest {
+    WORLD_AT_REST,
+    WORLD_HELD,     /* only a confirmation is missing that is withheld */
+    WORLD_RESTLESS, /* WORLD_WAKES_MAX was not enough */
+};
+
+/* Steps until it is idle, and moves the clock to what holds idle; then, with
+ * `settled`, until every commit is confirmed and the outbox empty. */
+enum world_rest world_idle(struct world_runtime *one, bool settled);
+
+/* Commits stay here, unconfirmed; or go out in order from now on. */
+void world_hold(struct world_runtime *one, bool held);
+
+/* Brings a document here, if it is not: sends, and takes the answer. */
+void world_load(struct world_runtime *one, struct entity *entity);
+
+#endif
