@@ -1,7 +1,8 @@
 #!/bin/sh
-# What the command does today, in a minute: each step prints the command, then
-# what it said, and is compared with what it should have said. The exit code is
-# 0 only if all of them were right.
+# What Heddle does, in a minute: each step prints the command, then what it said,
+# and is compared with what it should have said. The exit code is 0 only if all
+# of them were right. Every line behind a '$' can be typed by a reader, in a
+# folder with a copy of examples/shopping.lua.
 #
 # HEDDLE is the command to show; `./dev demo` builds it and comes here.
 
@@ -16,15 +17,18 @@ if ! command -v "$HEDDLE" >/dev/null; then
     echo "demo: there is no $HEDDLE; build it with 'make release'" >&2
     exit 1
 fi
+examples=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+runner=""
+trap '[ -z "$runner" ] || kill -9 "$runner" 2>/dev/null; rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
-cd "$folder" || exit 1
 
 # The name in the commands below, as a reader would type it.
-heddle() {
-    "$HEDDLE" "$@"
-}
+mkdir "$folder/bin" "$folder/work"
+ln -s "$(command -v "$HEDDLE")" "$folder/bin/heddle"
+PATH=$folder/bin:$PATH
+cp "$examples/shopping.lua" "$folder/work/"
+cd "$folder/work" || exit 1
 
 steps=0
 wrong=0
@@ -46,6 +50,96 @@ step() {
         printf 'demo: expected exit code %s, was %s, and the output:\n%s\n' "$2" "$code" "$3"
     fi
 }
+
+# shows COMMAND TEXT...: the same for an output with times and names in it, which
+# has to contain each text.
+shows() {
+    printf '$ %s\n' "$1"
+    output=$(eval "$1" 2>&1)
+    printf '%s\n' "$output"
+    steps=$((steps + 1))
+    shift
+    for text in "$@"; do
+        case "$output" in
+        *"$text"*) ;;
+        *)
+            wrong=$((wrong + 1))
+            printf 'demo: expected to see: %s\n' "$text"
+            ;;
+        esac
+    done
+}
+
+# start COMMAND: one that goes on in the background.
+start() {
+    printf '$ %s\n' "$1"
+    eval "$1"
+    runner=$!
+    steps=$((steps + 1))
+}
+
+# wait_for TEXT FILE: for ten seconds; the next step shows whether it came.
+wait_for() {
+    tries=0
+    until grep -qF -- "$1" "$2" 2>/dev/null || [ "$tries" -ge 200 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+}
+
+say "A pattern: a shopping list with totals, a filter, and a warning (shopping.lua)."
+step "sed -n '/^return/,/^  end)/p' shopping.lua" 0 "$(sed -n '/^return/,/^  end)/p' shopping.lua)"
+
+say "It runs, and prints its result whenever that changes."
+start "heddle run shopping.lua > results.txt 2> messages.txt &"
+wait_for "up to date" messages.txt
+wait_for total results.txt
+step "cat messages.txt" 0 "heddle: shopping is new
+heddle: up to date after 5 runs"
+step "cat results.txt" 0 '{"items":[],"limit":40,"net":0,"open":[],"rate":0.25,"total":0}'
+
+say "Other processes send it events. A handler runs exactly once, and its result is the receipt."
+step "heddle send shopping add '{\"name\": \"yarn\", \"price\": 4, \"qty\": 3}'" 0 '{"count":1}'
+step "heddle send shopping add '{\"name\": \"loom\", \"price\": 30}' --id 1 --session me" 0 '{"count":2}'
+step "heddle send shopping add '{\"name\": \"loom\", \"price\": 30}' --id 1 --session me" 0 '{"count":2}'
+step "heddle send shopping buy '{\"name\": \"yarn\"}'" 0 '{"bought":"yarn"}'
+wait_for '"bought":true' results.txt
+step "tail -n 1 results.txt | heddle value get - /total" 0 "52.5"
+step "heddle get shopping total" 0 "52.5"
+step "heddle get shopping open" 0 '[{"bought":false,"name":"loom","price":30,"qty":1}]'
+wait_for notify messages.txt
+step "tail -n 1 messages.txt" 0 "notify: this is too much: 52.5"
+
+say "The process is killed, without a warning. What it knew of its nodes is in the store, too."
+step "kill -9 $runner" 0 ""
+wait "$runner" 2>/dev/null
+runner=""
+start "heddle run shopping.lua > results.txt 2> messages.txt &"
+wait_for "up to date" messages.txt
+wait_for total results.txt
+step "cat messages.txt" 0 "heddle: shopping goes on: 7 nodes restored, 0 dirty, 0 unknown
+heddle: up to date after 0 runs"
+step "tail -n 1 results.txt | heddle value get - /total" 0 "52.5"
+
+say "A second process changes a value: what depends on it runs again, here as well."
+step "heddle set shopping rate 0.5" 0 ""
+wait_for '"total":63' results.txt
+step "tail -n 1 results.txt | heddle value get - /total" 0 "63"
+step "tail -n 1 messages.txt" 0 "notify: this is too much: 63"
+say "Why is it 63? And what ran, how often, and what did not?"
+shows "heddle why shopping total" "piece:shopping/rate#/value: 0.25 -> 0.5" "by an edit from outside"
+shows "heddle ps" "total " "net "
+step "heddle set shopping total 1" 2 "heddle: 'total' is computed: set what it is computed from"
+kill -9 "$runner"
+wait "$runner" 2>/dev/null
+runner=""
+
+say "Nobody runs it now, and it is still up to date for whoever asks."
+step "heddle send shopping add '{\"name\": \"comb\", \"price\": 2}'" 0 '{"count":3}'
+step "heddle get shopping total" 0 "66"
+
+say "An error is a sentence that says where."
+step "heddle send shopping buy '{\"name\": \"milk\"}'" 1 "heddle: buy: $folder/work/shopping.lua:49: there is no milk on the list"
 
 say "A document. Numbers are numbers: 4.0 is 4."
 step "echo '{\"name\": \"loom\", \"size\": [3, 4.0], \"yarn\": {\"red\": 2}}' > loom.json" 0 ""

@@ -1,32 +1,47 @@
 /* Heddle: a durable reactive runtime, to be embedded.
  *
- * This header is the whole interface. It needs C99 or C++11 and nothing else.
+ * This is the header to include; it needs C99 or C++11 and nothing else. It
+ * has versions, status codes and errors, the allocator hook, and values, the
+ * immutable JSON data that everything else is made of. The rest comes with it,
+ * to be read in this order:
  *
- * What is here today: versions, status codes and errors, the allocator hook,
- * and values, the immutable JSON data that everything else in Heddle is made
- * of. Cells, computations, handlers and the store join it as they land.
+ *   heddle/runtime.h  runtimes: opening, stepping, waiting, closing
+ *   heddle/cell.h     cells: reading and writing documents, links, edits
+ *   heddle/node.h     computations, effects, handlers, events
+ *   heddle/pattern.h  graphs that have a name and outlive the process
  *
  * Conventions
  *
  *   Status     A function that can fail returns hd_status; 0 is success. On a
  *              failure it has changed nothing and has set its results to NULL
  *              or 0. Every wrong argument is answered with a status
- *              (HD_ARGUMENT for NULL and the like), never with a crash; only a
- *              pointer to memory that is not what its type says is beyond
- *              that.
+ *              (HD_ARGUMENT for NULL and the like), every call at a wrong time
+ *              or from a wrong thread with HD_MISUSE, every one on something
+ *              that has ended with HD_CLOSED; never with a crash. Only a
+ *              pointer to memory that is not what its type says, or was
+ *              released, is beyond that, and even most of those are HD_MISUSE.
  *   Errors     The last parameter `error` may be NULL. Otherwise it is filled
  *              on a failure with a sentence that a person can act on, and
  *              cleared on success.
  *   Ownership  "New": the result is yours, release it with the function that
  *              the type names. "Borrowed": valid as long as the object it came
- *              from is. Functions take what they keep by themselves: arguments
- *              stay yours.
- *   Strings    UTF-8, with a length in bytes; they may hold zero bytes. Where
- *              a length is a parameter, HD_TERMINATED means "up to the zero
- *              byte".
- *   Threads    A value, and every value that was made from it, belongs to one
- *              thread at a time. Functions without a value may be called from
- *              any thread. There are no hidden threads; nothing is printed. */
+ *              from is, or as is said. Functions take what they keep by
+ *              themselves: arguments stay yours.
+ *   Strings    UTF-8. With a length in bytes they may hold zero bytes, and
+ *              HD_TERMINATED means "up to the zero byte"; without one, they
+ *              end at the zero byte.
+ *   Threads    A runtime and everything of it, handles and values included,
+ *              belongs to the thread that opened it; another one gets
+ *              HD_MISUSE. A value that came from no runtime, and every value
+ *              that was made from it, belongs to one thread at a time.
+ *              Functions without either, and those that say so, may be called
+ *              from any thread. There are no hidden threads, and no state that
+ *              runtimes share but the allocator; nothing is printed.
+ *   Callbacks  A function that is called from here runs in the thread of the
+ *              call that it is called from. It must return, and not by a jump
+ *              or an exception.
+ *   Options    A structure of options is set to zero first; a field that is
+ *              zero means none, or the default. */
 
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
@@ -66,6 +81,10 @@ typedef enum hd_status {
     HD_NOT_FOUND = 4, /* there is nothing at that path */
     HD_RANGE = 5,     /* a number is out of range */
 
+    HD_SCHEMA = 6,           /* a value does not fit its schema */
+    HD_SCHEMA_MALFORMED = 7, /* a schema is not one */
+    HD_MISUSE = 8, /* called at a wrong time, or from a wrong thread */
+
     HD_PATCH_MALFORMED = 10, /* an operation lacks a field, or is unknown */
     HD_PATCH_MISSING = 11,   /* an operation names a missing path */
     HD_PATCH_TRAVERSAL = 12, /* a path goes through a leaf */
@@ -82,6 +101,7 @@ typedef enum hd_status {
     HD_LIMIT_PATCH = 38,    /* too many operations in a patch */
     HD_LIMIT_ID = 39,       /* an identifier is too long */
     HD_LIMIT_COMMIT = 40,   /* too many parts in a commit */
+    HD_LIMIT_SCHEMA = 41,   /* a schema is too large */
 
     HD_PROTOCOL = 64,        /* a message has a wrong shape */
     HD_CONFLICT = 65,        /* what was read has changed: try again */
@@ -96,14 +116,24 @@ typedef enum hd_status {
     HD_STALE = 80,           /* what was read changed before the commit */
     HD_SESSION_LOST = 81,    /* the session was replaced: fate unknown */
     HD_CLOSED = 82,          /* the space was closed: fate unknown */
+    HD_BACKLOG = 83,         /* too many events wait: send it later */
+    HD_NO_HANDLER = 84,      /* nobody handles the stream */
+    HD_HANDLER_EXISTS = 85,  /* the stream has a handler already */
+    HD_NOT_CONVERGED = 86,   /* others were faster, for too long */
+    HD_NOT_SETTLED = 87,     /* what is read does not come to rest */
+    HD_GIVEN_UP = 88,        /* whoever did it gave the attempt up */
+    HD_CLEARANCE = 89,       /* an effect may not see what it would see */
+    HD_TIMEOUT = 90,         /* the deadline came first */
+    HD_INTERRUPTED = 91,     /* somebody wanted the call to end */
 
-    HD_IO = 96,        /* reading or writing failed */
-    HD_STORE = 97,     /* the database refused */
-    HD_CORRUPT = 98,   /* the file is damaged */
-    HD_BUSY = 99,      /* somebody else holds the file: try again */
-    HD_FULL = 100,     /* the disk is full */
-    HD_FENCED = 101,   /* another writer has taken over */
-    HD_NO_MEMORY = 102 /* there is no memory left */
+    HD_IO = 96,         /* reading or writing failed */
+    HD_STORE = 97,      /* the database refused */
+    HD_CORRUPT = 98,    /* the file is damaged */
+    HD_BUSY = 99,       /* somebody else holds the file: try again */
+    HD_FULL = 100,      /* the disk is full */
+    HD_FENCED = 101,    /* another writer has taken over */
+    HD_NO_MEMORY = 102, /* there is no memory left */
+    HD_READ_ONLY = 103  /* it was opened for reading only */
 } hd_status;
 
 /* What may be done after a failure. Only HD_CLASS_RETRY is worth another try
@@ -123,13 +153,20 @@ HD_API const char *hd_status_name(hd_status status);
 HD_API const char *hd_status_text(hd_status status);
 HD_API hd_class hd_status_class(hd_status status);
 
+/* What went wrong, for people and for programs; all zero on success. */
 typedef struct hd_error {
     hd_status status;
     hd_class class_of; /* hd_status_class(status) */
     size_t line;       /* of a text that was refused, from 1; 0: no place */
     size_t column;     /* in characters, from 1 */
     size_t offset;     /* in bytes, from 0 */
-    char text[256];    /* a sentence; "" on success */
+    uint64_t limit;    /* of HD_LIMIT_* and HD_BACKLOG: what is allowed; 0: not
+                          known */
+    uint32_t attempts; /* of an edit or an event; 0: it has none */
+    bool may_have_happened; /* nobody knows whether it was done */
+    char text[256];         /* a sentence; "" on success */
+    char address[256];      /* what it is about: the place ("main/cart#/total"),
+                               or the name of a node or a piece; or "" */
 } hd_error;
 
 /* -- Memory --------------------------------------------------------------- */
@@ -322,5 +359,13 @@ HD_API hd_status hd_value_id(const char *prefix,
 #ifdef __cplusplus
 }
 #endif
+
+#include <heddle/runtime.h>
+
+#include <heddle/cell.h>
+
+#include <heddle/node.h>
+
+#include <heddle/pattern.h>
 
 #endif

@@ -46,6 +46,15 @@ char *text_take(struct buf *buf, size_t *length)
     return text;
 }
 
+char *text_of_string(struct value string, size_t *length)
+{
+    const struct text bytes = value_text(&string);
+    struct buf text = {0};
+    text_begin(&text);
+    buf_append(&text, bytes.at, bytes.length);
+    return text_take(&text, length);
+}
+
 void hd_text_free(char *text)
 {
     if (text == NULL) {

@@ -15,6 +15,7 @@
 #define API_MEMORY_H
 
 #include "base/buf.h"
+#include "value/value.h"
 
 /* Makes room for the header in an empty builder. */
 void text_begin(struct buf *buf);
@@ -22,5 +23,8 @@ void text_begin(struct buf *buf);
 /* The text since text_begin, to be released with hd_text_free; `length`, if
  * not NULL, is without the zero byte. The builder is empty again. */
 char *text_take(struct buf *buf, size_t *length);
+
+/* The bytes of a string, to be given away. */
+char *text_of_string(struct value string, size_t *length);
 
 #endif

@@ -1,0 +1,48 @@
+/* Transactions from outside, and what becomes of them at the store.
+ *
+ * A deed is one such transaction: applied here at once, and answered by the
+ * store later. If the answer is that the world had moved on, it is done again:
+ * an edit by its caller, who waits for the answer; a write of its own at the
+ * next step, because nobody does.
+ *
+ *   D1  A deed is there until its answer has come, whoever has given up
+ *       waiting, and whether the runtime is there any more.
+ *   D2  A write of its own that is refused for good is reported. */
+
+#ifndef API_EDIT_H
+#define API_EDIT_H
+
+#include "api/runtime.h"
+#include "replica/transaction.h"
+
+enum {
+    EDIT_ATTEMPTS = 100,  /* of which others may have been faster */
+    EDIT_WAIT_MS = 30000, /* for the answer of a store */
+};
+
+/* A write; `itself`: a link at the place is not followed; `labels`: it is these
+ * that the value is, and not data. */
+struct cell_writing {
+    enum write_kind kind;
+    bool itself;
+    bool labels;
+    struct value value; /* absent for a delete */
+};
+
+/* Writes, on behalf of the innermost frame or as a transaction of its own. The
+ * value is adopted, also on an error. */
+MUST_CHECK enum err edit_write_adopt(hd_runtime *runtime,
+                                     struct place *place,
+                                     struct cell_writing writing,
+                                     struct err_detail *detail);
+
+/* What was refused is done again; whether there was something. */
+bool edits_try_again(hd_runtime *runtime);
+
+/* Nothing waits for an answer, or for another attempt. */
+bool edits_are_over(const hd_runtime *runtime);
+
+/* The runtime ends: nothing of the deeds is in it any more. */
+void edits_end(hd_runtime *runtime);
+
+#endif

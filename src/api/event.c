@@ -1,0 +1,381 @@
+/* Handlers, sending, and what becomes of what was sent. */
+
+#include "api/event.h"
+
+#include "api/handle.h"
+#include "api/memory.h"
+#include "base/mem.h"
+
+/* -- Handlers ------------------------------------------------------------ */
+
+static enum run_result run_handler(struct handling *handling, void *ctx)
+{
+    struct value result = VALUE_NONE;
+    const struct doing doing = {
+        .run = handling->run,
+        .handling = handling,
+        .result = &result,
+    };
+    const enum run_result done = doer_call(ctx, &doing);
+    if (!value_is_absent(result)) {
+        handling_return_adopt(handling, result);
+    }
+    return done;
+}
+
+static enum err handle(hd_cell *stream,
+                       const hd_handler_options *options,
+                       struct value name,
+                       struct doer *doer,
+                       struct err_detail *detail)
+{
+    hd_runtime *runtime = stream->object.runtime;
+    struct sched *sched = runtime_sched(runtime);
+    struct cell_places places;
+    enum err err = cell_places(runtime,
+                               options->reads,
+                               options->read_count,
+                               "reads",
+                               &places,
+                               detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    VEC(struct declared_read) reads = {0};
+    for (size_t i = 0; i < places.count; i++) {
+        const struct declared_read read = {places.at[i], READ_DEEP};
+        vec_push(&reads, read);
+    }
+    const struct handler_spec spec = {
+        .run = run_handler,
+        .ctx = doer,
+        .release = doer_gone,
+        .name = name,
+        .reads = reads.at,
+        .read_count = reads.count,
+        .pure = options->pure,
+        .several_spaces = options->several_spaces,
+        .replace = options->replace,
+    };
+    err = events_handle(sched,
+                        events_stream(sched, stream->place),
+                        &spec,
+                        &doer->handler,
+                        detail);
+    cell_want(stream->place);
+    vec_release(&reads);
+    cell_places_release(&places);
+    return err;
+}
+
+/* What can be said about the arguments before anything is made. */
+static enum err check_handler(const hd_cell *stream,
+                              const hd_handler_options *options,
+                              struct value *name,
+                              struct err_detail *detail)
+{
+    *name = VALUE_NONE;
+    enum err err = cell_check(stream, "stream", detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (options == NULL || options->run == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'%s' must not be NULL",
+                       options == NULL ? "options" : "run");
+    }
+    if (stream->object.runtime->run != NULL) {
+        return err_set(detail,
+                       ERR_MISUSE,
+                       "a handler cannot be registered from inside a run");
+    }
+    err = runtime_check_writing(stream->object.runtime, detail);
+    return err != ERR_OK || options->name == NULL
+               ? err
+               : edge_name(options->name, "name", name, detail);
+}
+
+hd_status hd_handler_new(hd_cell *stream,
+                         const hd_handler_options *options,
+                         hd_node **node,
+                         hd_error *error)
+{
+    if (node != NULL) {
+        *node = NULL;
+    }
+    struct err_detail detail = {0};
+    struct value name;
+    enum err err = check_handler(stream, options, &name, &detail);
+    if (err != ERR_OK) {
+        if (options != NULL && options->release != NULL) {
+            options->release(options->context);
+        }
+        return error_report(error, err, &detail);
+    }
+    hd_runtime *runtime = stream->object.runtime;
+    struct doer *doer =
+        doer_new(runtime, options->run, options->context, options->release);
+    err = handle(stream, options, name, doer, &detail);
+    value_unref(name);
+    if (err != ERR_OK) {
+        doer_gone(doer);
+    } else if (node != NULL) {
+        *node = node_handle(runtime, doer);
+    }
+    return cell_report(error, err, &detail, stream);
+}
+
+void handler_remove(struct sched *sched, struct doer *doer)
+{
+    struct handler *handler = doer->handler;
+    doer->handler = NULL;
+    events_cancel(sched, handler);
+}
+
+/* -- Tickets ------------------------------------------------------------- */
+
+/* Held by its event until that has ended, and by the program. */
+struct hd_ticket {
+    struct object object;
+    struct list_node node; /* in the runtime's tickets, until it has ended */
+    uint32_t refs;
+    hd_outcome outcome;
+    struct err_detail error;
+    uint32_t attempts;
+    struct value id;
+    struct value receipt;
+    void (*done)(void *context, hd_ticket *ticket);
+    void *context;
+};
+
+static void ticket_unref(hd_ticket *ticket)
+{
+    if (--ticket->refs == 0) {
+        value_unref(ticket->id);
+        value_unref(ticket->receipt);
+        object_free(&ticket->object, sizeof *ticket);
+    }
+}
+
+static void on_done(void *ctx, const struct event_result *result)
+{
+    hd_ticket *ticket = ctx;
+    hd_runtime *runtime = ticket->object.runtime;
+    ticket->outcome = result->outcome == EVENT_DONE      ? HD_DONE
+                      : result->outcome == EVENT_DROPPED ? HD_DROPPED
+                                                         : HD_FAILED;
+    ticket->error = result->error;
+    ticket->attempts = result->attempts;
+    ticket->id = value_ref(result->id);
+    ticket->receipt = value_ref(result->receipt);
+    list_remove(&ticket->node);
+    if (ticket->done != NULL && runtime->home != NULL) {
+        runtime->busy++;
+        ticket->done(ticket->context, ticket);
+        runtime->busy--;
+    }
+    ticket_unref(ticket);
+}
+
+void tickets_end(hd_runtime *runtime)
+{
+    while (!list_is_empty(&runtime->tickets)) {
+        hd_ticket *ticket =
+            CONTAINER_OF(list_first(&runtime->tickets), hd_ticket, node);
+        list_remove(&ticket->node);
+        ticket->outcome = HD_FAILED;
+        (void)err_set(&ticket->error,
+                      ERR_CLOSED,
+                      "the runtime was closed before the event had ended");
+        ticket_unref(ticket);
+    }
+}
+
+void hd_ticket_free(hd_ticket *ticket)
+{
+    if (object_may_go(ticket, OBJECT_TICKET)) {
+        ticket_unref(ticket);
+    }
+}
+
+/* A ticket says what it knows also when its runtime is closed. */
+static hd_status check_ticket(const hd_ticket *ticket)
+{
+    return status_of(object_check(ticket, OBJECT_TICKET, "ticket", NULL));
+}
+
+hd_status hd_ticket_outcome(hd_ticket *ticket, hd_outcome *outcome)
+{
+    if (outcome == NULL) {
+        return HD_ARGUMENT;
+    }
+    *outcome = HD_WAITING;
+    const hd_status status = check_ticket(ticket);
+    if (status == HD_OK) {
+        *outcome = ticket->outcome;
+    }
+    return status;
+}
+
+hd_status hd_ticket_id(hd_ticket *ticket, char **id)
+{
+    if (id == NULL) {
+        return HD_ARGUMENT;
+    }
+    *id = NULL;
+    const hd_status status = check_ticket(ticket);
+    if (status != HD_OK) {
+        return status;
+    }
+    if (!value_is_string(ticket->id)) {
+        return HD_NOT_FOUND;
+    }
+    *id = text_of_string(ticket->id, NULL);
+    return HD_OK;
+}
+
+hd_status hd_ticket_receipt(hd_ticket *ticket, hd_value **receipt)
+{
+    if (receipt == NULL) {
+        return HD_ARGUMENT;
+    }
+    *receipt = NULL;
+    const hd_status status = check_ticket(ticket);
+    if (status != HD_OK) {
+        return status;
+    }
+    if (value_is_absent(ticket->receipt)) {
+        return HD_NOT_FOUND;
+    }
+    *receipt = handle_new_adopt(value_ref(ticket->receipt));
+    return HD_OK;
+}
+
+hd_status hd_ticket_error(hd_ticket *ticket, hd_error *error)
+{
+    if (error == NULL) {
+        return HD_ARGUMENT;
+    }
+    *error = (hd_error){.status = HD_OK};
+    const hd_status status = check_ticket(ticket);
+    if (status == HD_OK) {
+        (void)error_report(error, ticket->error.err, &ticket->error);
+        error->attempts = ticket->attempts;
+        error->may_have_happened = ticket->error.err == ERR_CLOSED ||
+                                   ticket->error.err == ERR_SESSION_LOST;
+    }
+    return status;
+}
+
+/* -- Sending ------------------------------------------------------------- */
+
+/* Both or none. New. */
+static enum err check_letter(const hd_send_options *options,
+                             struct event_spec *spec,
+                             struct err_detail *detail)
+{
+    if (options == NULL || (options->id == NULL && options->session == NULL)) {
+        return ERR_OK;
+    }
+    if (options->id == NULL || options->session == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'id' and 'session' are given together");
+    }
+    const enum err err = edge_name(options->id, "id", &spec->id, detail);
+    return err != ERR_OK
+               ? err
+               : edge_name(options->session, "session", &spec->session, detail);
+}
+
+static enum err post(hd_runtime *runtime,
+                     struct stream *stream,
+                     struct event_spec *spec,
+                     struct err_detail *detail)
+{
+    const struct hd_run *frame = runtime->run;
+    if (frame != NULL && frame->handling != NULL) {
+        return handling_send(frame->handling, stream, spec, detail);
+    }
+    spec->origin = frame != NULL ? frame->access.transaction : NULL;
+    return events_send(runtime_sched(runtime), stream, spec, detail);
+}
+
+enum err event_send(hd_runtime *runtime,
+                    struct stream *stream,
+                    const hd_value *payload,
+                    const hd_send_options *options,
+                    hd_ticket **ticket,
+                    struct err_detail *detail)
+{
+    struct event_spec spec = {
+        .payload = payload != NULL ? payload->value : value_null(),
+        .no_retry = options != NULL && options->once,
+        .known = true,
+        .done = on_done,
+    };
+    enum err err = check_letter(options, &spec, detail);
+    if (err == ERR_OK) {
+        hd_ticket *made =
+            object_new(runtime, OBJECT_TICKET, sizeof *made, NULL);
+        list_node_init(&made->node);
+        list_push_back(&runtime->tickets, &made->node);
+        made->refs = 2;
+        made->done = options != NULL ? options->done : NULL;
+        made->context = options != NULL ? options->context : NULL;
+        spec.ctx = made;
+        err = post(runtime, stream, &spec, detail);
+        if (err != ERR_OK) {
+            list_remove(&made->node);
+            ticket_unref(made);
+        }
+        if (err == ERR_OK && ticket != NULL) {
+            *ticket = made;
+        } else {
+            ticket_unref(made);
+        }
+    }
+    value_unref(spec.id);
+    value_unref(spec.session);
+    return err;
+}
+
+void event_report_limit(const hd_runtime *runtime, hd_error *error)
+{
+    if (error != NULL && error->status == HD_BACKLOG) {
+        error->limit = runtime->backlog;
+    }
+}
+
+hd_status hd_cell_send(hd_cell *stream,
+                       const hd_value *payload,
+                       const hd_send_options *options,
+                       hd_ticket **ticket,
+                       hd_error *error)
+{
+    if (ticket != NULL) {
+        *ticket = NULL;
+    }
+    struct err_detail detail = {0};
+    enum err err = cell_check(stream, "stream", &detail);
+    if (err != ERR_OK) {
+        return error_report(error, err, &detail);
+    }
+    hd_runtime *runtime = stream->object.runtime;
+    struct place *target;
+    err = cell_target(runtime, stream->place, &target, &detail);
+    if (err == ERR_OK) {
+        struct sched *sched = runtime_sched(runtime);
+        err = event_send(runtime,
+                         events_stream(sched, target),
+                         payload,
+                         options,
+                         ticket,
+                         &detail);
+        place_unref(target);
+    }
+    const hd_status status = cell_report(error, err, &detail, stream);
+    event_report_limit(runtime, error);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* Handlers and tickets, for the files beside. */
+
+#ifndef API_EVENT_H
+#define API_EVENT_H
+
+#include "api/cell.h"
+#include "api/node.h"
+#include "sched/events.h"
+
+/* Cancels the handler of a doer. */
+void handler_remove(struct sched *sched, struct doer *doer);
+
+/* Sends to a stream, as hd_cell_send. */
+MUST_CHECK enum err event_send(hd_runtime *runtime,
+                               struct stream *stream,
+                               const hd_value *payload,
+                               const hd_send_options *options,
+                               hd_ticket **ticket,
+                               struct err_detail *detail);
+
+/* The runtime has ended: nobody will be told any more. */
+void tickets_end(hd_runtime *runtime);
+
+/* What error->limit is for that. */
+void event_report_limit(const hd_runtime *runtime, hd_error *error);
+
+#endif

@@ -1,0 +1,236 @@
+/* Steps, instants, waiting and its interruption. */
+
+#include "api/loop.h"
+
+#include <limits.h>
+
+#include "api/edit.h"
+#include "runtime/piece.h"
+
+/* -- Stepping ------------------------------------------------------------ */
+
+static enum err interrupted(struct err_detail *detail)
+{
+    return err_set(detail, ERR_INTERRUPTED, "the call was interrupted");
+}
+
+enum err loop_step(hd_runtime *runtime, bool *any, struct err_detail *detail)
+{
+    runtime->progress = (hd_progress){0};
+    runtime->runs_before = runtime_sched(runtime)->counters.runs;
+    runtime->busy++;
+    bool works = true;
+    enum err err = ERR_OK;
+    while (works && err == ERR_OK) {
+        works = home_pass(runtime->home);
+        works |= edits_try_again(runtime);
+        runtime->progress.passes++;
+        if (any != NULL) {
+            *any |= works;
+        }
+        if (home_was_interrupted(runtime->home) || !runtime_goes_on(runtime)) {
+            err = interrupted(detail);
+        }
+    }
+    runtime->busy--;
+    return err;
+}
+
+enum err loop_until(hd_runtime *runtime,
+                    bool (*is_over)(const hd_runtime *runtime, const void *ctx),
+                    const void *ctx,
+                    mono_ms deadline,
+                    struct err_detail *detail)
+{
+    for (;;) {
+        const enum err err = loop_step(runtime, NULL, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+        if (is_over(runtime, ctx)) {
+            return ERR_OK;
+        }
+        const mono_ms now = home_now(runtime->home);
+        if (now >= deadline) {
+            return err_set(detail, ERR_TIMEOUT, "the deadline came first");
+        }
+        const mono_ms wake = home_next_wake(runtime->home);
+        if (wake > now) {
+            home_wait(runtime->home, wake < deadline ? wake : deadline);
+        }
+    }
+}
+
+hd_status hd_runtime_step(hd_runtime *runtime, uint64_t now, hd_error *error)
+{
+    struct err_detail detail = {0};
+    enum err err = runtime_check_ground(runtime, &detail);
+    if (err == ERR_OK) {
+        home_set_now(runtime->home, now);
+        err = loop_step(runtime, NULL, &detail);
+        home_set_now(runtime->home, HD_NOW);
+    }
+    return error_report(error, err, &detail);
+}
+
+/* -- Instants ------------------------------------------------------------ */
+
+hd_status hd_runtime_now(hd_runtime *runtime, uint64_t *now)
+{
+    if (now == NULL) {
+        return HD_ARGUMENT;
+    }
+    *now = 0;
+    const enum err err =
+        object_check_open(runtime, OBJECT_RUNTIME, "runtime", NULL);
+    if (err == ERR_OK) {
+        *now = home_now(runtime->home);
+    }
+    return status_of(err);
+}
+
+hd_status hd_runtime_next_wake(hd_runtime *runtime, uint64_t *wake)
+{
+    if (wake == NULL) {
+        return HD_ARGUMENT;
+    }
+    *wake = 0;
+    const enum err err = runtime_check_ground(runtime, NULL);
+    if (err == ERR_OK) {
+        *wake = home_next_wake(runtime->home);
+    }
+    return status_of(err);
+}
+
+hd_status hd_runtime_timeout(hd_runtime *runtime, int *timeout)
+{
+    if (timeout == NULL) {
+        return HD_ARGUMENT;
+    }
+    *timeout = 0;
+    uint64_t wake;
+    const hd_status status = hd_runtime_next_wake(runtime, &wake);
+    if (status == HD_OK && wake == HD_NEVER) {
+        *timeout = -1;
+    } else if (status == HD_OK) {
+        const mono_ms now = home_now(runtime->home);
+        const uint64_t left = wake > now ? wake - now : 0;
+        *timeout = left < INT_MAX ? (int)left : INT_MAX;
+    }
+    return status;
+}
+
+hd_status hd_runtime_fd(hd_runtime *runtime, int *descriptor)
+{
+    if (descriptor == NULL) {
+        return HD_ARGUMENT;
+    }
+    *descriptor = -1;
+    const enum err err =
+        object_check_open(runtime, OBJECT_RUNTIME, "runtime", NULL);
+    if (err == ERR_OK) {
+        *descriptor = home_descriptor(runtime->home);
+    }
+    return status_of(err);
+}
+
+/* -- Waiting ------------------------------------------------------------- */
+
+static bool is_idle(const hd_runtime *runtime, const void *ctx)
+{
+    (void)ctx;
+    return home_is_idle(runtime->home);
+}
+
+static bool is_settled(const hd_runtime *runtime, const void *ctx)
+{
+    (void)ctx;
+    return home_is_settled(runtime->home) && edits_are_over(runtime);
+}
+
+static hd_status rest(hd_runtime *runtime,
+                      bool (*is_over)(const hd_runtime *runtime,
+                                      const void *ctx),
+                      uint64_t deadline,
+                      hd_error *error)
+{
+    struct err_detail detail = {0};
+    enum err err = runtime_check_ground(runtime, &detail);
+    if (err == ERR_OK) {
+        err = loop_until(runtime, is_over, NULL, deadline, &detail);
+        if (err == ERR_OK) {
+            scheduler_idle_over(runtime_sched(runtime));
+        }
+    }
+    return error_report(error, err, &detail);
+}
+
+hd_status hd_runtime_idle(hd_runtime *runtime,
+                          uint64_t deadline,
+                          hd_error *error)
+{
+    return rest(runtime, is_idle, deadline, error);
+}
+
+hd_status hd_runtime_settled(hd_runtime *runtime,
+                             uint64_t deadline,
+                             hd_error *error)
+{
+    const hd_status status = rest(runtime, is_settled, deadline, error);
+    if (status == HD_TIMEOUT && error != NULL) {
+        const char *trouble = home_trouble(runtime->home);
+        struct err_detail why;
+        (void)err_set(&why,
+                      ERR_TIMEOUT,
+                      "the deadline came first: %s",
+                      trouble != NULL ? trouble : "something still runs");
+        (void)error_report(error, ERR_TIMEOUT, &why);
+        error->may_have_happened = true;
+    }
+    return status;
+}
+
+hd_status hd_runtime_wait(hd_runtime *runtime,
+                          uint64_t deadline,
+                          hd_error *error)
+{
+    struct err_detail detail = {0};
+    enum err err = runtime_check_ground(runtime, &detail);
+    bool any = false;
+    if (err == ERR_OK) {
+        err = loop_step(runtime, &any, &detail);
+    }
+    if (err == ERR_OK && !any) {
+        const mono_ms now = home_now(runtime->home);
+        const mono_ms wake = home_next_wake(runtime->home);
+        const mono_ms until = wake < deadline ? wake : deadline;
+        if (now >= deadline) {
+            err = err_set(&detail, ERR_TIMEOUT, "the deadline came first");
+        } else {
+            if (until > now) {
+                home_wait(runtime->home, until);
+            }
+            err = loop_step(runtime, &any, &detail);
+        }
+        if (err == ERR_OK && !any && home_now(runtime->home) >= deadline) {
+            err = err_set(&detail, ERR_TIMEOUT, "the deadline came first");
+        }
+    }
+    return error_report(error, err, &detail);
+}
+
+hd_status hd_interrupt(hd_runtime *runtime)
+{
+    if (runtime == NULL) {
+        return HD_ARGUMENT;
+    }
+    if (runtime->object.kind != OBJECT_RUNTIME) {
+        return HD_MISUSE;
+    }
+    struct home *home = runtime->home;
+    if (home == NULL) {
+        return HD_CLOSED;
+    }
+    home_interrupt(home);
+    return HD_OK;
+}

@@ -1,0 +1,95 @@
+/* Handles: their kind, their runtime, and the end of both. */
+
+#include "api/object.h"
+
+#include "api/runtime.h"
+#include "base/mem.h"
+
+void *object_new(hd_runtime *runtime,
+                 enum object_kind kind,
+                 size_t size,
+                 void (*cut)(struct object *object))
+{
+    struct object *object = mem_alloc_zero(size);
+    object->kind = kind;
+    object->runtime = runtime;
+    object->cut = cut;
+    list_node_init(&object->node);
+    list_push_back(&runtime->objects, &object->node);
+    runtime_keep(runtime);
+    return object;
+}
+
+static void cut(struct object *object)
+{
+    if (list_node_is_linked(&object->node)) {
+        list_remove(&object->node);
+        if (object->cut != NULL) {
+            object->cut(object);
+        }
+    }
+}
+
+void object_free(struct object *object, size_t size)
+{
+    hd_runtime *runtime = object->runtime;
+    cut(object);
+    object->kind = 0;
+    mem_free(object, size);
+    runtime_let_go(runtime);
+}
+
+void objects_cut(hd_runtime *runtime)
+{
+    while (!list_is_empty(&runtime->objects)) {
+        cut(CONTAINER_OF(list_first(&runtime->objects), struct object, node));
+    }
+}
+
+enum err object_check(const void *object,
+                      enum object_kind kind,
+                      const char *name,
+                      struct err_detail *detail)
+{
+    if (object == NULL) {
+        return err_set(detail, ERR_ARGUMENT, "'%s' must not be NULL", name);
+    }
+    const struct object *at = object;
+    if (at->kind != (uint32_t)kind) {
+        return err_set(detail,
+                       ERR_MISUSE,
+                       "'%s' is something else, or was released",
+                       name);
+    }
+    if (at->runtime != NULL && !runtime_is_mine(at->runtime)) {
+        return err_set(detail,
+                       ERR_MISUSE,
+                       "'%s' belongs to a runtime of another thread",
+                       name);
+    }
+    return ERR_OK;
+}
+
+enum err object_check_open(const void *object,
+                           enum object_kind kind,
+                           const char *name,
+                           struct err_detail *detail)
+{
+    const enum err err = object_check(object, kind, name, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const struct object *at = object;
+    if (at->runtime == NULL || at->runtime->home == NULL) {
+        return err_set(detail,
+                       ERR_CLOSED,
+                       "the runtime of '%s' is closed",
+                       name);
+    }
+    return ERR_OK;
+}
+
+bool object_may_go(const void *object, enum object_kind kind)
+{
+    return object_check(object, kind, "", NULL) == ERR_OK;
+}

@@ -1,0 +1,413 @@
+/* The life of a runtime: opening, closing, and who may use it. */
+
+#include "api/runtime.h"
+
+#include <string.h>
+
+#include "api/edit.h"
+#include "api/event.h"
+#include "api/frame.h"
+#include "api/pattern.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "value/utf8.h"
+
+/* -- The record ---------------------------------------------------------- */
+
+bool runtime_is_mine(const hd_runtime *runtime)
+{
+    return thrd_equal(runtime->thread, thrd_current()) != 0;
+}
+
+void runtime_keep(hd_runtime *runtime)
+{
+    runtime->keepers++;
+}
+
+void runtime_let_go(hd_runtime *runtime)
+{
+    if (runtime != NULL && --runtime->keepers == 0) {
+        CHECK(runtime->home == NULL);
+        frames_release(runtime);
+        builders_release(runtime);
+        mem_free(runtime, sizeof *runtime);
+    }
+}
+
+enum err runtime_check_ground(const hd_runtime *runtime,
+                              struct err_detail *detail)
+{
+    const enum err err =
+        object_check_open(runtime, OBJECT_RUNTIME, "runtime", detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (runtime->run != NULL || runtime->busy > 0) {
+        return err_set(detail,
+                       ERR_MISUSE,
+                       "this cannot be called from inside a run, an edit or a "
+                       "callback of the runtime");
+    }
+    return ERR_OK;
+}
+
+enum err runtime_check_writing(const hd_runtime *runtime,
+                               struct err_detail *detail)
+{
+    if (runtime->run == NULL && runtime->busy > 0) {
+        return err_set(detail,
+                       ERR_MISUSE,
+                       "a callback of the runtime that is no run cannot write "
+                       "or register anything");
+    }
+    return ERR_OK;
+}
+
+/* -- Names from outside -------------------------------------------------- */
+
+enum err edge_name(const char *text,
+                   const char *parameter,
+                   struct value *out,
+                   struct err_detail *detail)
+{
+    *out = VALUE_NONE;
+    if (text == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'%s' must not be NULL",
+                       parameter);
+    }
+    const size_t length = strnlen(text, LIMIT_ID_BYTES + 1);
+    if (length == 0) {
+        return err_set(detail, ERR_ARGUMENT, "'%s' is empty", parameter);
+    }
+    if (length > LIMIT_ID_BYTES) {
+        return err_set(detail,
+                       ERR_LIMIT_ID,
+                       "'%s' has more than %d bytes",
+                       parameter,
+                       LIMIT_ID_BYTES);
+    }
+    if (!utf8_is_valid(text, length)) {
+        return err_set(detail, ERR_SYNTAX, "'%s' is not UTF-8", parameter);
+    }
+    *out = value_string_new(text, length);
+    return ERR_OK;
+}
+
+enum err runtime_check_space(const hd_runtime *runtime,
+                             const char *name,
+                             struct space **out,
+                             struct err_detail *detail)
+{
+    const struct runtime *inside = runtime_inside(runtime);
+    if (name == NULL) {
+        *out = inside->spaces.at[0];
+        return ERR_OK;
+    }
+    *out = NULL;
+    struct value id;
+    const enum err err = edge_name(name, "space", &id, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    *out = runtime_space(inside, id);
+    value_unref(id);
+    return *out != NULL ? ERR_OK
+                        : err_set(detail,
+                                  ERR_NOT_FOUND,
+                                  "the space '%s' is not open",
+                                  name);
+}
+
+/* -- Reports ------------------------------------------------------------- */
+
+void runtime_report(const hd_runtime *runtime,
+                    struct value name,
+                    const struct place *place,
+                    const struct err_detail *detail)
+{
+    if (runtime->report == NULL) {
+        return;
+    }
+    hd_error error;
+    (void)error_report(&error, detail->err, detail);
+    if (place != NULL) {
+        error_set_place(&error, place);
+    } else if (value_is_string(name)) {
+        error_set_address(&error, value_text(&name));
+    }
+    runtime->report(runtime->report_context, &error);
+}
+
+static void on_error(void *ctx,
+                     const struct node *node,
+                     const struct err_detail *detail)
+{
+    hd_runtime *runtime = ctx;
+    runtime->busy++;
+    runtime_report(runtime, node_name(node), NULL, detail);
+    runtime->busy--;
+}
+
+bool runtime_goes_on(hd_runtime *runtime)
+{
+    if (runtime->on_progress == NULL) {
+        return true;
+    }
+    runtime->progress.runs =
+        runtime_sched(runtime)->counters.runs - runtime->runs_before;
+    runtime->busy++;
+    const bool goes_on =
+        runtime->on_progress(runtime->progress_context, &runtime->progress);
+    runtime->busy--;
+    return goes_on;
+}
+
+static bool on_actions(void *ctx, uint64_t actions, uint64_t total)
+{
+    hd_runtime *runtime = ctx;
+    runtime->progress.actions = actions;
+    runtime->progress.actions_total = total;
+    return runtime_goes_on(runtime);
+}
+
+static void on_trouble(void *ctx,
+                       struct space *space,
+                       const struct err_detail *trouble)
+{
+    hd_runtime *runtime = ctx;
+    if (trouble != NULL) {
+        runtime->busy++;
+        runtime_report(runtime, space->id, NULL, trouble);
+        runtime->busy--;
+    }
+}
+
+/* -- Opening ------------------------------------------------------------- */
+
+static enum err check_options(const hd_runtime_options *options,
+                              struct err_detail *detail)
+{
+    if (options->space_count > 0 && options->spaces == NULL) {
+        return err_set(detail, ERR_ARGUMENT, "'spaces' must not be NULL");
+    }
+    if (options->durability > HD_DURABLE_NONE) {
+        return err_set(detail, ERR_ARGUMENT, "'durability' has no such value");
+    }
+    if (options->log_level > HD_LOG_DEBUG) {
+        return err_set(detail, ERR_ARGUMENT, "'log_level' has no such value");
+    }
+    if (options->wait != NULL && options->now == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'wait' is of no use without 'now'");
+    }
+    if (options->directory != NULL && options->directory[0] == '\0') {
+        return err_set(detail, ERR_ARGUMENT, "'directory' is empty");
+    }
+    const struct {
+        const char *text;
+        const char *name;
+    } names[] = {{options->user, "user"}, {options->session, "session"}};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct value name;
+        if (names[i].text != NULL) {
+            const enum err err =
+                edge_name(names[i].text, names[i].name, &name, detail);
+            value_unref(name);
+            if (err != ERR_OK) {
+                return err;
+            }
+        }
+    }
+    return ERR_OK;
+}
+
+/* Each usable, and none twice. */
+static enum err check_spaces(const hd_runtime_options *options,
+                             struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    for (size_t i = 0; i < options->space_count && err == ERR_OK; i++) {
+        struct value name;
+        err = edge_name(options->spaces[i], "spaces", &name, detail);
+        if (err == ERR_OK) {
+            err = space_id_check(name, detail);
+        }
+        value_unref(name);
+        for (size_t j = 0; j < i && err == ERR_OK; j++) {
+            if (strcmp(options->spaces[i], options->spaces[j]) == 0) {
+                err = err_set(detail,
+                              ERR_ARGUMENT,
+                              "the space '%s' is named twice",
+                              options->spaces[i]);
+            }
+        }
+    }
+    return err;
+}
+
+static hd_runtime *record_new(const hd_runtime_options *options)
+{
+    hd_runtime *runtime = mem_alloc_zero(sizeof *runtime);
+    runtime->object.kind = OBJECT_RUNTIME;
+    runtime->object.runtime = runtime;
+    list_node_init(&runtime->object.node);
+    runtime->thread = thrd_current();
+    runtime->keepers = 1;
+    list_init(&runtime->objects);
+    list_init(&runtime->deeds);
+    list_init(&runtime->tickets);
+    list_init(&runtime->wraps);
+    runtime->backlog = options->backlog > 0 ? options->backlog : EVENTS_BACKLOG;
+    runtime->report = options->report;
+    runtime->report_context = options->report_context;
+    runtime->on_progress = options->progress;
+    runtime->progress_context = options->progress_context;
+    return runtime;
+}
+
+hd_status hd_runtime_open(const hd_runtime_options *options,
+                          hd_runtime **runtime,
+                          hd_error *error)
+{
+    if (runtime == NULL) {
+        return error_null(error, "runtime");
+    }
+    *runtime = NULL;
+    static const hd_runtime_options none;
+    const hd_runtime_options *given = options != NULL ? options : &none;
+    struct err_detail detail = {0};
+    enum err err = check_options(given, &detail);
+    if (err == ERR_OK) {
+        err = check_spaces(given, &detail);
+    }
+    if (err != ERR_OK) {
+        return error_report(error, err, &detail);
+    }
+    hd_runtime *made = record_new(given);
+    const struct home_options home = {
+        .given = given,
+        .hooks = {.ctx = made, .error = on_error},
+        .on_actions = on_actions,
+        .on_trouble = on_trouble,
+        .ctx = made,
+    };
+    err = home_open(&home, &made->home, &detail);
+    if (err != ERR_OK) {
+        made->home = NULL;
+        runtime_let_go(made);
+        made = NULL;
+    }
+    *runtime = made;
+    return error_report(error, err, &detail);
+}
+
+hd_status hd_runtime_open_space(hd_runtime *runtime,
+                                const char *space,
+                                hd_error *error)
+{
+    struct err_detail detail = {0};
+    enum err err = runtime_check_ground(runtime, &detail);
+    struct value name = VALUE_NONE;
+    if (err == ERR_OK) {
+        err = edge_name(space, "space", &name, &detail);
+    }
+    if (err == ERR_OK) {
+        err = space_id_check(name, &detail);
+    }
+    if (err == ERR_OK && runtime_space(runtime_inside(runtime), name) != NULL) {
+        err = err_set(&detail,
+                      ERR_ARGUMENT,
+                      "the space '%s' is open already",
+                      space);
+    }
+    value_unref(name);
+    if (err == ERR_OK) {
+        err = home_open_space(runtime->home, space, &detail);
+    }
+    return error_report(error, err, &detail);
+}
+
+/* -- Closing ------------------------------------------------------------- */
+
+/* Nothing of the program runs. What the objects hold inside goes before the
+ * runtime does; what is called to release a context may release handles. */
+static void end(hd_runtime *runtime)
+{
+    struct home *home = runtime->home;
+    runtime->home = NULL;
+    runtime->busy++;
+    objects_cut(runtime);
+    edits_end(runtime);
+    home_close(home);
+    tickets_end(runtime);
+    patterns_end(runtime);
+    frames_end(runtime);
+    runtime->busy--;
+}
+
+/* Brings what was done to its stores; what they refuse because the world has
+ * moved on is done again. */
+static enum err flush(hd_runtime *runtime,
+                      mono_ms deadline,
+                      struct err_detail *detail)
+{
+    runtime->busy++;
+    enum err err;
+    do {
+        err = home_flush(runtime->home, deadline, detail);
+    } while (err == ERR_OK && edits_try_again(runtime));
+    runtime->busy--;
+    return err;
+}
+
+hd_status hd_runtime_close(hd_runtime *runtime,
+                           uint64_t deadline,
+                           hd_error *error)
+{
+    struct err_detail detail = {0};
+    enum err err = runtime_check_ground(runtime, &detail);
+    if (err != ERR_OK) {
+        return error_report(error, err, &detail);
+    }
+    err = flush(runtime, deadline, &detail);
+    if (err != ERR_INTERRUPTED) {
+        end(runtime);
+    }
+    const hd_status status = error_report(error, err, &detail);
+    if (error != NULL) {
+        error->may_have_happened = err == ERR_TIMEOUT;
+    }
+    return status;
+}
+
+void hd_runtime_free(hd_runtime *runtime)
+{
+    if (!object_may_go(runtime, OBJECT_RUNTIME) || runtime->run != NULL ||
+        runtime->busy > 0) {
+        return;
+    }
+    if (runtime->home != NULL) {
+        end(runtime);
+    }
+    runtime->object.kind = 0;
+    runtime_let_go(runtime);
+}
+
+hd_status hd_runtime_move(hd_runtime *runtime)
+{
+    if (runtime == NULL) {
+        return HD_ARGUMENT;
+    }
+    if (runtime->object.kind != OBJECT_RUNTIME || runtime->run != NULL ||
+        runtime->busy > 0) {
+        return HD_MISUSE;
+    }
+    if (runtime->home == NULL) {
+        return HD_CLOSED;
+    }
+    runtime->thread = thrd_current();
+    return HD_OK;
+}

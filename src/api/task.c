@@ -1,0 +1,266 @@
+/* Tasks: declaring one, and the handle of each piece of work that was begun.
+ *
+ *   T1  A handle has the task inside until its end, which is told there once:
+ *       also if nobody wants it any more, and after the end of the runtime.
+ *   T2  An end is written from the ground, or while a task is begun, which is
+ *       no part of any run. Elsewhere it is refused, and nothing happens. */
+
+#include "runtime/task.h"
+#include "api/build.h"
+#include "api/edge.h"
+#include "api/handle.h"
+#include "value/utf8.h"
+
+struct hd_task {
+    struct object object;
+    struct task *inside; /* NULL: has ended (T1) */
+    bool unwanted;       /* it was cancelled */
+    void *user;
+};
+
+/* -- Calling the program ------------------------------------------------- */
+
+static void start(void *ctx, struct task *inside, struct value input)
+{
+    const struct doer *doer = ctx;
+    hd_runtime *runtime = doer->runtime;
+    hd_task *task = object_new(runtime, OBJECT_TASK, sizeof *task, NULL);
+    task->inside = inside;
+    task_set_user(inside, task);
+    hd_value *given = handle_new_adopt(value_ref(input));
+    const unsigned starting = runtime->starting;
+    runtime->starting = ++runtime->busy;
+    doer->start(task, given, doer->context);
+    runtime->busy--;
+    runtime->starting = starting;
+    hd_value_unref(given);
+}
+
+/* It may be the run of a node in which somebody notices. */
+static void cancelled(void *ctx, struct task *inside)
+{
+    const struct doer *doer = ctx;
+    hd_runtime *runtime = doer->runtime;
+    hd_task *task = task_user(inside);
+    task->unwanted = true;
+    if (doer->cancelled != NULL) {
+        struct hd_run *run = runtime->run;
+        runtime->run = NULL;
+        runtime->busy++;
+        doer->cancelled(task, doer->context);
+        runtime->busy--;
+        runtime->run = run;
+    }
+}
+
+/* -- Declaring ----------------------------------------------------------- */
+
+static enum err check_options(const hd_builder *builder,
+                              const hd_task_options *options,
+                              struct err_detail *detail)
+{
+    if (options == NULL || options->start == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'%s' must not be NULL",
+                       options == NULL ? "options" : "start");
+    }
+    return build_check_cell(builder, options->input, "input", detail);
+}
+
+static enum err declare(hd_builder *builder,
+                        struct value name,
+                        const hd_task_options *options,
+                        struct place **out,
+                        struct err_detail *detail)
+{
+    struct doer *doer = build_doer(builder, options->context, options->release);
+    doer->start = options->start;
+    doer->cancelled = options->cancelled;
+    struct digest room;
+    const struct builder_task task = {
+        .name = name,
+        .input = options->input->place,
+        .start = start,
+        .cancelled = cancelled,
+        .ctx = doer,
+        .release = doer_gone,
+        .fingerprint = build_fingerprint(builder, name, &room),
+    };
+    return builder_task(builder->inside, &task, out, detail);
+}
+
+hd_status hd_build_task(hd_builder *builder,
+                        const char *name,
+                        const hd_task_options *options,
+                        hd_cell **output,
+                        hd_error *error)
+{
+    if (output != NULL) {
+        *output = NULL;
+    }
+    struct err_detail detail = {0};
+    struct value key;
+    struct place *place = NULL;
+    enum err err = build_begin(builder, name, "name", &key, &detail);
+    if (err == ERR_OK) {
+        err = check_options(builder, options, &detail);
+    }
+    if (err == ERR_OK) {
+        err = declare(builder, key, options, &place, &detail);
+        if (err == ERR_OK) {
+            build_lend(builder, place, output);
+        }
+    } else if (options != NULL) {
+        build_refuse(options->context, options->release);
+    }
+    value_unref(key);
+    return build_end(builder, err, &detail, name, error);
+}
+
+/* -- The end ------------------------------------------------------------- */
+
+/* Whether it can be told now: T2. What nobody wants is told to nobody. */
+static bool may_end(const hd_task *task)
+{
+    const hd_runtime *runtime = task->object.runtime;
+    return task->unwanted ||
+           (runtime->run == NULL && runtime->busy == runtime->starting);
+}
+
+static enum err check_end(const hd_task *task, struct err_detail *detail)
+{
+    const enum err err = object_check_open(task, OBJECT_TASK, "task", detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (task->inside == NULL) {
+        return err_set(detail, ERR_CLOSED, "the task has ended");
+    }
+    return may_end(task) ? ERR_OK
+                         : err_set(detail,
+                                   ERR_MISUSE,
+                                   "a task cannot end inside a run, an edit "
+                                   "or a callback of the runtime");
+}
+
+/* Of a handle that was checked; the value is adopted. */
+static void finish(hd_task *task, struct value value)
+{
+    hd_runtime *runtime = task->object.runtime;
+    struct task *inside = task->inside;
+    task->inside = NULL; /* before anybody is called */
+    runtime->busy++;
+    task_finish_adopt(inside, value);
+    runtime->busy--;
+}
+
+static void fail(hd_task *task, const struct err_detail *why)
+{
+    hd_runtime *runtime = task->object.runtime;
+    struct task *inside = task->inside;
+    task->inside = NULL;
+    runtime->busy++;
+    task_fail(inside, why);
+    runtime->busy--;
+}
+
+hd_status hd_task_finish(hd_task *task, const hd_value *value, hd_error *error)
+{
+    struct err_detail detail = {0};
+    const enum err err = check_end(task, &detail);
+    if (err == ERR_OK) {
+        finish(task, value != NULL ? value_ref(value->value) : value_null());
+    }
+    return error_report(error, err, &detail);
+}
+
+static bool is_status(hd_status status)
+{
+    static const hd_status all[] = {
+#define X(name, number, class, text) HD_##name,
+        ERR_TABLE(X)
+#undef X
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (all[i] == status) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The sentence, as it will be stored. */
+static enum err check_failure(hd_status status,
+                              const char *text,
+                              struct err_detail *why,
+                              struct err_detail *detail)
+{
+    if (status == HD_OK || !is_status(status)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a failure has a status, other than HD_OK");
+    }
+    (void)err_set(why,
+                  (enum err)status,
+                  "%s",
+                  text != NULL ? text : hd_status_text(status));
+    return utf8_is_valid(why->text, strlen(why->text))
+               ? ERR_OK
+               : err_set(detail, ERR_SYNTAX, "'text' is not UTF-8");
+}
+
+hd_status hd_task_fail(hd_task *task,
+                       hd_status status,
+                       const char *text,
+                       hd_error *error)
+{
+    struct err_detail detail = {0};
+    struct err_detail why = {0};
+    enum err err = check_end(task, &detail);
+    if (err == ERR_OK) {
+        err = check_failure(status, text, &why, &detail);
+    }
+    if (err == ERR_OK) {
+        fail(task, &why);
+    }
+    return error_report(error, err, &detail);
+}
+
+/* -- The handle ---------------------------------------------------------- */
+
+hd_status hd_task_set_user(hd_task *task, void *user)
+{
+    const enum err err = object_check(task, OBJECT_TASK, "task", NULL);
+    if (err == ERR_OK) {
+        task->user = user;
+    }
+    return status_of(err);
+}
+
+hd_status hd_task_user(hd_task *task, void **user)
+{
+    if (user == NULL) {
+        return HD_ARGUMENT;
+    }
+    *user = NULL;
+    const enum err err = object_check(task, OBJECT_TASK, "task", NULL);
+    if (err == ERR_OK) {
+        *user = task->user;
+    }
+    return status_of(err);
+}
+
+void hd_task_free(hd_task *task)
+{
+    if (!object_may_go(task, OBJECT_TASK) ||
+        (task->inside != NULL && !may_end(task))) {
+        return;
+    }
+    if (task->inside != NULL) {
+        struct err_detail why;
+        (void)err_set(&why, ERR_GIVEN_UP, "the task was released unfinished");
+        fail(task, &why);
+    }
+    object_free(&task->object, sizeof *task);
+}

@@ -1,0 +1,473 @@
+/* Handlers, events and tickets through the public header. */
+
+#include "unit/api/rig.h"
+
+struct desk {
+    struct rig rig;
+    hd_cell *stream;
+    hd_cell *list;
+    unsigned calls;
+    unsigned released;
+    hd_status fails;
+    unsigned told;
+    hd_outcome outcome;
+    hd_status sent_again;
+    hd_status wrote;
+};
+
+/* Appends what came, and answers with how many there are. */
+static hd_status take(hd_run *run, void *context)
+{
+    struct desk *desk = context;
+    desk->calls++;
+    if (desk->fails != HD_OK) {
+        return hd_run_fail(run, desk->fails, "the desk is closed");
+    }
+    hd_value *payload = NULL;
+    size_t count = 0;
+    hd_status status = hd_run_payload(run, &payload);
+    if (status == HD_OK) {
+        status = hd_cell_append(desk->list, payload, NULL);
+    }
+    if (status == HD_OK) {
+        status = hd_cell_count(desk->list, &count, NULL);
+    }
+    hd_value *answer = NULL;
+    if (status == HD_OK) {
+        status = hd_value_new_int((int64_t)count, &answer);
+    }
+    if (status == HD_OK) {
+        status = hd_run_return(run, answer);
+    }
+    hd_value_unref(answer);
+    hd_value_unref(payload);
+    return status;
+}
+
+static void let_go(void *context)
+{
+    ((struct desk *)context)->released++;
+}
+
+static hd_node *desk_handler(struct desk *desk)
+{
+    const hd_handler_options options = {
+        .name = "take",
+        .run = take,
+        .context = desk,
+        .release = let_go,
+        .reads = &desk->list,
+        .read_count = 1,
+    };
+    hd_node *node = NULL;
+    hd_error error;
+    EXPECT_INT(hd_handler_new(desk->stream, &options, &node, &error), HD_OK);
+    EXPECT_TEXT(error.text, "");
+    return node;
+}
+
+static void desk_cells(struct desk *desk)
+{
+    desk->stream = cell_of(&desk->rig, "inbox", NULL);
+    desk->list = cell_of(&desk->rig, "list", NULL);
+    set_json(desk->list, "[]");
+}
+
+static void desk_open(struct desk *desk, const char *folder)
+{
+    *desk = (struct desk){0};
+    rig_open(&desk->rig, folder, 1);
+    desk_cells(desk);
+}
+
+static void desk_close(struct desk *desk)
+{
+    hd_cell_free(desk->stream);
+    hd_cell_free(desk->list);
+    rig_close(&desk->rig);
+}
+
+static hd_ticket *send_json(struct desk *desk,
+                            const char *json,
+                            const hd_send_options *options)
+{
+    hd_value *payload = value_of(json);
+    hd_ticket *ticket = NULL;
+    hd_error error;
+    EXPECT_INT(hd_cell_send(desk->stream, payload, options, &ticket, &error),
+               HD_OK);
+    EXPECT_TEXT(error.text, "");
+    hd_value_unref(payload);
+    return ticket;
+}
+
+static void expect_outcome(hd_ticket *ticket, hd_outcome want)
+{
+    hd_outcome outcome = HD_FAILED;
+    EXPECT_INT(hd_ticket_outcome(ticket, &outcome), HD_OK);
+    EXPECT_INT(outcome, want);
+}
+
+static void expect_receipt(hd_ticket *ticket, const char *json)
+{
+    hd_value *receipt = NULL;
+    EXPECT_INT(hd_ticket_receipt(ticket, &receipt),
+               json != NULL ? HD_OK : HD_NOT_FOUND);
+    expect_value(receipt, json);
+    hd_value_unref(receipt);
+}
+
+TEST(an_event_is_handled_and_its_receipt_comes_back)
+{
+    struct desk desk;
+    desk_open(&desk, NULL);
+    hd_node *node = desk_handler(&desk);
+    hd_ticket *ticket = send_json(&desk, "\"a\"", NULL);
+    expect_outcome(ticket, HD_WAITING);
+    expect_receipt(ticket, NULL);
+    char *id = NULL;
+    EXPECT_INT(hd_ticket_id(ticket, &id), HD_NOT_FOUND);
+    rig_settle(&desk.rig);
+    expect_outcome(ticket, HD_DONE);
+    expect_receipt(ticket, "1");
+    EXPECT_INT(hd_ticket_id(ticket, &id), HD_OK);
+    EXPECT(strlen(id) > 0);
+    hd_text_free(id);
+    hd_error error;
+    EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
+    EXPECT_INT(error.status, HD_OK);
+    EXPECT_EQ(error.attempts, 1);
+    expect_json(desk.list, "[\"a\"]");
+    hd_node_info info;
+    EXPECT_INT(hd_node_look(node, &info), HD_OK);
+    EXPECT_INT(info.kind, HD_HANDLER);
+    EXPECT_INT(info.state, HD_CLEAN);
+    EXPECT_EQ(info.runs, 1);
+    EXPECT_INT(hd_node_invalidate(node), HD_MISUSE);
+    EXPECT_INT(hd_node_set_debounce(node, 1), HD_MISUSE);
+    EXPECT_INT(hd_node_set_throttle(node, 1), HD_MISUSE);
+    hd_ticket_free(ticket);
+    hd_node_free(node);
+    desk_close(&desk);
+    EXPECT_EQ(desk.released, 1);
+}
+
+TEST(the_same_id_and_session_is_handled_once)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    const hd_send_options options = {.id = "7", .session = "me"};
+    hd_node_free(desk_handler(&desk));
+    hd_ticket *first = send_json(&desk, "\"a\"", &options);
+    rig_settle(&desk.rig);
+    hd_ticket *again = send_json(&desk, "\"a\"", &options);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[\"a\"]");
+    expect_outcome(first, HD_DONE);
+    expect_receipt(first, "1");
+    expect_outcome(again, HD_DROPPED);
+    expect_receipt(again, "1");
+    hd_error error;
+    EXPECT_INT(hd_ticket_error(again, &error), HD_OK);
+    EXPECT_INT(error.status, HD_RECEIPT_EXISTS);
+    hd_ticket_free(first);
+    hd_ticket_free(again);
+    desk_close(&desk);
+
+    /* In the next process, too. */
+    desk = (struct desk){0};
+    rig_open(&desk.rig, folder, 2);
+    desk.stream = cell_of(&desk.rig, "inbox", NULL);
+    desk.list = cell_of(&desk.rig, "list", NULL);
+    hd_node_free(desk_handler(&desk));
+    again = send_json(&desk, "\"a\"", &options);
+    rig_settle(&desk.rig);
+    expect_receipt(again, "1");
+    expect_json(desk.list, "[\"a\"]");
+    hd_ticket_free(again);
+    desk_close(&desk);
+    kit_folder_remove(folder);
+}
+
+TEST(a_handler_that_fails_fails_its_event)
+{
+    struct desk desk;
+    desk_open(&desk, NULL);
+    desk.fails = HD_RANGE;
+    hd_node_free(desk_handler(&desk));
+    hd_ticket *ticket = send_json(&desk, "1", NULL);
+    rig_settle(&desk.rig);
+    expect_outcome(ticket, HD_FAILED);
+    hd_error error;
+    EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
+    EXPECT_INT(error.status, HD_RANGE);
+    EXPECT_TEXT(error.text, "the desk is closed");
+    EXPECT_EQ(error.attempts, 1);
+    EXPECT_EQ(desk.calls, 1);
+    expect_json(desk.list, "[]");
+    hd_ticket_free(ticket);
+    desk_close(&desk);
+}
+
+TEST(a_stream_has_one_handler)
+{
+    struct desk desk;
+    desk_open(&desk, NULL);
+    hd_node *node = desk_handler(&desk);
+    hd_handler_options options = {
+        .run = take,
+        .context = &desk,
+        .release = let_go,
+    };
+    hd_error error;
+    EXPECT_INT(hd_handler_new(desk.stream, &options, NULL, &error),
+               HD_HANDLER_EXISTS);
+    EXPECT_TEXT(error.address, "main/inbox#");
+    EXPECT_EQ(desk.released, 1);
+    options.replace = true;
+    hd_node *other = NULL;
+    EXPECT_INT(hd_handler_new(desk.stream, &options, &other, &error), HD_OK);
+    EXPECT_EQ(desk.released, 2);
+    hd_node_info info;
+    EXPECT_INT(hd_node_look(node, &info), HD_OK);
+    EXPECT_INT(info.state, HD_REMOVED);
+    EXPECT_INT(hd_node_remove(node), HD_CLOSED);
+    EXPECT_INT(hd_node_remove(other), HD_OK);
+    EXPECT_EQ(desk.released, 3);
+    hd_ticket *ticket = send_json(&desk, "1", NULL);
+    rig_settle(&desk.rig);
+    expect_outcome(ticket, HD_DROPPED);
+    EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
+    EXPECT_INT(error.status, HD_NO_HANDLER);
+    hd_ticket_free(ticket);
+    hd_node_free(other);
+    hd_node_free(node);
+    desk_close(&desk);
+}
+
+TEST(the_backlog_is_bounded)
+{
+    struct desk desk = {.rig = {.now = 1000}};
+    hd_runtime_options options = rig_options(&desk.rig);
+    options.backlog = 2;
+    rig_open_with(&desk.rig, &options);
+    desk_cells(&desk);
+    hd_node_free(desk_handler(&desk));
+    hd_ticket_free(send_json(&desk, "1", NULL));
+    hd_ticket_free(send_json(&desk, "2", NULL));
+    hd_error error;
+    hd_ticket *ticket = NULL;
+    EXPECT_INT(hd_cell_send(desk.stream, NULL, NULL, &ticket, &error),
+               HD_BACKLOG);
+    EXPECT(ticket == NULL);
+    EXPECT_EQ(error.limit, 2);
+    EXPECT_INT(error.class_of, HD_CLASS_RETRY);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[1,2]");
+    EXPECT_INT(hd_cell_send(desk.stream, NULL, NULL, NULL, &error), HD_OK);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[1,2,null]");
+    desk_close(&desk);
+}
+
+/* -- Being told ---------------------------------------------------------- */
+
+static void told(void *context, hd_ticket *ticket)
+{
+    struct desk *desk = context;
+    desk->told++;
+    EXPECT_INT(hd_ticket_outcome(ticket, &desk->outcome), HD_OK);
+    if (desk->told == 1) {
+        desk->sent_again = hd_cell_send(desk->stream, NULL, NULL, NULL, NULL);
+        desk->wrote = hd_cell_set_int(desk->list, 1, NULL);
+        EXPECT_INT(hd_runtime_step(desk->rig.runtime, HD_NOW, NULL), HD_MISUSE);
+        EXPECT_INT(hd_runtime_close(desk->rig.runtime, HD_NOW, NULL),
+                   HD_MISUSE);
+        hd_runtime_free(desk->rig.runtime); /* does nothing */
+    }
+}
+
+TEST(the_sender_is_told_once)
+{
+    struct desk desk;
+    desk_open(&desk, NULL);
+    hd_node_free(desk_handler(&desk));
+    const hd_send_options options = {.done = told, .context = &desk};
+    hd_ticket_free(send_json(&desk, "1", &options));
+    rig_settle(&desk.rig);
+    EXPECT_EQ(desk.told, 1);
+    EXPECT_INT(desk.outcome, HD_DONE);
+    EXPECT_INT(desk.sent_again, HD_OK);
+    EXPECT_INT(desk.wrote, HD_MISUSE);
+    expect_json(desk.list, "[1,null]");
+    desk_close(&desk);
+}
+
+TEST(nobody_is_told_of_an_event_that_the_end_cuts_off)
+{
+    struct desk desk;
+    desk_open(&desk, NULL);
+    hd_node_free(desk_handler(&desk));
+    const hd_send_options options = {.done = told, .context = &desk};
+    hd_ticket *ticket = send_json(&desk, "1", &options);
+    EXPECT_INT(hd_runtime_close(desk.rig.runtime, HD_NOW, NULL), HD_OK);
+    EXPECT_EQ(desk.told, 0);
+    hd_error error;
+    EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
+    EXPECT_INT(error.status, HD_CLOSED);
+    hd_outcome outcome = HD_WAITING;
+    EXPECT_INT(hd_ticket_outcome(ticket, &outcome), HD_OK);
+    EXPECT(outcome == HD_DROPPED || outcome == HD_FAILED);
+    hd_ticket_free(ticket);
+    desk_close(&desk);
+}
+
+/* -- Inside a transaction ------------------------------------------------ */
+
+struct relay {
+    struct desk *desk;
+    hd_status returns;
+    uint32_t attempt;
+    char *document;
+};
+
+static hd_status relay(hd_run *run, void *context)
+{
+    struct relay *all = context;
+    EXPECT_INT(hd_run_attempt(run, &all->attempt), HD_OK);
+    hd_text_free(all->document);
+    EXPECT_INT(hd_run_new_document(run, &all->document), HD_OK);
+    hd_value *payload = NULL;
+    EXPECT_INT(hd_run_payload(run, &payload), HD_OK);
+    EXPECT_INT(hd_cell_send(all->desk->stream, payload, NULL, NULL, NULL),
+               HD_OK);
+    hd_value_unref(payload);
+    return all->returns;
+}
+
+static hd_status send_in_edit(hd_runtime *runtime, void *context)
+{
+    (void)runtime;
+    const struct relay *all = context;
+    EXPECT_INT(hd_cell_send(all->desk->stream, NULL, NULL, NULL, NULL), HD_OK);
+    const hd_status status = hd_cell_set_int(all->desk->stream, 1, NULL);
+    return status != HD_OK ? status : all->returns;
+}
+
+TEST(what_a_transaction_sends_lives_and_dies_with_it)
+{
+    struct desk desk;
+    desk_open(&desk, NULL);
+    hd_node_free(desk_handler(&desk));
+    struct relay all = {.desk = &desk};
+    hd_cell *first = cell_of(&desk.rig, "first", NULL);
+    const hd_handler_options options = {.run = relay, .context = &all};
+    EXPECT_INT(hd_handler_new(first, &options, NULL, NULL), HD_OK);
+    hd_value *payload = value_of("5");
+    EXPECT_INT(hd_cell_send(first, payload, NULL, NULL, NULL), HD_OK);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[5]");
+    EXPECT_EQ(all.attempt, 1);
+    EXPECT_CONTAINS(all.document, "of:");
+    all.returns = HD_RANGE;
+    EXPECT_INT(hd_cell_send(first, payload, NULL, NULL, NULL), HD_OK);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[5]");
+    hd_value_unref(payload);
+
+    EXPECT_INT(hd_runtime_edit(desk.rig.runtime, send_in_edit, &all, NULL),
+               HD_RANGE);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[5]");
+    all.returns = HD_OK;
+    EXPECT_INT(hd_runtime_edit(desk.rig.runtime, send_in_edit, &all, NULL),
+               HD_OK);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[5,null]");
+    hd_text_free(all.document);
+    hd_cell_free(first);
+    desk_close(&desk);
+}
+
+/* -- The gate ------------------------------------------------------------ */
+
+struct total {
+    struct desk *desk;
+    hd_cell *a;
+    hd_cell *out;
+    unsigned calls;
+    int64_t seen;
+};
+
+static hd_status compute(hd_run *run, void *context)
+{
+    (void)run;
+    struct total *total = context;
+    total->calls++;
+    int64_t a = 0;
+    const hd_status status = hd_cell_get_int(total->a, &a, NULL);
+    return status != HD_OK ? status : hd_cell_set_int(total->out, a * 10, NULL);
+}
+
+static hd_status read_total(hd_run *run, void *context)
+{
+    (void)run;
+    struct total *total = context;
+    return hd_cell_get_int(total->out, &total->seen, NULL);
+}
+
+TEST(a_handler_sees_what_is_computed_up_to_date)
+{
+    struct desk desk;
+    desk_open(&desk, NULL);
+    struct total total = {
+        .desk = &desk,
+        .a = cell_of(&desk.rig, "a", NULL),
+        .out = cell_of(&desk.rig, "out", NULL),
+    };
+    const hd_node_options node = {
+        .run = compute,
+        .context = &total,
+        .writes = &total.out,
+        .write_count = 1,
+    };
+    EXPECT_INT(hd_cell_set_int(total.a, 1, NULL), HD_OK);
+    EXPECT_INT(hd_computation_new(desk.rig.runtime, &node, NULL, NULL), HD_OK);
+    const hd_handler_options options = {
+        .run = read_total,
+        .context = &total,
+        .reads = &total.out,
+        .read_count = 1,
+        .pure = true,
+    };
+    EXPECT_INT(hd_handler_new(desk.stream, &options, NULL, NULL), HD_OK);
+    rig_settle(&desk.rig);
+    EXPECT_EQ(total.calls, 0);
+    EXPECT_INT(hd_cell_set_int(total.a, 4, NULL), HD_OK);
+    EXPECT_INT(hd_cell_send(desk.stream, NULL, NULL, NULL, NULL), HD_OK);
+    rig_settle(&desk.rig);
+    EXPECT_INT(total.seen, 40);
+    EXPECT_EQ(total.calls, 1);
+    hd_cell_free(total.out);
+    hd_cell_free(total.a);
+    desk_close(&desk);
+}
+
+TEST(sending_needs_both_names_or_none)
+{
+    struct desk desk;
+    desk_open(&desk, NULL);
+    hd_error error;
+    const hd_send_options one = {.id = "1"};
+    const hd_send_options two = {.session = "1"};
+    const hd_send_options bad = {.id = "", .session = "1"};
+    EXPECT_INT(hd_cell_send(desk.stream, NULL, &one, NULL, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_cell_send(desk.stream, NULL, &two, NULL, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_cell_send(desk.stream, NULL, &bad, NULL, &error),
+               HD_ARGUMENT);
+    desk_close(&desk);
+}
