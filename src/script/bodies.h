@@ -1,0 +1,62 @@
+/* Bodies: functions of Lua as what the nodes and handlers of a pattern do
+ * (struct body of runtime/builder.h).
+ *
+ *   Y1  A body runs in a frame of its own. An error of its code is the failure
+ *       of the run; what it returns is the result: the output of a computation,
+ *       the receipt of a handler.
+ *   Y2  The fingerprint of the function is that of the body. A function that
+ *       has none makes a node that is fresh at every start; the host is told
+ *       of the first one.
+ *   Y3  Time and chance are recorded with the body (G4 of script/stage.h). */
+
+#ifndef SCRIPT_BODIES_H
+#define SCRIPT_BODIES_H
+
+#include "runtime/list.h"
+#include "script/stage.h"
+
+/* A body with the function at `index` of Lua's stack, which is checked: fn(tx)
+ * for a node, fn(event, tx) for a handler.
+ * It is the builder's to release. Raises before there is anything to be
+ * released. `name` is for people, borrowed. */
+struct body bodies_new(lua_State *L,
+                       struct stage *stage,
+                       struct piece *piece,
+                       int index,
+                       struct value name);
+
+/* What a computation gives has these labels (sched/labels.h), an array, from
+ * its next run on; the place is that of its output. Takes references of its
+ * own. */
+void bodies_set_label(const struct body *body,
+                      struct value labels,
+                      struct place *output);
+
+/* Like bodies_new, for the elements of a list: fn(item), where an item is as
+ * script/items.h says; and for builder_reduce: fn(accumulator, element), both
+ * as plain values, into the fields of *reduce. */
+struct element_body bodies_new_element(lua_State *L,
+                                       struct stage *stage,
+                                       struct piece *piece,
+                                       int index,
+                                       struct value name);
+void bodies_new_reduce(lua_State *L,
+                       struct stage *stage,
+                       struct piece *piece,
+                       int index,
+                       struct builder_reduce *reduce);
+
+/* The fingerprint of a function, as the stage wants it; false if it has none
+ * or is not to have one. */
+bool bodies_fingerprint(struct stage *stage,
+                        struct script_function function,
+                        struct value name,
+                        struct digest *out);
+
+/* The result of a run whose Lua code has ended so; releases the error. */
+enum run_result bodies_result(struct run *run,
+                              const struct frame *frame,
+                              enum script_cause cause,
+                              struct script_error *error);
+
+#endif

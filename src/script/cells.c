@@ -1,0 +1,751 @@
+/* Cells, and writes of their own. */
+
+#include "script/cells.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "sched/labels.h"
+#include "script/convert.h"
+#include "script/items.h"
+#include "script/reads.h"
+#include "value/array.h"
+#include "value/json.h"
+#include "value/object.h"
+
+struct cell {
+    struct binding binding;
+    struct place *place; /* a reference while it is bound */
+};
+
+static void cell_cut(struct binding *binding)
+{
+    struct cell *cell = CONTAINER_OF(binding, struct cell, binding);
+    place_unref(cell->place);
+    cell->place = NULL;
+}
+
+void cells_release(void *object)
+{
+    struct cell *cell = object;
+    if (cell->binding.stage != NULL) {
+        binding_untie(&cell->binding);
+        cell_cut(&cell->binding);
+    }
+}
+
+void cells_push_as(lua_State *L,
+                   const struct script_class *class,
+                   struct stage *stage,
+                   struct place *place)
+{
+    struct cell *cell = script_object_push(L, class, sizeof *cell);
+    cell->place = place_ref(place);
+    binding_tie(&cell->binding, stage, cell_cut);
+}
+
+void cells_push(lua_State *L, struct stage *stage, struct place *place)
+{
+    cells_push_as(L, &cell_class, stage, place);
+}
+
+struct place *cells_push_document(lua_State *L,
+                                  struct stage *stage,
+                                  struct entity *entity)
+{
+    struct cell *cell = script_object_push(L, &cell_class, sizeof *cell);
+    cell->place = place_payload(entity);
+    binding_tie(&cell->binding, stage, cell_cut);
+    return cell->place;
+}
+
+/* The cell or item at `index`, or NULL. */
+static struct cell *cell_at(lua_State *L, int index)
+{
+    const struct script_class *class = NULL;
+    void *object = script_object_at(L, index, &class);
+    return object != NULL && (class == &cell_class || class == &item_class)
+               ? object
+               : NULL;
+}
+
+struct place *cells_of(void *object, struct stage **stage)
+{
+    const struct cell *cell = object;
+    *stage = cell->binding.stage;
+    return cell->binding.stage != NULL ? cell->place : NULL;
+}
+
+struct place *cells_test(lua_State *L, int index, struct stage **stage)
+{
+    struct cell *cell = cell_at(L, index);
+    return cell != NULL ? cells_of(cell, stage) : NULL;
+}
+
+struct place *cells_check(lua_State *L, int argument, struct stage **stage)
+{
+    struct cell *cell = cell_at(L, argument);
+    if (cell == NULL) {
+        (void)luaL_typeerror(L, argument, cell_class.name);
+    }
+    CHECK(cell != NULL); /* that does not return */
+    if (cell->binding.stage == NULL) {
+        (void)luaL_error(L, "the runtime of this cell has ended");
+    }
+    *stage = cell->binding.stage;
+    return cell->place;
+}
+
+/* -- Reading ------------------------------------------------------------- */
+
+void cells_push_read(lua_State *L, struct stage *stage, struct place *place)
+{
+    struct frame *frame = stage->frame;
+    struct err_detail detail = {0};
+    const enum err err =
+        reads_look(frame, place, view_hold(&frame->views), &detail);
+    reads_raise(L, err, &detail);
+    view_push_held(L, &frame->views);
+}
+
+static int cell_get(lua_State *L)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, 1, &stage);
+    cells_push_read(L, stage, place);
+    return 1;
+}
+
+/* Reads into what the frame holds, so that nothing is lost if this raises. */
+static struct value hold_whole(lua_State *L,
+                               enum read_kind kind,
+                               unsigned flags)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, 1, &stage);
+    struct view_found *held = view_hold(&stage->frame->views);
+    struct err_detail detail = {0};
+    const enum err err =
+        reads_whole(stage->frame, place, kind, flags, &held->value, &detail);
+    reads_raise(L, err, &detail);
+    return held->value;
+}
+
+static int cell_value(lua_State *L)
+{
+    convert_push(L, hold_whole(L, READ_DEEP, READ_FOR_BOTH));
+    return 1;
+}
+
+static int cell_sample(lua_State *L)
+{
+    convert_push(L, hold_whole(L, READ_DEEP, READ_NOT_FOR_SCHEDULING));
+    return 1;
+}
+
+static int cell_keys(lua_State *L)
+{
+    const struct value value = hold_whole(L, READ_SHAPE, READ_FOR_BOTH);
+    if (value_is_absent(value)) {
+        lua_pushnil(L);
+    } else if (value_is_array(value)) {
+        lua_pushinteger(L, array_count(value));
+    } else if (value_is_object(value)) {
+        struct stage *stage;
+        (void)cells_check(L, 1, &stage);
+        struct value keys = value_empty_array();
+        struct object_iter entries = object_iter(value);
+        struct value key;
+        struct value item;
+        while (object_next(&entries, &key, &item)) {
+            keys = array_push_adopt(keys, value_ref(key));
+        }
+        view_hold(&stage->frame->views)->value = keys;
+        convert_push(L, keys);
+    } else {
+        return luaL_error(L,
+                          "keys() is for objects and arrays; there is a value "
+                          "of the type %s",
+                          value_kind_name(value_kind(value)));
+    }
+    return 1;
+}
+
+/* The segment that an argument of key() is, new. */
+static struct value check_segment(lua_State *L, int argument)
+{
+    if (lua_isinteger(L, argument)) {
+        const lua_Integer position = lua_tointeger(L, argument);
+        luaL_argcheck(L,
+                      position >= 1 && position <= LIMIT_ARRAY_ELEMENTS,
+                      argument,
+                      "a position begins with 1");
+        const struct path_segment segment =
+            path_segment_of_index((uint32_t)(position - 1));
+        return segment.key;
+    }
+    if (lua_type(L, argument) != LUA_TSTRING) {
+        (void)luaL_typeerror(L, argument, "string or position");
+    }
+    return convert_check(L, argument, "a key");
+}
+
+struct place *cells_push_below(lua_State *L,
+                               const struct script_class *class,
+                               struct stage *stage,
+                               struct place *place,
+                               int argument)
+{
+    struct cell *cell = script_object_push(L, class, sizeof *cell);
+    const struct value key = check_segment(L, argument);
+    cell->place = place_child(place, key);
+    value_unref(key);
+    binding_tie(&cell->binding, stage, cell_cut);
+    return cell->place;
+}
+
+static int cell_key(lua_State *L)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, 1, &stage);
+    const int count = lua_gettop(L);
+    luaL_argcheck(L, count >= 2, 2, "a key or a position is missing");
+    luaL_argcheck(L,
+                  place->path->length + (unsigned)count < LIMIT_PATH_SEGMENTS,
+                  2,
+                  "the path is too long");
+    for (int i = 2; i <= count; i++) {
+        /* The cell of each step keeps its place. */
+        place = cells_push_below(L, &cell_class, stage, place, i);
+    }
+    return 1;
+}
+
+/* -- Writing ------------------------------------------------------------- */
+
+/* A write on the ground that may have to be tried again (L2). */
+struct solo {
+    struct binding binding;
+    struct place *place;
+    enum write_kind kind;
+    struct value value;
+    unsigned attempts;
+    uint32_t answers; /* still to come */
+    enum err refused;
+    struct err_detail why;
+};
+
+enum {
+    SOLO_ATTEMPTS = 100,
+};
+
+static void solo_free(struct solo *solo)
+{
+    place_unref(solo->place);
+    value_unref(solo->value);
+    mem_free(solo, sizeof *solo);
+}
+
+static void solo_cut(struct binding *binding)
+{
+    struct solo *solo = CONTAINER_OF(binding, struct solo, binding);
+    place_unref(solo->place);
+    solo->place = NULL;
+    if (solo->answers == 0) {
+        value_unref(solo->value);
+        mem_free(solo, sizeof *solo);
+    }
+}
+
+static void on_settled(void *ctx, const struct verdict *verdict)
+{
+    struct solo *solo = ctx;
+    solo->answers--;
+    struct stage *stage = solo->binding.stage;
+    if (stage == NULL) { /* it ended in between */
+        if (solo->answers == 0) {
+            value_unref(solo->value);
+            mem_free(solo, sizeof *solo);
+        }
+        return;
+    }
+    if (verdict->err != ERR_OK &&
+        err_class_of(verdict->err) == ERR_CLASS_RETRY &&
+        solo->attempts < SOLO_ATTEMPTS) {
+        solo->refused = verdict->err; /* cells_try_again */
+        return;
+    }
+    if (verdict->err != ERR_OK) {
+        const bool is_said = verdict->detail.text[0] != '\0';
+        stage_report(stage,
+                     VALUE_NONE,
+                     solo->place,
+                     is_said ? verdict->detail.text : err_text(verdict->err));
+    }
+    binding_untie(&solo->binding);
+    solo_free(solo);
+}
+
+static enum err write_in(const struct cell_access *access,
+                         struct place *place,
+                         enum write_kind kind,
+                         struct value value,
+                         struct err_detail *detail)
+{
+    switch (kind) {
+    case WRITE_PUT:
+        return cell_put_adopt(access, place, value_ref(value), detail);
+    case WRITE_DELETE:
+        return cell_delete(access, place, detail);
+    case WRITE_APPEND:
+    case WRITE_ADD_UNIQUE:
+    case WRITE_REMOVE_VALUE:
+    case WRITE_INCREMENT:
+        break;
+    }
+    return cell_merge_adopt(access, place, kind, value_ref(value), detail);
+}
+
+/* Once; the solo is gone if nothing is to be waited for. */
+static enum err solo_write(struct solo *solo, struct err_detail *detail)
+{
+    struct stage *stage = solo->binding.stage;
+    struct runtime *runtime = stage->runtime;
+    enum err err = ERR_STALE;
+    for (unsigned i = 0; i < CELL_ATTEMPTS && err == ERR_STALE; i++) {
+        const struct transaction_options options = {
+            .watch = {.settled = on_settled, .ctx = solo},
+        };
+        struct transaction *transaction =
+            transaction_begin(&runtime->replica, &options);
+        const struct cell_access access = {runtime, NULL, transaction};
+        err = write_in(&access, solo->place, solo->kind, solo->value, detail);
+        solo->attempts++;
+        solo->answers = 1; /* of one space */
+        if (err == ERR_OK) {
+            err = labels_apply(runtime->sched, transaction, detail);
+        }
+        if (err == ERR_OK) {
+            err = transaction_commit(transaction, detail);
+        }
+        const bool waits = err == ERR_OK && transaction->applied > 0;
+        transaction_release(transaction);
+        if (waits) {
+            return ERR_OK;
+        }
+    }
+    solo->answers = 0;
+    binding_untie(&solo->binding);
+    solo_free(solo);
+    return err;
+}
+
+bool cells_try_again(struct stage *stage)
+{
+    bool any = false;
+    VEC(struct solo *) again = {0};
+    LIST_FOREACH (&stage->bindings, at) {
+        struct binding *binding = CONTAINER_OF(at, struct binding, node);
+        if (binding->cut == solo_cut) {
+            struct solo *solo = CONTAINER_OF(binding, struct solo, binding);
+            if (solo->refused != ERR_OK) {
+                vec_push(&again, solo);
+            }
+        }
+    }
+    VEC_FOREACH (&again, solo) {
+        struct place *place = place_ref((*solo)->place);
+        struct err_detail detail = {0};
+        (*solo)->refused = ERR_OK;
+        const enum err err = solo_write(*solo, &detail);
+        if (err != ERR_OK) {
+            stage_report(stage, VALUE_NONE, place, detail.text);
+        }
+        place_unref(place);
+        any = true;
+    }
+    vec_release(&again);
+    return any;
+}
+
+/* Of an element that is a value its list has a copy, which is written by the
+ * list alone (L3 of runtime/list.h): a write there would be lost. */
+static enum err check_element(const struct frame *frame,
+                              struct place *place,
+                              struct err_detail *detail)
+{
+    if (frame->element == NULL || place->entity != frame->element->entity) {
+        return ERR_OK;
+    }
+    struct place *at = NULL;
+    enum err err =
+        cell_follow(&frame->access, place, READ_UNTRACKED, true, &at, detail);
+    if (err == ERR_OK) {
+        if (at->entity == frame->element->entity) {
+            err = err_set(detail,
+                          ERR_ARGUMENT,
+                          "an element that is not a link cannot be written "
+                          "here: write to the list");
+        }
+        place_unref(at);
+    }
+    return err;
+}
+
+/* Adopts the value. */
+static enum err write_adopt(struct stage *stage,
+                            struct place *place,
+                            enum write_kind kind,
+                            struct value value,
+                            struct err_detail *detail)
+{
+    struct frame *frame = stage->frame;
+    if (frame->building) {
+        value_unref(value);
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a pattern is built, not run: write in a function that "
+                       "is given to p:computed, p:effect or p:handler");
+    }
+    const enum err refused = check_element(frame, place, detail);
+    if (refused != ERR_OK) {
+        frame->stale = frame->stale || refused == ERR_STALE;
+        value_unref(value);
+        return refused;
+    }
+    if (frame->access.transaction == NULL) {
+        struct solo *solo = mem_alloc_zero(sizeof *solo);
+        solo->place = place_ref(place);
+        solo->kind = kind;
+        solo->value = value;
+        binding_tie(&solo->binding, stage, solo_cut);
+        return solo_write(solo, detail);
+    }
+    const enum err err = write_in(&frame->access, place, kind, value, detail);
+    value_unref(value);
+    if (err == ERR_STALE) {
+        frame->stale = true;
+    }
+    return err;
+}
+
+static int write_and_raise(lua_State *L,
+                           struct stage *stage,
+                           struct place *place,
+                           enum write_kind kind,
+                           struct value value)
+{
+    struct err_detail detail = {0};
+    const enum err err = write_adopt(stage, place, kind, value, &detail);
+    reads_raise(L, err, &detail);
+    return 0;
+}
+
+void cells_set(lua_State *L, int cell, int value)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, cell, &stage);
+    if (lua_isnoneornil(L, value)) {
+        (void)luaL_argerror(L,
+                            value,
+                            "a value is missing: heddle.null is null, and "
+                            "delete() removes it");
+    }
+    const struct value given = convert_check(L, value, "the value");
+    (void)write_and_raise(L, stage, place, WRITE_PUT, given);
+}
+
+static int cell_set(lua_State *L)
+{
+    cells_set(L, 1, 2);
+    return 0;
+}
+
+/* append and add_unique take several values. */
+static int write_all(lua_State *L, enum write_kind kind)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, 1, &stage);
+    luaL_argcheck(L, lua_gettop(L) >= 2, 2, "a value is missing");
+    struct value all = value_empty_array();
+    struct err_detail detail = {0};
+    enum err err = ERR_OK;
+    for (int i = 2; i <= lua_gettop(L) && err == ERR_OK; i++) {
+        struct value item = VALUE_NONE;
+        err = convert_read(L, i, "the value", NULL, &item, &detail);
+        if (err == ERR_OK && value_is_absent(item)) {
+            err = err_set(&detail,
+                          ERR_TYPE,
+                          "the value is nil, which cannot be stored");
+        }
+        if (err == ERR_OK) {
+            all = array_push_adopt(all, item);
+        }
+    }
+    if (err != ERR_OK) {
+        value_unref(all);
+        reads_raise(L, err, &detail);
+    }
+    return write_and_raise(L, stage, place, kind, all);
+}
+
+static int cell_append(lua_State *L)
+{
+    return write_all(L, WRITE_APPEND);
+}
+
+static int cell_add_unique(lua_State *L)
+{
+    return write_all(L, WRITE_ADD_UNIQUE);
+}
+
+static int cell_remove(lua_State *L)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, 1, &stage);
+    luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "a value is missing");
+    return write_and_raise(L,
+                           stage,
+                           place,
+                           WRITE_REMOVE_VALUE,
+                           convert_check(L, 2, "the value"));
+}
+
+static int cell_increment(lua_State *L)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, 1, &stage);
+    struct value by = value_int(1);
+    if (!lua_isnoneornil(L, 2)) {
+        (void)luaL_checknumber(L, 2);
+        by = convert_check(L, 2, "the number");
+    }
+    return write_and_raise(L, stage, place, WRITE_INCREMENT, by);
+}
+
+/* Of a document, all of it; behind links. */
+static int cell_delete_method(lua_State *L)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, 1, &stage);
+    struct err_detail detail = {0};
+    struct place *at = NULL;
+    enum err err = cell_follow(&stage->frame->access,
+                               place,
+                               READ_FOR_BOTH,
+                               true,
+                               &at,
+                               &detail);
+    if (err == ERR_OK) {
+        struct place *whole =
+            at == at->entity->payload ? place_root(at->entity) : place_ref(at);
+        err = write_adopt(stage, whole, WRITE_DELETE, VALUE_NONE, &detail);
+        place_unref(whole);
+        place_unref(at);
+    } else if (err == ERR_STALE) {
+        stage->frame->stale = true;
+    }
+    reads_raise(L, err, &detail);
+    return 0;
+}
+
+/* -- The rest ------------------------------------------------------------ */
+
+static enum err cell_as_value(void *object,
+                              struct value *out,
+                              struct err_detail *detail)
+{
+    const struct cell *cell = object;
+    if (cell->binding.stage == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the runtime of this cell has ended");
+    }
+    *out = cell_link(cell->place, NULL);
+    return ERR_OK;
+}
+
+static int cell_link_method(lua_State *L)
+{
+    struct stage *stage;
+    struct place *place = cells_check(L, 1, &stage);
+    struct view_found *held = view_hold(&stage->frame->views);
+    held->value = cell_link(place, NULL);
+    convert_push(L, held->value);
+    return 1;
+}
+
+struct value cells_identity(void *object)
+{
+    const struct cell *cell = object;
+    return cell->binding.stage != NULL ? stage_place_value(cell->place)
+                                       : value_null();
+}
+
+static int cell_tostring(lua_State *L)
+{
+    struct stage *stage;
+    const struct place *place = cells_check(L, 1, &stage);
+    struct buf *text = script_buffer_push(L);
+    introspection_write_place(text, place);
+    lua_pushlstring(L, buf_text(text), text->length);
+    return 1;
+}
+
+static int cell_eq(lua_State *L)
+{
+    struct stage *stage;
+    const struct place *a = cells_test(L, 1, &stage);
+    const struct place *b = cells_test(L, 2, &stage);
+    lua_pushboolean(L, a != NULL && a == b);
+    return 1;
+}
+
+static const luaL_Reg cell_methods[] = {
+    {"get", cell_get},
+    {"value", cell_value},
+    {"sample", cell_sample},
+    {"keys", cell_keys},
+    {"key", cell_key},
+    {"set", cell_set},
+    {"append", cell_append},
+    {"add_unique", cell_add_unique},
+    {"remove", cell_remove},
+    {"increment", cell_increment},
+    {"delete", cell_delete_method},
+    {"link", cell_link_method},
+    {NULL, NULL},
+};
+
+static const luaL_Reg cell_metamethods[] = {
+    {"__tostring", cell_tostring},
+    {"__eq", cell_eq},
+    {NULL, NULL},
+};
+
+const struct script_class cell_class = {
+    .name = "cell",
+    .methods = cell_methods,
+    .metamethods = cell_metamethods,
+    .release = cells_release,
+    .value = cell_as_value,
+    .identity = cells_identity,
+    .more_metamethods = items_operators,
+};
+
+lua_CFunction cells_method(const char *name)
+{
+    for (const luaL_Reg *method = cell_methods; method->name != NULL;
+         method++) {
+        if (strcmp(method->name, name) == 0) {
+            return method->func;
+        }
+    }
+    return NULL;
+}
+
+/* -- Documents ----------------------------------------------------------- */
+
+enum err cells_place(struct stage *stage,
+                     struct value id,
+                     struct value space_name,
+                     struct value scope_name,
+                     struct place **out,
+                     struct err_detail *detail)
+{
+    const struct runtime *runtime = stage->runtime;
+    struct space *space = value_is_absent(space_name)
+                              ? runtime->spaces.at[0]
+                              : runtime_space(runtime, space_name);
+    if (space == NULL) {
+        return err_set(detail, ERR_ARGUMENT, "the runtime has no such space");
+    }
+    enum scope scope = SCOPE_SPACE;
+    if (!value_is_absent(scope_name) && !scope_read(scope_name, &scope)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a scope is \"space\", \"user\" or \"session\"");
+    }
+    struct entity *entity;
+    const enum err err = entity_of(space, scope, id, &entity, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (frame_is_ground(stage->frame)) {
+        stage_load(stage, entity);
+    }
+    *out = place_payload(entity);
+    return ERR_OK;
+}
+
+/* Pushes a field of the table of options at `options`, a string or nil. */
+static void push_option(lua_State *L, int options, const char *field)
+{
+    if (lua_isnoneornil(L, options)) {
+        lua_pushnil(L);
+        return;
+    }
+    luaL_checktype(L, options, LUA_TTABLE);
+    const int type = lua_getfield(L, options, field);
+    if (type != LUA_TNIL && type != LUA_TSTRING) {
+        (void)luaL_error(L, "%s is a string", field);
+    }
+}
+
+struct place *cells_push_named(lua_State *L,
+                               struct stage *stage,
+                               int id,
+                               int options)
+{
+    (void)luaL_checkstring(L, id);
+    struct cell *cell = script_object_push(L, &cell_class, sizeof *cell);
+    push_option(L, options, "space");
+    push_option(L, options, "scope");
+    struct value names[3] = {VALUE_NONE, VALUE_NONE, VALUE_NONE};
+    struct err_detail detail = {0};
+    enum err err = convert_read(L, id, "the id", NULL, &names[0], &detail);
+    for (int i = 1; i < 3 && err == ERR_OK; i++) {
+        err = convert_read(L, i - 3, "the name", NULL, &names[i], &detail);
+    }
+    if (err == ERR_OK) {
+        err = cells_place(stage,
+                          names[0],
+                          names[1],
+                          names[2],
+                          &cell->place,
+                          &detail);
+    }
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        value_unref(names[i]);
+    }
+    if (err == ERR_OK) {
+        binding_tie(&cell->binding, stage, cell_cut);
+    }
+    reads_raise(L, err, &detail);
+    lua_pop(L, 2);
+    return cell->place;
+}
+
+int cells_doc(lua_State *L, struct stage *stage)
+{
+    lua_settop(L, 4);
+    struct place *place = cells_push_named(L, stage, 2, 4);
+    if (lua_isnil(L, 3)) {
+        return 1;
+    }
+    struct view_found *held = view_hold(&stage->frame->views);
+    struct err_detail detail = {0};
+    const enum err err = reads_whole(stage->frame,
+                                     place,
+                                     READ_SHAPE,
+                                     READ_UNTRACKED,
+                                     &held->value,
+                                     &detail);
+    reads_raise(L, err, &detail);
+    if (value_is_absent(held->value)) {
+        const struct value initial = convert_check(L, 3, "the initial value");
+        (void)write_and_raise(L, stage, place, WRITE_PUT, initial);
+    }
+    return 1;
+}

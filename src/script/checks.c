@@ -1,0 +1,377 @@
+/* Assertions, and rounds with seeds. */
+
+#include "script/checks.h"
+
+#include <inttypes.h>
+
+#include "script/convert.h"
+#include "script/heddle.h"
+#include "script/runtimes.h"
+#include "script/sandbox.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/json.h"
+#include "value/object.h"
+
+enum {
+    SHOWN_BYTES = 1000, /* of a value in a message */
+    SEEDS_MAX = 1000 * 1000,
+};
+
+struct checks {
+    struct trial *trial; /* NULL: is over */
+};
+
+static void checks_release(void *object)
+{
+    struct checks *checks = object;
+    if (checks->trial != NULL) {
+        checks->trial->checks = NULL;
+        checks->trial = NULL;
+    }
+}
+
+void checks_end(struct trial *trial)
+{
+    if (trial->checks != NULL) {
+        checks_release(trial->checks);
+    }
+}
+
+static const struct script_class checks_class;
+
+static const struct checks *check_t(lua_State *L)
+{
+    const struct checks *checks = script_object_check(L, 1, &checks_class);
+    if (checks->trial == NULL) {
+        (void)luaL_error(L, "this test is over");
+    }
+    return checks;
+}
+
+/* -- Making -------------------------------------------------------------- */
+
+static int t_runtime(lua_State *L)
+{
+    return runtimes_new(L, check_t(L)->trial);
+}
+
+static int t_engine(lua_State *L)
+{
+    return runtimes_engine(L, check_t(L)->trial);
+}
+
+static int t_cluster(lua_State *L)
+{
+    return runtimes_cluster(L, check_t(L)->trial);
+}
+
+/* -- Asserting ----------------------------------------------------------- */
+
+/* Two values in the hands of Lua. */
+struct pair {
+    struct value values[2];
+    bool is_value[2];
+};
+
+static void pair_release(void *object)
+{
+    struct pair *pair = object;
+    value_unref(pair->values[0]);
+    value_unref(pair->values[1]);
+    *pair = (struct pair){0};
+}
+
+static const struct script_class pair_class = {
+    .name = "pair",
+    .release = pair_release,
+};
+
+/* What a message shows of the argument `index`. */
+static void show(lua_State *L,
+                 struct buf *text,
+                 const struct pair *pair,
+                 int index)
+{
+    const struct value value = pair->values[index - 2];
+    const size_t length = text->length;
+    if (pair->is_value[index - 2] && !value_is_absent(value)) {
+        if (json_write_within(text,
+                              value,
+                              JSON_CANONICAL,
+                              0,
+                              length + SHOWN_BYTES)) {
+            return;
+        }
+        text->length = length;
+        buf_append_text(text, value_kind_name(value_kind(value)));
+        buf_append_text(text, " that is too long to be shown");
+        return;
+    }
+    size_t shown = 0;
+    const char *words = sandbox_push_text(L, index, &shown);
+    buf_append(text, words, shown);
+    lua_pop(L, 1);
+}
+
+/* Appends ": what", the argument `index` if there is one. */
+static void show_what(lua_State *L, struct buf *text, int index)
+{
+    if (!lua_isnoneornil(L, index)) {
+        size_t length = 0;
+        const char *words = sandbox_push_text(L, index, &length);
+        buf_append(text, words, length);
+        buf_append_text(text, ": ");
+        lua_pop(L, 1);
+    }
+}
+
+static int t_eq(lua_State *L)
+{
+    (void)check_t(L);
+    lua_settop(L, 4);
+    struct pair *pair = script_object_push(L, &pair_class, sizeof *pair);
+    for (int i = 0; i < 2; i++) {
+        struct err_detail detail;
+        pair->is_value[i] =
+            convert_read(L, i + 2, "it", NULL, &pair->values[i], &detail) ==
+            ERR_OK;
+    }
+    const bool same =
+        pair->is_value[0] && pair->is_value[1]
+            ? value_equal(pair->values[0], pair->values[1])
+            : lua_rawequal(L, 2, 3) != 0 || lua_compare(L, 2, 3, LUA_OPEQ) != 0;
+    if (same) {
+        return 0;
+    }
+    struct buf *text = script_buffer_push(L);
+    show_what(L, text, 4);
+    buf_append_text(text, "is ");
+    show(L, text, pair, 2);
+    buf_append_text(text, ", expected ");
+    show(L, text, pair, 3);
+    return luaL_error(L, "%s", buf_text(text));
+}
+
+static int t_ok(lua_State *L)
+{
+    (void)check_t(L);
+    lua_settop(L, 3);
+    if (lua_toboolean(L, 2) != 0) {
+        return 0;
+    }
+    struct buf *text = script_buffer_push(L);
+    show_what(L, text, 3);
+    buf_append_text(text, lua_isnil(L, 2) ? "is nil" : "is false");
+    buf_append_text(text, ", expected something that is true");
+    return luaL_error(L, "%s", buf_text(text));
+}
+
+/* Whether the text at `text` has the pattern at `pattern`, or those very
+ * characters. */
+static bool has_pattern(lua_State *L, int text, int pattern)
+{
+    bool found = false;
+    for (int plain = 0; plain < 2 && !found; plain++) {
+        (void)lua_getfield(L, text, "find");
+        lua_pushvalue(L, text);
+        lua_pushvalue(L, pattern);
+        lua_pushinteger(L, 1);
+        lua_pushboolean(L, 1 - plain);
+        lua_call(L, 4, 1);
+        found = !lua_isnil(L, -1);
+        lua_pop(L, 1);
+    }
+    return found;
+}
+
+static int t_fails(lua_State *L)
+{
+    (void)check_t(L);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_settop(L, 3);
+    if (!lua_isnil(L, 3)) {
+        (void)luaL_checkstring(L, 3);
+    }
+    lua_pushvalue(L, 2);
+    if (lua_pcall(L, 0, 0, 0) == LUA_OK) {
+        return luaL_error(L, "an error was expected, and there was none");
+    }
+    script_pass_stop(L);
+    (void)sandbox_push_text(L, 4, NULL); /* at 5 */
+    if (!lua_isnil(L, 3) && !has_pattern(L, 5, 3)) {
+        return luaL_error(L,
+                          "the error is \"%s\", expected one with \"%s\"",
+                          lua_tostring(L, 5),
+                          lua_tostring(L, 3));
+    }
+    return 1;
+}
+
+/* -- Seeds --------------------------------------------------------------- */
+
+/* random(...) with the source as the upvalue. */
+static int draw(lua_State *L)
+{
+    return heddle_push_random(L, lua_touserdata(L, lua_upvalueindex(1)), 1);
+}
+
+static const struct script_class random_class = {.name = "random"};
+
+static size_t rig_count(const struct trial *trial)
+{
+    size_t count = 0;
+    LIST_FOREACH (&trial->rigs, at) {
+        count++;
+    }
+    return count;
+}
+
+static int t_seeds(lua_State *L)
+{
+    struct trial *trial = check_t(L)->trial;
+    const lua_Integer count = luaL_checkinteger(L, 2);
+    luaL_argcheck(L,
+                  count >= 1 && count <= SEEDS_MAX,
+                  2,
+                  "a number of rounds from 1 to 1000000 is expected");
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    if (trial->heddle->frame != NULL) {
+        return luaL_error(L, "seeds() is not for code inside of a run");
+    }
+    const size_t rigs = rig_count(trial);
+    for (lua_Integer i = 0; i < count; i++) {
+        const uint64_t seed = trial->seed + (uint64_t)i;
+        lua_settop(L, 3);
+        lua_pushvalue(L, 3);
+        lua_pushinteger(L, (lua_Integer)seed);
+        struct random *random =
+            script_object_push(L, &random_class, sizeof *random);
+        random_init(random, seed);
+        lua_pushcclosure(L, draw, 1);
+        const int status = lua_pcall(L, 2, 0, 0);
+        script_pass_stop(L);
+        if (status == LUA_OK) {
+            checks_end_rigs(trial, rigs);
+        }
+        if (status != LUA_OK || trial->faults.length > 0) {
+            const char *words = status != LUA_OK
+                                    ? sandbox_push_text(L, -1, NULL)
+                                    : buf_text(&trial->faults);
+            lua_pushfstring(L, "seed %I: %s", (lua_Integer)seed, words);
+            buf_clear(&trial->faults);
+            return lua_error(L);
+        }
+    }
+    return 0;
+}
+
+/* -- Faults -------------------------------------------------------------- */
+
+/* Who did it, what, and where. */
+static void write_offence(struct buf *out,
+                          struct value violation,
+                          const char *what)
+{
+    const struct value source = object_field(violation, "source");
+    const struct value doc = object_field(violation, "doc");
+    if (value_is_string(source)) {
+        const struct text name = value_text(&source);
+        buf_append(out, name.at, name.length);
+    } else {
+        buf_append_text(out, "a computation without a name");
+    }
+    const struct text id = value_text(&doc);
+    buf_printf(out, " %s: at %.*s", what, (int)id.length, id.at);
+    const struct value path = object_field(violation, "path");
+    for (uint32_t i = 0; i < array_count(path); i++) {
+        const struct value key = array_at(path, i);
+        const struct text text = value_text(&key);
+        buf_printf(out, "/%.*s", (int)text.length, text.at);
+    }
+}
+
+static void write_difference(struct buf *out, struct value violation)
+{
+    static const char *const fields[] = {"before", "after"};
+    write_offence(out, violation, "is not idempotent");
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        const struct value value = object_field(violation, fields[i]);
+        buf_append_text(out, i == 0 ? " a run left " : " and a second one ");
+        if (value_is_absent(value)) {
+            buf_append_text(out, "nothing");
+        } else if (!json_write_within(out,
+                                      value,
+                                      JSON_CANONICAL,
+                                      0,
+                                      out->length + SHOWN_BYTES)) {
+            buf_append_text(out, "...");
+        }
+    }
+    buf_append_char(out, '\n');
+}
+
+void checks_note_violations(struct trial *trial, const struct rig *rig)
+{
+    for (uint32_t i = 0;
+         !rig->violations_were_read && i < array_count(rig->violations);
+         i++) {
+        const struct value violation = array_at(rig->violations, i);
+        if (value_is_text(object_field(violation, "kind"), "not-idempotent")) {
+            write_difference(&trial->faults, violation);
+        } else {
+            write_offence(&trial->notes,
+                          violation,
+                          "writes outside of its surface");
+            buf_append_char(&trial->notes, '\n');
+        }
+    }
+}
+
+void checks_end_rigs(struct trial *trial, size_t keep)
+{
+    size_t count = rig_count(trial);
+    while (count > keep) {
+        struct list_node *last = list_last(&trial->rigs);
+        CHECK(last != NULL);
+        struct rig *rig = CONTAINER_OF(last, struct rig, node);
+        checks_note_violations(trial, rig);
+        rig_end(rig);
+        count--;
+    }
+}
+
+/* -- The class ----------------------------------------------------------- */
+
+static const luaL_Reg checks_methods[] = {
+    {"runtime", t_runtime},
+    {"engine", t_engine},
+    {"cluster", t_cluster},
+    {"eq", t_eq},
+    {"ok", t_ok},
+    {"fails", t_fails},
+    {"seeds", t_seeds},
+    {NULL, NULL},
+};
+
+/* There is one. */
+static struct value checks_identity(void *object)
+{
+    (void)object;
+    return value_text_new("t");
+}
+
+static const struct script_class checks_class = {
+    .name = "test",
+    .methods = checks_methods,
+    .release = checks_release,
+    .identity = checks_identity,
+};
+
+void checks_push(lua_State *L, struct trial *trial)
+{
+    struct checks *checks =
+        script_object_push(L, &checks_class, sizeof *checks);
+    checks->trial = trial;
+    trial->checks = checks;
+}

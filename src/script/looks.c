@@ -1,0 +1,332 @@
+/* Introspection of the scheduler and the replica, as tables of Lua. */
+
+#include "script/looks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sched/graph.h"
+#include "script/convert.h"
+#include "script/nodes.h"
+#include "value/array.h"
+#include "value/object.h"
+
+/* Pushes a value that it adopts. */
+static int push_adopt(lua_State *L, struct rig *rig, struct value value)
+{
+    view_hold(&rig->stage.frame->views)->value = value;
+    convert_push(L, value);
+    return 1;
+}
+
+int looks_errors(lua_State *L, struct rig *rig)
+{
+    return push_adopt(L, rig, value_ref(rig->errors));
+}
+
+int looks_violations(lua_State *L, struct rig *rig)
+{
+    rig->violations_were_read = true;
+    return push_adopt(L, rig, value_ref(rig->violations));
+}
+
+/* -- Counters ------------------------------------------------------------ */
+
+static void put_number(struct value *object, const char *key, uint64_t number)
+{
+    object_put_adopt(object, key, value_int((int64_t)number));
+}
+
+static uint64_t outstanding(const struct runtime *runtime)
+{
+    uint64_t count = 0;
+    VEC_FOREACH (&runtime->spaces, space) {
+        count += space_outstanding(*space);
+    }
+    return count;
+}
+
+int looks_stats(lua_State *L, struct rig *rig)
+{
+    const struct runtime *runtime = &rig->one->runtime;
+    const struct sched *sched = runtime->sched;
+    const struct sched_counters *counters = &sched->counters;
+    const struct events_counters *events = events_counters(sched);
+    const uint64_t commits = runtime->replica.counters.commits;
+    const uint64_t undecided = rig->reverted + outstanding(runtime);
+    struct value stats = value_empty_object();
+    put_number(&stats,
+               "runs",
+               counters->runs - counters->discarded_runs - rig->stage.glances);
+    put_number(&stats, "failed_runs", counters->failed_runs);
+    put_number(&stats, "nested_runs", counters->nested_runs);
+    put_number(&stats, "passes", counters->passes);
+    put_number(&stats, "sweeps", counters->sweeps);
+    put_number(&stats, "invalidations", counters->invalidations);
+    put_number(&stats, "filtered", counters->filtered);
+    put_number(&stats, "backoffs", counters->backoffs);
+    put_number(&stats, "violations", counters->violations);
+    put_number(&stats, "computations", sched->computations);
+    put_number(&stats, "effects", sched->effects);
+    put_number(&stats, "commits", commits);
+    put_number(&stats,
+               "confirmed",
+               commits > undecided ? commits - undecided : 0);
+    put_number(&stats, "reverted", rig->reverted);
+    put_number(&stats, "events", events != NULL ? events->done : 0);
+    put_number(&stats, "attempts", events != NULL ? events->attempts : 0);
+    put_number(&stats, "drops", events != NULL ? events->dropped : 0);
+    put_number(&stats, "failures", events != NULL ? events->failed : 0);
+    put_number(&stats, "adopted", counters->adopted);
+    put_number(&stats, "reads_of_data", rig->stage.reads);
+    put_number(&stats, "loads", rig->loads);
+    return push_adopt(L, rig, stats);
+}
+
+/* -- Traces -------------------------------------------------------------- */
+
+static struct value name_value(struct value name, uint32_t ordinal)
+{
+    struct buf text = {0};
+    introspection_write_name(&text, name, ordinal);
+    const struct value value = value_string_new(buf_text(&text), text.length);
+    buf_release(&text);
+    return value;
+}
+
+static struct value places_value(struct place *const *places, uint32_t count)
+{
+    struct value list = value_empty_array();
+    for (uint32_t i = 0; i < count && i < TRACE_WRITES; i++) {
+        list = array_push_adopt(list, stage_place_value(places[i]));
+    }
+    return list;
+}
+
+static struct value trigger_value(const struct trace_trigger *trigger)
+{
+    struct value value = stage_place_value(trigger->place);
+    object_put_adopt(&value,
+                     "node",
+                     name_value(trigger->name, trigger->ordinal));
+    object_put_adopt(&value, "decision", value_text_new(trigger->decision));
+    object_put_adopt(&value,
+                     "kind",
+                     value_text_new(notification_name(trigger->kind)));
+    object_put_adopt(&value, "before", value_text_new(trigger->before));
+    object_put_adopt(&value, "after", value_text_new(trigger->after));
+    object_put_adopt(&value,
+                     "was",
+                     value_text_new(nodes_status_name(trigger->was)));
+    return value;
+}
+
+static const char *outcome_name(enum run_outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_COMMITTED:
+        return "committed";
+    case OUTCOME_REFUSED:
+        return "refused";
+    case OUTCOME_FAILED:
+        return "failed";
+    case OUTCOME_GIVEN_UP:
+    case OUTCOME_WAITED:
+        return "given-up";
+    case OUTCOME_DROPPED:
+        break;
+    }
+    return "dropped";
+}
+
+static struct value run_value(const struct trace_run *run)
+{
+    static const char *const kinds[] = {"computation", "effect", "handler"};
+    struct value value = value_empty_object();
+    object_put_adopt(&value, "node", name_value(run->name, run->ordinal));
+    object_put_adopt(&value, "kind", value_text_new(kinds[run->kind]));
+    object_put_adopt(&value,
+                     "outcome",
+                     value_text_new(outcome_name(run->outcome)));
+    put_number(&value, "at", run->at);
+    put_number(&value, "busy", run->busy_ms);
+    object_put_adopt(&value,
+                     "declared",
+                     places_value(run->declared, run->declared_count));
+    object_put_adopt(&value,
+                     "writes",
+                     places_value(run->actual, run->actual_count));
+    return value;
+}
+
+static struct value pass_value(const struct trace_pass *pass)
+{
+    struct value value = value_empty_object();
+    put_number(&value, "pass", pass->number);
+    put_number(&value, "at", pass->at);
+    put_number(&value, "sweeps", pass->sweeps);
+    put_number(&value, "runs", pass->runs);
+    object_put_adopt(&value, "settled", value_bool(pass->settled));
+    return value;
+}
+
+static struct value trace_value(const struct trace *trace, const char *kind)
+{
+    struct value list = value_empty_array();
+    if (strcmp(kind, "triggers") == 0) {
+        for (size_t i = 0; i < trace_trigger_count(trace); i++) {
+            list = array_push_adopt(list,
+                                    trigger_value(trace_trigger_at(trace, i)));
+        }
+    } else if (strcmp(kind, "runs") == 0) {
+        for (size_t i = 0; i < trace_run_count(trace); i++) {
+            list = array_push_adopt(list, run_value(trace_run_at(trace, i)));
+        }
+    } else {
+        for (size_t i = 0; i < trace_pass_count(trace); i++) {
+            list = array_push_adopt(list, pass_value(trace_pass_at(trace, i)));
+        }
+    }
+    return list;
+}
+
+int looks_trace(lua_State *L, struct rig *rig)
+{
+    static const char *const kinds[] = {"runs", "triggers", "passes", NULL};
+    const int kind = luaL_checkoption(L, 2, "runs", kinds);
+    if (rig->trace == NULL) {
+        return luaL_error(L, "there is no trace: t:runtime{ trace = true }");
+    }
+    return push_adopt(L, rig, trace_value(rig->trace, kinds[kind]));
+}
+
+/* -- The graph ----------------------------------------------------------- */
+
+static struct value node_value(const struct stage *stage,
+                               const struct node *node)
+{
+    struct value value = value_empty_object();
+    object_put_adopt(&value,
+                     "name",
+                     name_value(node_name(node), node->ordinal));
+    object_put_adopt(&value, "kind", value_text_new(nodes_kind_name(node)));
+    object_put_adopt(&value,
+                     "status",
+                     value_text_new(nodes_status_name(node->status)));
+    object_put_adopt(&value, "live", value_bool(node_is_live(node)));
+    put_number(&value, "height", node->height);
+    put_number(&value, "runs", stage_runs(stage, node->ordinal));
+    if (node->parent != NULL) {
+        object_put_adopt(
+            &value,
+            "parent",
+            name_value(node_name(node->parent), node->parent->ordinal));
+    }
+    return value;
+}
+
+static struct value edge_value(const struct node *from,
+                               const struct node *to,
+                               const char *kind)
+{
+    struct value edge = value_empty_object();
+    object_put_adopt(&edge, "from", name_value(node_name(from), from->ordinal));
+    object_put_adopt(&edge, "to", name_value(node_name(to), to->ordinal));
+    object_put_adopt(&edge, "kind", value_text_new(kind));
+    return edge;
+}
+
+/* From those whose outputs the node reads, each once. */
+static struct value add_edges(struct value edges, const struct node *node)
+{
+    VEC(const struct node *) known = {0};
+    VEC_FOREACH (&node->reads, read) {
+        struct writer_walk walk = graph_writers(read);
+        for (const struct node *writer = graph_next_writer(&walk);
+             writer != NULL;
+             writer = graph_next_writer(&walk)) {
+            bool is_known = false;
+            VEC_FOREACH (&known, other) {
+                is_known = is_known || *other == writer;
+            }
+            if (!is_known) {
+                vec_push(&known, writer);
+                edges =
+                    array_push_adopt(edges, edge_value(writer, node, "data"));
+            }
+        }
+    }
+    vec_release(&known);
+    return node->parent == NULL
+               ? edges
+               : array_push_adopt(edges,
+                                  edge_value(node->parent, node, "parent"));
+}
+
+int looks_graph(lua_State *L, struct rig *rig)
+{
+    struct value nodes = value_empty_array();
+    struct value edges = value_empty_array();
+    LIST_FOREACH (&rig_sched(rig)->nodes, at) {
+        const struct node *node = CONTAINER_OF(at, struct node, all);
+        nodes = array_push_adopt(nodes, node_value(&rig->stage, node));
+        edges = add_edges(edges, node);
+    }
+    struct value graph = value_empty_object();
+    object_put_adopt(&graph, "nodes", nodes);
+    object_put_adopt(&graph, "edges", edges);
+    return push_adopt(L, rig, graph);
+}
+
+/* -- Why ----------------------------------------------------------------- */
+
+static struct value causes_value(const struct run_record *record)
+{
+    struct value causes = value_empty_array();
+    for (uint32_t i = 0; i < introspection_kept_causes(record->cause_count);
+         i++) {
+        causes = array_push_adopt(causes,
+                                  stage_place_value(record->causes[i].place));
+    }
+    return causes;
+}
+
+int looks_why(lua_State *L, struct rig *rig)
+{
+    const struct node *node = nodes_check(L, 2, &rig->stage);
+    struct buf text = {0};
+    introspection_why(rig_sched(rig), node, &text);
+    struct value why = value_empty_object();
+    object_put_adopt(&why,
+                     "text",
+                     value_string_new(buf_text(&text), text.length));
+    buf_release(&text);
+    const struct run_record *record =
+        introspection_last_run(rig_sched(rig), node);
+    if (record != NULL) {
+        object_put_adopt(&why, "first", value_bool(record->first));
+        object_put_adopt(&why,
+                         "outcome",
+                         value_text_new(outcome_name(record->outcome)));
+        put_number(&why, "at", record->at);
+        object_put_adopt(&why, "causes", causes_value(record));
+    }
+    return push_adopt(L, rig, why);
+}
+
+int looks_why_not(lua_State *L, struct rig *rig)
+{
+    const struct node *node = nodes_check(L, 2, &rig->stage);
+    struct buf text = {0};
+    introspection_why_not(rig_sched(rig), node, &text);
+    struct value why = value_empty_object();
+    object_put_adopt(&why,
+                     "text",
+                     value_string_new(buf_text(&text), text.length));
+    buf_release(&text);
+    object_put_adopt(&why,
+                     "status",
+                     value_text_new(nodes_status_name(node->status)));
+    object_put_adopt(&why, "live", value_bool(node_is_live(node)));
+    return push_adopt(L, rig, why);
+}

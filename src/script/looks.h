@@ -1,0 +1,17 @@
+/* What a test can ask of a runtime about itself: tables, and sentences. */
+
+#ifndef SCRIPT_LOOKS_H
+#define SCRIPT_LOOKS_H
+
+#include "script/rig.h"
+
+/* Methods of rt; the runtime is at 1. */
+int looks_errors(lua_State *L, struct rig *rig);
+int looks_violations(lua_State *L, struct rig *rig);
+int looks_stats(lua_State *L, struct rig *rig);
+int looks_trace(lua_State *L, struct rig *rig); /* [kind] */
+int looks_graph(lua_State *L, struct rig *rig);
+int looks_why(lua_State *L, struct rig *rig);     /* node */
+int looks_why_not(lua_State *L, struct rig *rig); /* node */
+
+#endif

@@ -1,0 +1,58 @@
+/* Calls that are noted in a run and made after it has landed. */
+
+#include "script/outside.h"
+
+#include "base/mem.h"
+#include "sched/lineage.h"
+#include "script/program.h"
+#include "script/stage.h"
+
+struct outside_call {
+    struct list_node node; /* in the module's `calls` */
+    const struct program_function *function;
+    struct value arguments;
+};
+
+static void drop_call(void *ctx)
+{
+    struct outside_call *call = ctx;
+    list_remove(&call->node);
+    value_unref(call->arguments);
+    mem_free(call, sizeof *call);
+}
+
+static void make_call(void *ctx)
+{
+    const struct outside_call *call = ctx;
+    call->function->after(call->function->ctx, call->arguments);
+    drop_call(ctx);
+}
+
+void outside_note_adopt(struct heddle *heddle,
+                        const struct program_function *function,
+                        const struct frame *frame,
+                        struct value arguments)
+{
+    if (frame->access.run->dry) { /* of the validator: nothing of it is kept */
+        value_unref(arguments);
+        return;
+    }
+    struct sched *sched = stage_sched(frame->stage);
+    struct transaction *transaction = frame->access.transaction;
+    struct outside_call *call = mem_alloc_zero(sizeof *call);
+    call->function = function;
+    call->arguments = arguments;
+    list_node_init(&call->node);
+    list_push_back(&heddle->calls, &call->node);
+    lineage_stop_unless_landed(sched, transaction, drop_call, call);
+    lineage_after_landing(sched, transaction, make_call, call);
+}
+
+void outside_end(struct heddle *heddle)
+{
+    while (!list_is_empty(&heddle->calls)) {
+        drop_call(CONTAINER_OF(list_first(&heddle->calls),
+                               struct outside_call,
+                               node));
+    }
+}

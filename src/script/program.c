@@ -1,0 +1,467 @@
+/* Programs: a state of Lua, its module, and one stage. */
+
+#include "script/program.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtime/piece.h"
+#include "script/cells.h"
+#include "script/convert.h"
+#include "script/patterns.h"
+#include "script/pieces.h"
+#include "script/reads.h"
+#include "script/stage.h"
+#include "value/array.h"
+#include "value/json.h"
+
+struct program {
+    struct program_options options;
+    struct script *script;
+    struct heddle heddle;
+    struct script_error broken; /* the module could not be made */
+    struct script_function lines;
+    struct pattern *pattern;
+    struct stage_host host;
+    struct stage stage;
+    bool is_attached; /* the stage is there, */
+    bool is_cut;      /* and its runtime is about to end, or has */
+};
+
+/* -- The host ------------------------------------------------------------ */
+
+static mono_ms host_now(void *ctx)
+{
+    const struct program *program = ctx;
+    return program->options.host.now(program->options.host.ctx);
+}
+
+static uint64_t host_wall(void *ctx)
+{
+    const struct program_host *host = &((struct program *)ctx)->options.host;
+    return host->wall != NULL ? host->wall(host->ctx) : host->now(host->ctx);
+}
+
+static void host_report(void *ctx,
+                        struct value source,
+                        const struct place *place,
+                        const char *message)
+{
+    const struct program_host *host = &((struct program *)ctx)->options.host;
+    if (host->report == NULL) {
+        return;
+    }
+    struct buf text = {0};
+    if (value_is_string(source)) {
+        const struct text name = value_text(&source);
+        buf_append(&text, name.at, name.length);
+        buf_append_text(&text, ": ");
+    }
+    if (place != NULL) {
+        introspection_write_place(&text, place);
+        buf_append_text(&text, ": ");
+    }
+    buf_append_text(&text, message);
+    host->report(host->ctx, buf_text(&text));
+    buf_release(&text);
+}
+
+static void host_notice(void *ctx, const char *text)
+{
+    const struct program_host *host = &((struct program *)ctx)->options.host;
+    if (host->notice != NULL) {
+        host->notice(host->ctx, text);
+    }
+}
+
+static void host_settle(void *ctx)
+{
+    const struct program_host *host = &((struct program *)ctx)->options.host;
+    host->settle(host->ctx);
+}
+
+static void host_load(void *ctx, struct entity *entity)
+{
+    const struct program_host *host = &((struct program *)ctx)->options.host;
+    host->load(host->ctx, entity);
+}
+
+static struct random *source_random(void *ctx)
+{
+    struct program *program = ctx;
+    return program->is_attached && !program->is_cut
+               ? &program->stage.ground.random
+               : NULL;
+}
+
+/* -- Life ---------------------------------------------------------------- */
+
+struct program *program_new(const struct program_options *options)
+{
+    struct program *program = mem_alloc_zero(sizeof *program);
+    program->options = *options;
+    const struct script_config config = {
+        .host = {.ctx = options->host.ctx,
+                 .print = options->host.print,
+                 .interrupted = options->host.interrupted,
+                 .module = options->host.module},
+        .memory_bytes = options->memory_bytes,
+        .steps = options->steps,
+    };
+    program->script = script_new(&config);
+    program->host = (struct stage_host){
+        .ctx = program,
+        .now = host_now,
+        .wall = host_wall,
+        .report = host_report,
+        .notice = host_notice,
+        .settle = options->host.settle != NULL ? host_settle : NULL,
+        .load = options->host.load != NULL ? host_load : NULL,
+    };
+    const struct heddle_source source = {
+        .random = source_random,
+        .now = host_wall,
+        .ctx = program,
+    };
+    const enum script_cause cause = heddle_begin(&program->heddle,
+                                                 program->script,
+                                                 &source,
+                                                 &program->broken);
+    (void)cause; /* what is loaded says so */
+    program->heddle.functions = options->functions;
+    return program;
+}
+
+void program_free(struct program *program)
+{
+    if (program == NULL) {
+        return;
+    }
+    program_detach(program);
+    if (program->is_attached) {
+        stage_clear_away(&program->stage);
+    }
+    pattern_unref(program->pattern);
+    script_function_release(program->script, &program->lines);
+    heddle_end(&program->heddle);
+    script_error_release(&program->broken);
+    script_free(program->script);
+    mem_free(program, sizeof *program);
+}
+
+void program_attach(struct program *program, struct runtime *runtime)
+{
+    CHECK(!program->is_attached || program->is_cut);
+    if (program->is_attached) {
+        stage_clear_away(&program->stage);
+    }
+    const struct stage_options options = {
+        .heddle = &program->heddle,
+        .runtime = runtime,
+        .host = &program->host,
+        .seed = program->options.seed,
+    };
+    stage_set_up(&program->stage, &options);
+    program->is_attached = true;
+    program->is_cut = false;
+}
+
+/* What is code of this program: whoever drives the runtime on, for what is
+ * still to be confirmed, must not meet it. */
+static void stop_pieces(struct program *program)
+{
+    bool any = true;
+    while (any) {
+        any = false;
+        LIST_FOREACH (&program->stage.runtime->pieces, at) {
+            struct piece *piece = CONTAINER_OF(at, struct piece, node);
+            if (piece->pattern != NULL && patterns_is_lua(piece->pattern)) {
+                piece_stop(piece);
+                any = true;
+                break;
+            }
+        }
+    }
+}
+
+void program_detach(struct program *program)
+{
+    if (program->is_attached && !program->is_cut) {
+        stop_pieces(program);
+        stage_cut(&program->stage);
+        program->is_cut = true;
+    }
+}
+
+/* -- Loading ------------------------------------------------------------- */
+
+/* The sentence of an error, which is released. */
+static enum err say(struct script_error *error,
+                    enum script_cause cause,
+                    struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    if (cause != SCRIPT_FINE) {
+        struct buf text = {0};
+        script_error_write(&text, error);
+        err = err_set(detail,
+                      cause == SCRIPT_SYNTAX ? ERR_SYNTAX : ERR_ARGUMENT,
+                      "%s",
+                      buf_text(&text));
+        buf_release(&text);
+    }
+    script_error_release(error);
+    return err;
+}
+
+/* What a file has returned. */
+struct returned {
+    struct pattern *pattern; /* a reference; or NULL */
+    size_t count;            /* of patterns */
+};
+
+static void add_pattern(struct returned *returned, struct pattern *pattern)
+{
+    pattern_unref(returned->pattern);
+    returned->pattern = pattern_ref(pattern);
+    returned->count++;
+}
+
+static void take_patterns(lua_State *L, int count, void *ctx)
+{
+    struct returned *returned = ctx;
+    struct pattern *one = count > 0 ? patterns_test(L, 1) : NULL;
+    if (one != NULL) {
+        add_pattern(returned, one);
+    } else if (count > 0 && lua_istable(L, 1)) {
+        lua_pushnil(L);
+        while (lua_next(L, 1) != 0) {
+            struct pattern *pattern = patterns_test(L, -1);
+            if (pattern != NULL) {
+                add_pattern(returned, pattern);
+            }
+            lua_pop(L, 1);
+        }
+    }
+}
+
+enum err program_load(struct program *program,
+                      const struct program_source *source,
+                      struct err_detail *detail)
+{
+    struct script *script = program->script;
+    if (program->broken.cause != SCRIPT_FINE) {
+        return err_set(detail, ERR_NO_MEMORY, "the budget is too small");
+    }
+    struct script_function environment = {0};
+    struct script_function main = {0};
+    struct script_error error = {0};
+    struct returned returned = {0};
+    const struct script_chunk chunk = {source->file,
+                                       source->text,
+                                       source->length};
+    enum script_cause cause =
+        script_environment_new(script, &environment, &error);
+    if (cause == SCRIPT_FINE) {
+        cause = script_load(script, environment, &chunk, &main, &error);
+    }
+    if (cause == SCRIPT_FINE) {
+        const struct script_call call = {
+            .function = main,
+            .take = take_patterns,
+            .ctx = &returned,
+        };
+        cause = script_call(script, &call, &error);
+    }
+    script_function_release(script, &main);
+    script_function_release(script, &environment);
+    enum err err = say(&error, cause, detail);
+    if (err == ERR_OK && returned.count == 0) {
+        err =
+            err_set(detail,
+                    ERR_ARGUMENT,
+                    "%s: a file of patterns returns what heddle.pattern(name, "
+                    "function(p) ... end) gives",
+                    source->file);
+    }
+    if (err != ERR_OK || returned.count > 1) {
+        pattern_unref(returned.pattern);
+        returned.pattern = NULL;
+    }
+    if (err == ERR_OK) {
+        pattern_unref(program->pattern);
+        program->pattern = returned.pattern;
+    }
+    return err;
+}
+
+struct pattern *program_pattern(const struct program *program)
+{
+    return program->pattern;
+}
+
+struct pattern *program_pattern_named(const struct program *program,
+                                      const char *name)
+{
+    VEC_FOREACH (&program->heddle.patterns, pattern) {
+        if (value_is_text((*pattern)->name, name)) {
+            return *pattern;
+        }
+    }
+    return NULL;
+}
+
+/* -- Lines --------------------------------------------------------------- */
+
+static struct program *program_of(lua_State *L)
+{
+    return CONTAINER_OF(heddle_of(L), struct program, heddle);
+}
+
+static struct stage *check_stage(lua_State *L)
+{
+    struct program *program = program_of(L);
+    if (!program->is_attached || program->is_cut) {
+        (void)luaL_error(L, "there is no runtime");
+    }
+    return &program->stage;
+}
+
+static int line_doc(lua_State *L)
+{
+    lua_settop(L, 2);
+    (void)cells_push_named(L, check_stage(L), 1, 2);
+    return 1;
+}
+
+static int line_piece(lua_State *L)
+{
+    struct stage *stage = check_stage(L);
+    luaL_checktype(L, 1, LUA_TSTRING);
+    const struct value name = convert_check(L, 1, "the name");
+    struct piece *piece = piece_find(stage->runtime, NULL, name);
+    value_unref(name);
+    if (piece == NULL) {
+        return luaL_error(L, "no piece of that name is started");
+    }
+    pieces_push(L, stage, piece);
+    return 1;
+}
+
+static int add_lines(lua_State *L)
+{
+    const struct program *program = lua_touserdata(L, 1);
+    script_function_push(L, program->lines);
+    lua_pushcfunction(L, line_doc);
+    lua_setfield(L, -2, "doc");
+    lua_pushcfunction(L, line_piece);
+    lua_setfield(L, -2, "piece");
+    return 0;
+}
+
+static void show_results(lua_State *L, int count, void *ctx)
+{
+    struct buf *shown = ctx;
+    for (int i = 1; i <= count; i++) {
+        struct value value = VALUE_NONE;
+        struct err_detail detail = {0};
+        const bool is_value =
+            !lua_isnil(L, i) &&
+            convert_read(L, i, "it", NULL, &value, &detail) == ERR_OK;
+        if (is_value) {
+            json_write(shown, value, JSON_AS_GIVEN, 0);
+        } else {
+            size_t length = 0;
+            const char *text = luaL_tolstring(L, i, &length);
+            buf_append(shown, text, length);
+            lua_pop(L, 1);
+        }
+        value_unref(value);
+        buf_append_char(shown, '\n');
+    }
+}
+
+static enum script_cause load_line(struct program *program,
+                                   const struct program_source *source,
+                                   struct script_function *line,
+                                   struct script_error *error)
+{
+    struct script *script = program->script;
+    struct buf text = {0};
+    buf_append_text(&text, "return ");
+    buf_append(&text, source->text, source->length);
+    const struct script_chunk expression = {source->file,
+                                            buf_text(&text),
+                                            text.length};
+    enum script_cause cause =
+        script_load(script, program->lines, &expression, line, error);
+    buf_release(&text);
+    if (cause == SCRIPT_SYNTAX) {
+        script_error_clear(error);
+        const struct script_chunk statements = {source->file,
+                                                source->text,
+                                                source->length};
+        cause = script_load(script, program->lines, &statements, line, error);
+    }
+    return cause;
+}
+
+enum err program_eval(struct program *program,
+                      const struct program_source *source,
+                      struct buf *shown,
+                      struct err_detail *detail)
+{
+    struct script *script = program->script;
+    struct script_error error = {0};
+    struct script_function line = {0};
+    enum script_cause cause = SCRIPT_FINE;
+    if (program->lines.reference == 0) {
+        cause = script_environment_new(script, &program->lines, &error);
+        if (cause == SCRIPT_FINE) {
+            cause = script_protect(script, add_lines, program, 0, &error);
+        }
+    }
+    if (cause == SCRIPT_FINE) {
+        cause = load_line(program, source, &line, &error);
+    }
+    if (cause == SCRIPT_FINE) {
+        const struct script_call call = {
+            .function = line,
+            .take = show_results,
+            .ctx = shown,
+        };
+        cause = script_call(script, &call, &error);
+    }
+    script_function_release(script, &line);
+    return say(&error, cause, detail);
+}
+
+/* -- The rest ------------------------------------------------------------ */
+
+enum err program_read(struct program *program,
+                      struct place *place,
+                      struct value *out,
+                      struct err_detail *detail)
+{
+    CHECK(program->is_attached && !program->is_cut);
+    *out = VALUE_NONE;
+    return pieces_read(&program->stage, place, out, detail);
+}
+
+void program_note_run(struct program *program, const struct node *node)
+{
+    if (program->is_attached) {
+        stage_note_run(&program->stage, node);
+    }
+}
+
+uint64_t program_runs(const struct program *program, const struct node *node)
+{
+    return program->is_attached ? stage_runs(&program->stage, node->ordinal)
+                                : 0;
+}
+
+const char *program_lua_release(void)
+{
+    return LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE;
+}

@@ -1,0 +1,197 @@
+/* Reading for views and cells. */
+
+#include "script/reads.h"
+
+/* Whether the code of a piece has met something that is still on its way: it
+ * does not go on with nothing, or with what is old (docs/pieces.md). */
+static bool has_to_wait(const struct frame *frame)
+{
+    const struct run *run = frame->access.run;
+    return frame->piece != NULL && frame->handling == NULL && run != NULL &&
+           run_is_waiting(run);
+}
+
+/* What could not be known now ends the run, whoever catches the error. */
+static enum err noted(struct frame *frame,
+                      enum err err,
+                      struct err_detail *detail)
+{
+    if (has_to_wait(frame)) {
+        err = ERR_STALE;
+    }
+    if (err == ERR_STALE) {
+        frame->stale = true;
+        return err_set(detail, err, "it cannot be read now: run again");
+    }
+    return err;
+}
+
+/* N1 of runtime/pattern.h. */
+static enum err check_readable(const struct frame *frame,
+                               struct err_detail *detail)
+{
+    return frame->building
+               ? err_set(detail,
+                         ERR_ARGUMENT,
+                         "a pattern is built, not run: read in a function that "
+                         "is given to p:computed, p:effect or p:handler")
+               : ERR_OK;
+}
+
+enum err reads_whole(struct frame *frame,
+                     struct place *place,
+                     enum read_kind kind,
+                     unsigned flags,
+                     struct value *out,
+                     struct err_detail *detail)
+{
+    *out = VALUE_NONE;
+    enum err err = check_readable(frame, detail);
+    frame->stage->reads += frame->access.run != NULL;
+    if (err == ERR_OK) {
+        err = cell_read(&frame->access, place, kind, flags, out, NULL, detail);
+    }
+    return noted(frame, err, detail);
+}
+
+bool reads_is_probe(const struct place *place)
+{
+    const struct path *path = place->path;
+    return path->length > 0 &&
+           value_is_text(path->at[path->length - 1].key, PATH_KIND);
+}
+
+/* D2. Who writes here or above is up to date then; who writes below need not
+ * be. */
+static enum err read_kind_of(struct frame *frame,
+                             struct place *place,
+                             unsigned flags,
+                             struct err_detail *detail)
+{
+    const struct value key = value_text_new(PATH_KIND);
+    struct place *probe = place_child(place, key);
+    struct value nothing;
+    const enum err err =
+        reads_whole(frame, probe, READ_DEEP, flags, &nothing, detail);
+    value_unref(nothing);
+    place_unref(probe);
+    value_unref(key);
+    return err;
+}
+
+enum err reads_look(struct frame *frame,
+                    struct place *place,
+                    struct view_found *out,
+                    struct err_detail *detail)
+{
+    /* D4: a look that runs nobody, after those who matter have run. */
+    const struct cell_access *access = &frame->access;
+    const struct cell_access loose = {access->runtime,
+                                      NULL,
+                                      access->transaction};
+    struct place *at = NULL;
+    enum err err = check_readable(frame, detail);
+    if (err == ERR_OK && access->run != NULL) {
+        err = read_kind_of(frame, place, READ_UNTRACKED, detail);
+    }
+    if (err == ERR_STALE && access->run != NULL) {
+        /* The run is given up to be made again in order: of what it wanted to
+         * read the order must know. */
+        struct value unseen = VALUE_NONE;
+        const enum err logged = transaction_read(access->transaction,
+                                                 place,
+                                                 READ_DEEP,
+                                                 READ_FOR_BOTH,
+                                                 &unseen);
+        (void)logged;
+        value_unref(unseen);
+    }
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = cell_read(&loose,
+                    place,
+                    READ_DEEP,
+                    READ_UNTRACKED,
+                    &out->value,
+                    &at,
+                    detail);
+    if (err != ERR_OK) {
+        return noted(frame, err, detail);
+    }
+    if (value_is_container(out->value)) {
+        err = read_kind_of(frame, place, READ_FOR_BOTH, detail);
+        out->place.document = at->entity;
+        out->place.path = path_ref(at->path);
+    } else {
+        value_unref(out->value);
+        err = reads_whole(frame,
+                          place,
+                          READ_DEEP,
+                          READ_FOR_BOTH,
+                          &out->value,
+                          detail);
+    }
+    place_unref(at);
+    return err;
+}
+
+static enum err find_child(struct view_source *source,
+                           const struct view_place *place,
+                           const struct path_segment *step,
+                           struct view_found *out,
+                           struct err_detail *detail)
+{
+    struct frame *frame = CONTAINER_OF(source, struct frame, source);
+    struct place *above = place_of(place->document, place->path);
+    struct place *child = place_child(above, step->key);
+    const enum err err = reads_look(frame, child, out, detail);
+    place_unref(child);
+    place_unref(above);
+    return err;
+}
+
+static enum err find_whole(struct view_source *source,
+                           const struct view_place *place,
+                           enum read_kind kind,
+                           struct value *out,
+                           struct err_detail *detail)
+{
+    struct frame *frame = CONTAINER_OF(source, struct frame, source);
+    struct place *at = place_of(place->document, place->path);
+    const enum err err =
+        reads_whole(frame, at, kind, READ_FOR_BOTH, out, detail);
+    place_unref(at);
+    return err;
+}
+
+static enum err find_shape(struct view_source *source,
+                           const struct view_place *place,
+                           struct value *out,
+                           struct err_detail *detail)
+{
+    return find_whole(source, place, READ_SHAPE, out, detail);
+}
+
+static enum err find_deep(struct view_source *source,
+                          const struct view_place *place,
+                          struct value *out,
+                          struct err_detail *detail)
+{
+    return find_whole(source, place, READ_DEEP, out, detail);
+}
+
+void reads_source(struct view_source *source)
+{
+    source->child = find_child;
+    source->shape = find_shape;
+    source->deep = find_deep;
+}
+
+void reads_raise(lua_State *L, enum err err, const struct err_detail *detail)
+{
+    if (err != ERR_OK) {
+        const bool is_said = detail->text[0] != '\0';
+        (void)luaL_error(L, "%s", is_said ? detail->text : err_text(err));
+    }
+}

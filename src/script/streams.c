@@ -1,0 +1,545 @@
+/* Streams, their handlers, and the tickets of what is sent to them. */
+
+#include "script/streams.h"
+
+#include "base/mem.h"
+#include "sched/handling.h"
+#include "script/attempts.h"
+#include "script/bodies.h"
+#include "script/cells.h"
+#include "script/convert.h"
+#include "script/nodes.h"
+#include "script/reads.h"
+#include "value/compare.h"
+
+/* -- Streams ------------------------------------------------------------- */
+
+struct stream_object {
+    struct binding binding;
+    struct stream *stream;
+    struct place *place; /* a reference while it is bound */
+    struct value id;
+};
+
+static void stream_cut(struct binding *binding)
+{
+    struct stream_object *stream =
+        CONTAINER_OF(binding, struct stream_object, binding);
+    stream->stream = NULL;
+    place_unref(stream->place);
+    stream->place = NULL;
+}
+
+static void stream_release(void *object)
+{
+    struct stream_object *stream = object;
+    if (stream->binding.stage != NULL) {
+        binding_untie(&stream->binding);
+        stream_cut(&stream->binding);
+    }
+    value_unref(stream->id);
+    stream->id = VALUE_NONE;
+}
+
+static const struct script_class stream_class;
+
+static struct stream_object *check_stream(lua_State *L, int argument)
+{
+    struct stream_object *stream =
+        script_object_check(L, argument, &stream_class);
+    if (stream->binding.stage == NULL) {
+        (void)luaL_error(L, "the runtime of this stream has ended");
+    }
+    return stream;
+}
+
+void streams_push(lua_State *L, struct stage *stage, struct place *place)
+{
+    struct stream_object *object =
+        script_object_push(L, &stream_class, sizeof *object);
+    object->stream = events_stream(stage_sched(stage), place);
+    object->place = place_ref(place);
+    object->id = value_ref(place->entity->id);
+    binding_tie(&object->binding, stage, stream_cut);
+}
+
+struct place *streams_test(lua_State *L, int index, struct stage **stage)
+{
+    const struct stream_object *object =
+        script_object_test(L, index, &stream_class);
+    if (object == NULL || object->binding.stage == NULL) {
+        return NULL;
+    }
+    *stage = object->binding.stage;
+    return object->place;
+}
+
+int streams_new(lua_State *L, struct stage *stage)
+{
+    lua_settop(L, 3);
+    streams_push(L, stage, cells_push_named(L, stage, 2, 3));
+    return 1;
+}
+
+/* -- Tickets ------------------------------------------------------------- */
+
+/* Held by its event, as long as that has not ended, and by Lua. */
+struct ticket {
+    struct list_node node; /* in the stage's tickets until it has ended */
+    uint32_t refs;
+    bool ended;
+    enum event_outcome outcome;
+    struct value receipt;
+    struct err_detail error;
+};
+
+struct ticket_object {
+    struct ticket *ticket;
+};
+
+static void ticket_unref(struct ticket *ticket)
+{
+    if (--ticket->refs == 0) {
+        value_unref(ticket->receipt);
+        mem_free(ticket, sizeof *ticket);
+    }
+}
+
+static void ticket_release(void *object)
+{
+    struct ticket_object *handle = object;
+    if (handle->ticket != NULL) {
+        ticket_unref(handle->ticket);
+        handle->ticket = NULL;
+    }
+}
+
+static void on_done(void *ctx, const struct event_result *result)
+{
+    struct ticket *ticket = ctx;
+    ticket->ended = true;
+    ticket->outcome = result->outcome;
+    ticket->error = result->error;
+    ticket->receipt = value_ref(result->receipt);
+    list_remove(&ticket->node);
+    ticket_unref(ticket);
+}
+
+void streams_end(struct stage *stage)
+{
+    while (!list_is_empty(&stage->tickets)) {
+        struct ticket *ticket =
+            CONTAINER_OF(list_first(&stage->tickets), struct ticket, node);
+        list_remove(&ticket->node);
+        ticket_unref(ticket);
+    }
+}
+
+static const struct script_class ticket_class;
+
+static const struct ticket *check_ticket(lua_State *L)
+{
+    const struct ticket_object *handle =
+        script_object_check(L, 1, &ticket_class);
+    return handle->ticket;
+}
+
+static int ticket_state(lua_State *L)
+{
+    const struct ticket *ticket = check_ticket(L);
+    lua_pushstring(L,
+                   !ticket->ended                     ? "queued"
+                   : ticket->outcome == EVENT_DONE    ? "done"
+                   : ticket->outcome == EVENT_DROPPED ? "dropped"
+                                                      : "failed");
+    return 1;
+}
+
+static int ticket_receipt(lua_State *L)
+{
+    convert_push(L, check_ticket(L)->receipt);
+    return 1;
+}
+
+static int ticket_error(lua_State *L)
+{
+    attempts_push_error(L, &check_ticket(L)->error);
+    return 1;
+}
+
+static const luaL_Reg ticket_methods[] = {
+    {"state", ticket_state},
+    {"receipt", ticket_receipt},
+    {"error", ticket_error},
+    {NULL, NULL},
+};
+
+static const struct script_class ticket_class = {
+    .name = "ticket",
+    .methods = ticket_methods,
+    .release = ticket_release,
+};
+
+/* -- Sending ------------------------------------------------------------- */
+
+/* What may have to be released if something raises: in the hands of Lua. */
+struct letter {
+    struct value payload;
+    struct value id;
+    struct value session;
+};
+
+static void letter_release(void *object)
+{
+    struct letter *letter = object;
+    value_unref(letter->payload);
+    value_unref(letter->id);
+    value_unref(letter->session);
+    *letter = (struct letter){0};
+}
+
+static const struct script_class letter_class = {
+    .name = "letter",
+    .release = letter_release,
+};
+
+/* The payload at 2 and the options at 3. */
+static const struct letter *push_letter(lua_State *L)
+{
+    lua_settop(L, 3);
+    struct letter *letter =
+        script_object_push(L, &letter_class, sizeof *letter);
+    letter->payload = convert_check(L, 2, "the payload");
+    if (lua_isnil(L, 3)) {
+        return letter;
+    }
+    luaL_checktype(L, 3, LUA_TTABLE);
+    static const char *const names[] = {"id", "session"};
+    struct value *const to[] = {&letter->id, &letter->session};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const int type = lua_getfield(L, 3, names[i]);
+        if (type == LUA_TSTRING) {
+            *to[i] = convert_check(L, -1, names[i]);
+        } else if (type != LUA_TNIL) {
+            (void)luaL_error(L, "%s is a string", names[i]);
+        }
+        lua_pop(L, 1);
+    }
+    return letter;
+}
+
+/* Raises with the word that names the error before its sentence. */
+static void raise_named(lua_State *L,
+                        enum err err,
+                        const struct err_detail *detail)
+{
+    if (err == ERR_BACKLOG) {
+        (void)luaL_error(L, "backlog: %s", err_text(err));
+    }
+    reads_raise(L, err, detail);
+}
+
+static struct ticket *push_ticket(lua_State *L)
+{
+    struct ticket_object *handle =
+        script_object_push(L, &ticket_class, sizeof *handle);
+    handle->ticket = mem_alloc_zero(sizeof *handle->ticket);
+    handle->ticket->refs = 1;
+    list_node_init(&handle->ticket->node);
+    return handle->ticket;
+}
+
+int streams_send_to(lua_State *L, struct stage *stage, struct stream *stream)
+{
+    struct frame *frame = frame_is_ground(stage->frame) ? NULL : stage->frame;
+    const struct letter *letter = push_letter(L);
+    struct ticket *ticket = push_ticket(L);
+    const struct event_spec spec = {
+        .payload = letter->payload,
+        .origin = frame != NULL ? frame->access.transaction : NULL,
+        .id = letter->id,
+        .session = letter->session,
+        .time = stage_wall(stage),
+        .done = on_done,
+        .ctx = ticket,
+    };
+    ticket->refs++;
+    list_push_back(&stage->tickets, &ticket->node);
+    struct err_detail detail = {0};
+    const enum err err =
+        frame != NULL && frame->handling != NULL
+            ? handling_send(frame->handling, stream, &spec, &detail)
+            : events_send(stage_sched(stage), stream, &spec, &detail);
+    if (err != ERR_OK) {
+        list_remove(&ticket->node);
+        ticket_unref(ticket);
+        raise_named(L, err, &detail);
+    }
+    return 1;
+}
+
+static void refuse_building(lua_State *L, const struct stage *stage)
+{
+    if (stage->frame->building) {
+        (void)luaL_error(L,
+                         "a pattern is built, not run: send in a function that "
+                         "is given to p:handler");
+    }
+}
+
+static int stream_send(lua_State *L)
+{
+    const struct stream_object *stream = check_stream(L, 1);
+    refuse_building(L, stream->binding.stage);
+    return streams_send_to(L, stream->binding.stage, stream->stream);
+}
+
+/* The stream at an argument: one, or a cell with a link to one. */
+static struct stream *check_target(lua_State *L,
+                                   int argument,
+                                   struct stage **stage)
+{
+    struct place *place = cells_test(L, argument, stage);
+    if (place == NULL) {
+        const struct stream_object *stream = check_stream(L, argument);
+        *stage = stream->binding.stage;
+        return stream->stream;
+    }
+    refuse_building(L, *stage);
+    struct place *at = NULL;
+    struct err_detail detail = {0};
+    const enum err err = cell_follow(&(*stage)->frame->access,
+                                     place,
+                                     READ_FOR_BOTH,
+                                     true,
+                                     &at,
+                                     &detail);
+    if (err == ERR_STALE) {
+        (*stage)->frame->stale = true;
+    }
+    reads_raise(L, err, &detail);
+    struct stream *stream = events_stream(stage_sched(*stage), at);
+    place_unref(at);
+    return stream;
+}
+
+int streams_follow_up(lua_State *L)
+{
+    struct stage *stage = NULL;
+    struct stream *stream = check_target(L, 1, &stage);
+    if (stage->frame->handling == NULL) {
+        return luaL_error(L,
+                          "heddle.send is for handlers: outside of one use "
+                          "stream:send(payload)");
+    }
+    return streams_send_to(L, stage, stream);
+}
+
+static const luaL_Reg stream_methods[] = {
+    {"send", stream_send},
+    {NULL, NULL},
+};
+
+static struct value stream_identity(void *object)
+{
+    const struct stream_object *stream = object;
+    return stream->place != NULL ? stage_place_value(stream->place)
+                                 : value_ref(stream->id);
+}
+
+/* Its link, so that others can be given it. */
+static enum err stream_as_value(void *object,
+                                struct value *out,
+                                struct err_detail *detail)
+{
+    const struct stream_object *stream = object;
+    if (stream->place == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the runtime of this stream has ended");
+    }
+    *out = cell_link(stream->place, NULL);
+    return ERR_OK;
+}
+
+static const struct script_class stream_class = {
+    .name = "stream",
+    .methods = stream_methods,
+    .release = stream_release,
+    .value = stream_as_value,
+    .identity = stream_identity,
+};
+
+/* -- Handlers ------------------------------------------------------------ */
+
+/* Held by the scheduler and by Lua. */
+struct listener {
+    uint32_t refs;
+    struct stage *stage; /* NULL: nothing calls it any more */
+    struct handler *handler;
+    struct script_function function;
+};
+
+struct listener_object {
+    struct binding binding;
+    struct listener *listener;
+};
+
+static void listener_unref(struct listener *listener)
+{
+    if (--listener->refs == 0) {
+        mem_free(listener, sizeof *listener);
+    }
+}
+
+static void listener_gone(void *ctx)
+{
+    struct listener *listener = ctx;
+    script_function_release(listener->stage->script, &listener->function);
+    listener->stage = NULL;
+    listener_unref(listener);
+}
+
+static void listener_cut(struct binding *binding)
+{
+    CONTAINER_OF(binding, struct listener_object, binding)->listener->handler =
+        NULL;
+}
+
+static void listener_release(void *object)
+{
+    struct listener_object *handle = object;
+    binding_untie(&handle->binding);
+    if (handle->listener != NULL) {
+        listener_unref(handle->listener);
+        handle->listener = NULL;
+    }
+}
+
+static const struct script_class listener_class;
+
+static int listener_cancel(lua_State *L)
+{
+    const struct listener_object *handle =
+        script_object_check(L, 1, &listener_class);
+    struct listener *listener = handle->listener;
+    struct handler *handler = listener->handler;
+    if (handle->binding.stage != NULL && handler != NULL) {
+        listener->handler = NULL;
+        events_cancel(stage_sched(handle->binding.stage), handler);
+    }
+    return 0;
+}
+
+static const luaL_Reg listener_methods[] = {
+    {"cancel", listener_cancel},
+    {NULL, NULL},
+};
+
+static const struct script_class listener_class = {
+    .name = "handler",
+    .methods = listener_methods,
+    .release = listener_release,
+};
+
+static int push_event(lua_State *L, void *ctx)
+{
+    struct frame *frame = ctx;
+    convert_push(L, handling_payload(frame->handling));
+    attempts_push(L, frame);
+    return 2;
+}
+
+static void take_result(lua_State *L, int count, void *ctx)
+{
+    const struct frame *frame = ctx;
+    if (count > 0 && !lua_isnil(L, 1)) {
+        handling_return_adopt(frame->handling,
+                              convert_check(L, 1, "the result"));
+    }
+}
+
+static enum run_result run_listener(struct handling *handling, void *ctx)
+{
+    struct listener *listener = ctx;
+    struct stage *stage = listener->stage;
+    struct run *run = handling->run;
+    const struct cell_access access = {stage->runtime, run, run->transaction};
+    struct frame frame;
+    frame_begin(&frame, stage, &access);
+    frame.handling = handling;
+    frame_draw_event(&frame);
+    const struct script_call call = {
+        .function = listener->function,
+        .push = push_event,
+        .take = take_result,
+        .ctx = &frame,
+    };
+    struct script_error error = {0};
+    const enum script_cause cause = script_call(stage->script, &call, &error);
+    frame_end(&frame);
+    return bodies_result(run, &frame, cause, &error);
+}
+
+size_t streams_check_reads(lua_State *L,
+                           const struct stage *stage,
+                           const struct declared_read **out)
+{
+    *out = NULL;
+    if (lua_isnil(L, 4)) {
+        return 0;
+    }
+    luaL_checktype(L, 4, LUA_TTABLE);
+    struct place *const *places;
+    const size_t count = nodes_check_places(L, stage, 4, "reads", &places);
+    struct buf *reads = script_buffer_push(L);
+    for (size_t i = 0; i < count; i++) {
+        const struct declared_read read = {places[i], READ_DEEP};
+        buf_append(reads, &read, sizeof read);
+    }
+    *out = (const struct declared_read *)(const void *)reads->at;
+    return count;
+}
+
+int streams_on(lua_State *L, struct stage *stage)
+{
+    lua_settop(L, 4);
+    const struct stream_object *stream = check_stream(L, 2);
+    luaL_argcheck(L,
+                  stream->binding.stage == stage,
+                  2,
+                  "the stream is one of another runtime");
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    const struct declared_read *reads;
+    const size_t read_count = streams_check_reads(L, stage, &reads);
+    struct listener_object *handle =
+        script_object_push(L, &listener_class, sizeof *handle);
+    const struct script_function function = script_function_keep(L, 3);
+    struct listener *listener = mem_alloc_zero(sizeof *listener);
+    listener->refs = 2;
+    listener->stage = stage;
+    listener->function = function;
+    handle->listener = listener;
+    binding_tie(&handle->binding, stage, listener_cut);
+    const struct handler_spec spec = {
+        .run = run_listener,
+        .ctx = listener,
+        .release = listener_gone,
+        .name = stream->id,
+        .reads = reads,
+        .read_count = read_count,
+        .pure = true,
+        .several_spaces = true,
+    };
+    struct err_detail detail = {0};
+    const enum err err = events_handle(stage_sched(stage),
+                                       stream->stream,
+                                       &spec,
+                                       &listener->handler,
+                                       &detail);
+    if (err != ERR_OK) {
+        listener_gone(listener);
+        reads_raise(L, err, &detail);
+    }
+    return 1;
+}

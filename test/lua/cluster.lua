@@ -1,0 +1,68 @@
+-- Several runtimes on one engine: whatever the order, they agree in the end.
+local heddle = require "heddle"
+local test   = require "heddle.test"
+
+test("a computation on each of them follows", function(t)
+  t:seeds(10, function(seed, random)
+    local cluster = t:cluster(3)
+    for _, rt in ipairs(cluster) do
+      local n, o = rt:doc("n", 0), rt:doc("o")
+      rt:computation{ name = "c", writes = { o }, fn = function() o:set(n:get() * 2) end }
+      rt:sink(o, function() end)
+    end
+    t:eq(cluster:settled(), true)
+    local total = 0
+    for _ = 1, 10 do
+      local rt, by = cluster[random(3)], random(5)
+      total = total + by
+      rt:doc("n"):increment(by)
+      if random(2) == 1 then rt:step() end
+    end
+    t:eq(cluster:settled(), true)
+    for _, rt in ipairs(cluster) do
+      t:eq({ rt:doc("n"):get(), rt:doc("o"):get() }, { total, total * 2 })
+      t:eq(rt:errors(), heddle.array{})
+    end
+  end)
+end)
+
+test("no handling is lost, none is done twice", function(t)
+  t:seeds(10, function(seed, random)
+    local cluster, streams, tickets = t:cluster(3), {}, {}
+    for i, rt in ipairs(cluster) do
+      local n = rt:doc("n", 0)
+      streams[i] = rt:stream("add")
+      rt:on(streams[i], function(by) n:set(n:get() + by) end)
+    end
+    cluster:settled()
+    for k = 1, 12 do
+      local i = random(3)
+      tickets[k] = streams[i]:send(1)
+      if random(2) == 1 then cluster[i]:step() end
+    end
+    t:eq(cluster:settled(), true)
+    for _, ticket in ipairs(tickets) do t:eq(ticket:state(), "done") end
+    for _, rt in ipairs(cluster) do t:eq(rt:doc("n"):get(), 12) end
+  end)
+end)
+
+test("lists that are appended to have everything", function(t)
+  t:seeds(10, function(seed, random)
+    local cluster = t:cluster(4)
+    cluster[1]:doc("list", heddle.array{})
+    cluster:settled()
+    for i = 1, 20 do
+      local rt = cluster[random(4)]
+      rt:hold(random(3) == 1)
+      rt:doc("list"):append(i)
+      if random(2) == 1 then rt:step() end
+    end
+    for _, rt in ipairs(cluster) do rt:hold(false) end
+    t:eq(cluster:settled(), true)
+    local all = cluster[1]:doc("list"):value()
+    table.sort(all)
+    t:eq(#all, 20)
+    for i = 1, 20 do t:eq(all[i], i) end
+    for _, rt in ipairs(cluster) do t:eq(rt:doc("list"):value(), cluster[1]:doc("list"):value()) end
+  end)
+end)

@@ -1,0 +1,327 @@
+-- Events: one handling, one commit, one end.
+local heddle = require "heddle"
+local test   = require "heddle.test"
+
+-- A counter that a stream adds to.
+local function counter(t, options)
+  local rt = t:runtime(options)
+  local n, add = rt:doc("n", 0), rt:stream("add")
+  local handler = rt:on(add, function(event)
+    n:set(n:get() + event.by)
+    return { n = n:get() }
+  end)
+  return rt, n, add, handler
+end
+
+test("EVT-01 a handler gets what is sent", function(t)
+  local rt, n, add = counter(t)
+  local ticket = add:send{ by = 2 }
+  t:eq(ticket:state(), "queued")
+  t:eq(n:get(), 0)
+  t:ok(rt:settled())
+  t:eq(ticket:state(), "done")
+  t:eq(ticket:receipt(), { n = 2 })
+  t:eq(ticket:error(), nil)
+  t:eq(n:get(), 2)
+end)
+
+test("EVT-02 in the order in which it was sent", function(t)
+  local rt = t:runtime()
+  local log = rt:doc("log", heddle.array{})
+  local a, b = rt:stream("a"), rt:stream("b")
+  rt:on(a, function(e) log:append(e) end)
+  rt:on(b, function(e) log:append(e) end)
+  a:send(1); b:send(2); a:send(3)
+  rt:step()
+  t:eq(log:value(), { 1 })
+  rt:settled()
+  t:eq(log:value(), { 1, 2, 3 })
+end)
+
+test("a second handler is refused, and a cancelled one drops", function(t)
+  local rt, n, add, handler = counter(t)
+  t:fails(function() rt:on(add, function() end) end, "handler")
+  handler:cancel()
+  local ticket = add:send{ by = 1 }
+  rt:settled()
+  t:eq(ticket:state(), "dropped")
+  t:eq(ticket:error().name, "NO_HANDLER")
+  t:eq(n:get(), 0)
+end)
+
+test("EVT-19 a handler that gives up is not called again", function(t)
+  local rt = t:runtime()
+  local n, s = rt:doc("n", 0), rt:stream("s")
+  local calls = 0
+  rt:on(s, function(event, tx) calls = calls + 1; n:set(9); tx:abort() end)
+  local ticket = s:send(1)
+  rt:settled()
+  t:eq(calls, 1)
+  t:eq(ticket:state(), "failed")
+  t:eq(n:get(), 0)
+end)
+
+test("a handler that fails says why", function(t)
+  local rt = t:runtime()
+  local s = rt:stream("s")
+  rt:on(s, function() error("boom") end)
+  local ticket = s:send(1)
+  rt:settled()
+  t:eq(ticket:state(), "failed")
+  t:ok(ticket:error().message:find("boom", 1, true))
+end)
+
+test("LIN a follow-up event lives and dies with its origin", function(t)
+  local rt = t:runtime()
+  local a, b = rt:stream("a"), rt:stream("b")
+  local seen = {}
+  rt:on(a, function(e, tx)
+    heddle.send(b, e)
+    if e == 2 then tx:abort() end
+  end)
+  rt:on(b, function(e) seen[#seen + 1] = e end)
+  a:send(1); a:send(2); a:send(3)
+  rt:settled()
+  t:eq(seen, { 1, 3 })
+  t:fails(function() heddle.send(b, 1) end, "for handlers")
+end)
+
+test("BP conflicts are tried again, in order", function(t)
+  local rt = t:runtime()
+  local log, s = rt:doc("log", heddle.array{}), rt:stream("s")
+  rt:on(s, function(e)
+    local all = log:value()
+    all[#all + 1] = e
+    log:set(heddle.array(all))
+  end)
+  rt:settled()
+  rt:reject_next{ kind = "conflict", times = 8, when = function(c) return c.event == "s" end }
+  for i = 1, 3 do s:send(i) end
+  rt:settled()
+  t:eq(log:value(), { 1, 2, 3 })
+  t:eq(rt:stats().reverted, 8)
+end)
+
+test("a refusal for good drops, one of a rule fails", function(t)
+  local rt, n, add = counter(t)
+  rt:settled()
+  rt:reject_next{ kind = "permanent" }
+  local dropped = add:send{ by = 1 }
+  rt:settled()
+  rt:reject_next{ kind = "terminal" }
+  local failed = add:send{ by = 1 }
+  rt:settled()
+  t:eq(dropped:state(), "dropped")
+  t:eq(failed:state(), "failed")
+  t:eq(n:get(), 0)
+end)
+
+test("RCPT the same id and session are handled once", function(t)
+  local rt, n, add = counter(t)
+  local first = add:send({ by = 1 }, { id = "x", session = "me" })
+  rt:settled()
+  local second = add:send({ by = 1 }, { id = "x", session = "me" })
+  rt:settled()
+  t:eq(n:get(), 1)
+  t:eq(first:receipt(), { n = 1 })
+  t:eq(second:receipt(), { n = 1 })
+end)
+
+test("RCPT also by another runtime of the engine", function(t)
+  local e = t:engine()
+  local one, n1, add1 = counter(t, { engine = e })
+  local two, n2, add2 = counter(t, { engine = e })
+  add1:send({ by = 1 }, { id = "x", session = "me" })
+  one:settled()
+  local again = add2:send({ by = 1 }, { id = "x", session = "me" })
+  two:settled()
+  t:eq(n2:get(), 1)
+  t:eq(again:state(), "dropped")
+end)
+
+test("the backlog has a limit", function(t)
+  local rt, n, add = counter(t)
+  for i = 1, 256 do add:send{ by = 1 } end
+  t:fails(function() add:send{ by = 1 } end, "backlog")
+  rt:settled()
+  t:eq(n:get(), 256)
+end)
+
+test("PRE what a handler reads is up to date", function(t)
+  local rt = t:runtime()
+  local s, o, r = rt:doc("s", 1), rt:doc("o"), rt:doc("r")
+  rt:computation{ name = "c", writes = { o }, fn = function() o:set(s:get() * 10) end }
+  local go = rt:stream("go")
+  rt:on(go, function() r:set(o:get() + 1) end, { reads = { o } })
+  go:send(1); rt:settled()
+  t:eq(r:get(), 11)
+  s:set(2); go:send(1); rt:settled()
+  t:eq(r:get(), 21)
+end)
+
+test("time and chance are those of the event", function(t)
+  local rt = t:runtime()
+  local s, tries = rt:stream("s"), {}
+  local o = rt:doc("o", 0)
+  rt:on(s, function() tries[#tries + 1] = { heddle.now(), heddle.random(1000000) }; o:increment() end)
+  rt:settled()
+  rt:reject_next{ kind = "conflict", times = 2 }
+  s:send(1); rt:settled()
+  t:eq(#tries, 3)
+  t:eq(tries[1], tries[3])
+end)
+
+test("EVT-03 what was sent before the cancel is handled", function(t)
+  local rt, n, add, handler = counter(t)
+  add:send{ by = 1 }; rt:settled()
+  handler:cancel()
+  add:send{ by = 1 }; rt:settled()
+  t:eq(n:get(), 1)
+end)
+
+test("EVT-08 idle does not wait for a confirmation", function(t)
+  local rt, n, add = counter(t)
+  rt:settled()
+  rt:hold(true)
+  local ticket = add:send{ by = 1 }
+  t:eq(rt:idle(), true)
+  t:eq({ ticket:state(), n:get() }, { "queued", 1 })
+  rt:hold(false); rt:settled()
+  t:eq(ticket:state(), "done")
+end)
+
+test("EVT-09 seven events, two lists", function(t)
+  local rt = t:runtime()
+  local a, b, s = rt:doc("a", heddle.array{}), rt:doc("b", heddle.array{}), rt:stream("s")
+  rt:on(s, function(e) a:append(e); b:append(e) end)
+  for i = 1, 7 do s:send(i) end
+  rt:settled()
+  t:eq(a:value(), { 1, 2, 3, 4, 5, 6, 7 })
+  t:eq(b:value(), a:value())
+end)
+
+test("EVT-12 a handler that fails leaves nothing", function(t)
+  local rt = t:runtime()
+  local r, s, calls = rt:doc("r", 0), rt:stream("s"), 0
+  rt:on(s, function() calls = calls + 1; r:set(1); error("no") end)
+  s:send(1); rt:settled()
+  t:eq({ calls, r:get() }, { 1, 0 })
+end)
+
+test("lanes: a stream that waits holds up its own space only", function(t)
+  for _, lanes in ipairs{ "one", "space" } do
+    local rt = t:runtime{ spaces = { "a", "b" }, lanes = lanes }
+    local seen = {}
+    local a, b = rt:stream("a"), rt:stream("b", { space = "b" })
+    rt:on(a, function() seen[#seen + 1] = "a" end)
+    rt:on(b, function() seen[#seen + 1] = "b" end)
+    a:send(1); a:send(2); b:send(1)
+    rt:step()
+    t:eq(#seen, lanes == "one" and 1 or 2)
+    rt:settled()
+    t:eq(#seen, 3)
+  end
+end)
+
+test("EID-05 another session is another event", function(t)
+  local rt, n, add = counter(t)
+  add:send({ by = 1 }, { id = "x", session = "me" })
+  add:send({ by = 1 }, { id = "x", session = "you" })
+  add:send({ by = 1 }, { id = "y", session = "me" })
+  rt:settled()
+  t:eq(n:get(), 3)
+  t:fails(function() add:send({ by = 1 }, { id = "x" }) end)
+end)
+
+test("PRE-01 what is invalid runs first", function(t)
+  local rt, order = t:runtime(), {}
+  local s, co, r = rt:doc("s", 10), rt:doc("co"), rt:doc("r")
+  rt:computation{ name = "C", writes = { co }, fn = function() order[#order + 1] = "C"; co:set(s:get() * 2) end }
+  local go = rt:stream("go")
+  rt:on(go, function(e) order[#order + 1] = "H"; r:set(co:get() + e) end, { reads = { co } })
+  rt:pull(co)
+  order = {}
+  s:set(20); go:send(5); rt:settled()
+  t:eq(r:get(), 45)
+  t:eq({ order[1], order[#order] }, { "C", "H" })
+end)
+
+test("PRE-02 what is not read does not run", function(t)
+  local rt = t:runtime()
+  local d, s, r = rt:doc("d", { foo = 0, bar = 1 }), rt:doc("s", 1), rt:doc("r")
+  local c = rt:computation{ name = "C", writes = { d:key("foo") }, fn = function() d:key("foo"):set(s:get()) end }
+  local go = rt:stream("go")
+  rt:on(go, function(e) r:set(d:get().bar + e) end, { reads = { d:key("bar") } })
+  go:send(3); rt:settled()
+  t:eq({ c:runs(), r:get() }, { 0, 4 })
+end)
+
+test("PRE-12 a chain that nobody else wants", function(t)
+  local rt = t:runtime()
+  local s, m, o, r = rt:doc("s", 1), rt:doc("m"), rt:doc("o"), rt:doc("r")
+  local u = rt:computation{ name = "U", writes = { m }, fn = function() m:set(s:get() + 1) end }
+  local d = rt:computation{ name = "D", writes = { o }, fn = function() o:set(m:get() * 2) end }
+  local go = rt:stream("go")
+  rt:on(go, function(e) r:set(o:get() + e) end) -- not declared: found out
+  s:set(4); go:send(5); rt:settled()
+  t:eq({ u:runs(), d:runs(), r:get() }, { 1, 1, 15 })
+end)
+
+test("LIN-09 a retry sends its follow-up once", function(t)
+  local rt = t:runtime()
+  local n, a, b = rt:doc("n", 0), rt:stream("a"), rt:stream("b")
+  local attempts, seen = 0, {}
+  rt:on(a, function() attempts = attempts + 1; n:set(n:get() + 1); heddle.send(b, n:get()) end)
+  rt:on(b, function(e) seen[#seen + 1] = e end)
+  rt:settled()
+  rt:reject_next{ kind = "conflict", when = function(c) return c.event == "a" end }
+  a:send(1); rt:settled()
+  t:eq(attempts, 2)
+  t:eq(n:get(), 1)
+  t:eq(seen[#seen], 1)
+end)
+
+test("LIN-14 to another space, only after the origin has landed", function(t)
+  local rt = t:runtime{ spaces = { "a", "b" } }
+  local n, seen = rt:doc("n", 0), 0
+  local a, b = rt:stream("sa"), rt:stream("sb", { space = "b" })
+  rt:on(a, function() n:set(1); heddle.send(b, 1) end)
+  rt:on(b, function() seen = seen + 1 end)
+  rt:settled()
+  rt:hold(true)
+  a:send(1)
+  local rest, why = rt:idle()
+  t:eq(rest, nil)
+  t:eq({ why, seen }, { "held", 0 })
+  rt:hold(false); rt:settled()
+  t:eq(seen, 1)
+end)
+
+test("RCPT-12 a handler without a result has an empty receipt", function(t)
+  local rt, s = t:runtime(), nil
+  s = rt:stream("s")
+  rt:on(s, function() end)
+  local ticket = s:send(1)
+  rt:settled()
+  t:eq(ticket:receipt(), {})
+end)
+
+test("RCPT-13 the receipt is that of the first", function(t)
+  local rt = t:runtime()
+  local s = rt:stream("s")
+  rt:on(s, function(e) return { ok = true, n = e } end)
+  s:send(42, { id = "x", session = "me" }); rt:settled()
+  local again = s:send(99, { id = "x", session = "me" }); rt:settled()
+  t:eq(again:receipt(), { ok = true, n = 42 })
+end)
+
+test("tickets outlive their runtime", function(t)
+  local rt, n, add = counter(t)
+  rt:settled()
+  rt:hold(true)
+  local flying = add:send{ by = 1 }; rt:idle()
+  local waiting = add:send{ by = 1 }
+  local again = rt:restart()
+  t:eq({ flying:state(), waiting:state() }, { "dropped", "dropped" })
+  t:eq(again:doc("n"):get(), 0)
+end)
