@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct options;
 
@@ -22,7 +23,7 @@ struct command {
     const char *operands; /* "FILE POINTER", for the usage line; "" if none */
     size_t operand_count;
     bool takes_more;    /* operand_count is the least, not the exact number */
-    unsigned options;   /* OPTION_* that it knows besides the common ones */
+    uint64_t options;   /* OPTION_* that it knows besides the common ones */
     const char *brief;  /* half a sentence for a list of commands */
     const char *manual; /* the help between the usage and the options */
     const char *example;
@@ -31,11 +32,34 @@ struct command {
 };
 
 /* The whole tree, and its branches `value` (cli/value.c), `store`
- * (cli/store.c) and `lifecycle` (cli/lifecycle.c). */
+ * (cli/store.c) and `lifecycle` (cli/lifecycle.c), and `test`
+ * (cli/test.c). */
 extern const struct command root_command;
 extern const struct command value_commands[];
 extern const struct command store_commands[];
 extern const struct command lifecycle_commands[];
+command_fn test_run;
+
+/* On a data directory: cli/run.c, cli/ask.c, cli/new.c, cli/repl.c. */
+command_fn run_run;
+command_fn send_run;
+command_fn get_run;
+command_fn set_run;
+command_fn watch_run;
+command_fn new_run;
+command_fn repl_run;
+
+/* Looking at a data directory from outside: cli/ps.c, cli/why.c, cli/graph.c,
+ * cli/history.c, cli/check.c, cli/doctor.c; and cli/completion.c. */
+command_fn ps_run;
+command_fn why_run;
+command_fn why_not_run;
+command_fn graph_run;
+command_fn log_run;
+command_fn show_run;
+command_fn check_run;
+command_fn doctor_run;
+command_fn completion_run;
 
 /* The child of a group with that name, or NULL. */
 const struct command *command_find(const struct command *group,

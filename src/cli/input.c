@@ -47,7 +47,7 @@ static int read_all(FILE *file, struct buf *to)
     return 0;
 }
 
-static int read_file(const char *name, struct buf *to)
+int input_file(const char *name, struct buf *to)
 {
     FILE *file = fopen(name, "rb");
     if (file == NULL) {
@@ -81,12 +81,26 @@ int input_read(const struct options *options, size_t index, hd_value **value)
     }
     struct buf text = {0};
     const int failed = is_stdin(operand) ? read_all(stdin, &text)
-                                         : read_file(operand->word, &text);
+                                         : input_file(operand->word, &text);
     const int code =
         failed != 0 ? report_system(options, name, failed)
                     : parse(options, name, buf_text(&text), text.length, value);
     buf_release(&text);
     return code;
+}
+
+int input_text(const struct options *options, size_t index, struct buf *to)
+{
+    const struct operand *operand = &options->operands[index];
+    const int failed =
+        is_stdin(operand) ? read_all(stdin, to) : input_file(operand->word, to);
+    return failed != 0 ? report_system(options, input_name(operand), failed)
+                       : CODE_OK;
+}
+
+bool input_is_missing(int system_error)
+{
+    return system_error == ENOENT || system_error == ENOTDIR;
 }
 
 int input_parse(const struct options *options,

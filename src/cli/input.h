@@ -3,6 +3,7 @@
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
+#include "base/buf.h"
 #include "cli/options.h"
 #include "heddle/heddle.h"
 
@@ -14,7 +15,16 @@ const char *input_name(const struct operand *operand);
  * exit code; what went wrong has been reported. */
 int input_read(const struct options *options, size_t index, hd_value **value);
 
-/* The same of an operand that is JSON text itself, called `name`; "-" is
+/* The text of the file that the operand names, or of standard input. An exit
+ * code; what went wrong has been reported. */
+int input_text(const struct options *options, size_t index, struct buf *to);
+
+/* The same of a file by its name: 0, or the errno, and whether that says that
+ * there is none. */
+int input_file(const char *name, struct buf *to);
+bool input_is_missing(int system_error);
+
+/* The value of an operand that is JSON text itself, called `name`; "-" is
  * standard input here, too. */
 int input_parse(const struct options *options,
                 size_t index,

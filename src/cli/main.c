@@ -1,7 +1,7 @@
 /* The command `heddle`: finds the command, shows help, ends with its code.
  *
- * It uses the public header like any other program; only `heddle store`, which
- * looks into a file, and `heddle lifecycle`, which prints tables, go deeper. */
+ * The commands for values use the public header like any other program; those
+ * that look into a file, print tables or run Lua go deeper. */
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +77,123 @@ static int run_version(const struct options *options)
 
 /* -- The tree ------------------------------------------------------------ */
 
+#define DATA_OPTIONS (OPTION_DIR | OPTION_TIMEOUT)
+#define FORM_OPTIONS (OPTION_PRETTY | OPTION_CANONICAL)
+#define LOOK_OPTIONS (OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL)
+
 static const struct command root_commands[] = {
+    {
+        .name = "run",
+        .operands = "FILE",
+        .operand_count = 1,
+        .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_NAME | OPTION_WATCH |
+                   OPTION_ARGUMENTS | OPTION_ALLOW | OPTION_ONCE,
+        .brief = "run a pattern and print its result as it changes",
+        .manual =
+            "Creates a piece of the pattern in FILE, or takes up the one that\n"
+            "is there, and keeps it running. Prints its result whenever it\n"
+            "changes, one line of JSON each. Ctrl-C and SIGTERM end it, and\n"
+            "nothing is lost; so would kill -9.\n",
+        .example = "  $ heddle new list\n"
+                   "  list.lua\n"
+                   "  list_test.lua\n"
+                   "  $ heddle run list.lua --once 2>/dev/null\n"
+                   "  {\"items\":[],\"open\":0}\n",
+        .run = run_run,
+    },
+    {
+        .name = "send",
+        .operands = "PIECE STREAM [JSON]",
+        .operand_count = 2,
+        .takes_more = true,
+        .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_ID | OPTION_SESSION,
+        .brief = "send an event to a piece and print the receipt",
+        .manual =
+            "Delivers one event, whether or not somebody runs the piece, and\n"
+            "prints what its handler returned. With --id and --session the\n"
+            "same event again gives the same receipt, and nothing runs.\n"
+            "Exits with 1 if the handler failed.\n",
+        .example =
+            "  $ heddle send list add '{\"text\": \"water the plants\"}'\n"
+            "  {\"count\":1}\n",
+        .run = send_run,
+    },
+    {
+        .name = "get",
+        .operands = "PIECE [PATH]",
+        .operand_count = 1,
+        .takes_more = true,
+        .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_RAW | OPTION_STORED,
+        .brief = "print what a piece results in",
+        .manual =
+            "Brings the result of a piece up to date, running what has to\n"
+            "run and nothing else, and prints it, or what is at PATH.\n"
+            "Exits with 1 if there is nothing.\n",
+        .example = "  $ heddle get list open\n"
+                   "  1\n"
+                   "  $ heddle get list /items/0/text --raw\n"
+                   "  water the plants\n",
+        .run = get_run,
+    },
+    {
+        .name = "set",
+        .operands = "PIECE PATH [JSON]",
+        .operand_count = 2,
+        .takes_more = true,
+        .options = DATA_OPTIONS | OPTION_APPEND | OPTION_ADD_UNIQUE |
+                   OPTION_REMOVE | OPTION_INCREMENT | OPTION_DELETE,
+        .brief = "change a state of a piece",
+        .manual =
+            "Writes JSON at PATH, through the links of the result. Nothing\n"
+            "runs here: who runs the piece, or asks, sees the change.\n"
+            "--append, --add-unique, --remove and --increment merge with what\n"
+            "others do at the same time.\n",
+        .example = "  $ heddle set list items/0/done true\n"
+                   "  $ heddle get list open\n"
+                   "  0\n",
+        .run = set_run,
+    },
+    {
+        .name = "watch",
+        .operands = "PIECE [PATH]",
+        .operand_count = 1,
+        .takes_more = true,
+        .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_RAW | OPTION_STORED,
+        .brief = "print what a piece results in whenever it changes",
+        .manual =
+            "Prints the result, or what is at PATH, now and whenever it has\n"
+            "changed, one line of JSON each. Effects do not run here.\n"
+            "Ctrl-C and SIGTERM end it.\n",
+        .example = "  $ heddle watch list open | head -n 1\n"
+                   "  0\n",
+        .run = watch_run,
+    },
+    {
+        .name = "repl",
+        .operands = "[PIECE...]",
+        .takes_more = true,
+        .options = DATA_OPTIONS,
+        .brief = "talk to pieces in Lua",
+        .manual =
+            "Reads lines of Lua and prints what they give. Each piece is a\n"
+            "variable of its name, with get, send, cell and node.\n",
+        .example = "  $ echo 'list:get(\"open\") + 1' | heddle repl list\n"
+                   "  1\n",
+        .run = repl_run,
+    },
+    {
+        .name = "new",
+        .operands = "NAME",
+        .operand_count = 1,
+        .brief = "write a small pattern and its test",
+        .manual =
+            "Writes NAME.lua and NAME_test.lua, to start from. Files that are\n"
+            "there are not touched.\n",
+        .example = "  $ heddle new todo\n"
+                   "  todo.lua\n"
+                   "  todo_test.lua\n",
+        .run = new_run,
+    },
     {
         .name = "value",
         .operands = "COMMAND ...",
@@ -109,6 +225,136 @@ static const struct command root_commands[] = {
         .children = lifecycle_commands,
     },
     {
+        .name = "ps",
+        .operands = "",
+        .options = LOOK_OPTIONS | OPTION_WATCH,
+        .brief = "pieces and their nodes: status, runs, last cause",
+        .manual =
+            "Lists the pieces of a data directory and their nodes: what is up\n"
+            "to date, what is looked at, how often each ran and why last.\n"
+            "Nothing runs and nothing is changed; --watch keeps the table\n"
+            "live.\n",
+        .example = "  $ heddle ps --dir heddle-data\n",
+        .run = ps_run,
+    },
+    {
+        .name = "why",
+        .operands = "PIECE NODE",
+        .operand_count = 2,
+        .options = LOOK_OPTIONS,
+        .brief = "why a node ran last, back to the origin",
+        .manual =
+            "Prints what changed between the last two runs of a node, with\n"
+            "old and new values, the commit behind each change, and the node\n"
+            "or event behind that, back to where it began. Exits with 1 if no\n"
+            "run is recorded.\n",
+        .example = "  $ heddle why shopping total\n",
+        .run = why_run,
+    },
+    {
+        .name = "why-not",
+        .operands = "PIECE NODE",
+        .operand_count = 2,
+        .options = LOOK_OPTIONS,
+        .brief = "why a node does not run, and what would make it",
+        .manual = "Prints the first condition for a run that is missing, and\n"
+                  "what would help.\n",
+        .example = "  $ heddle why-not shopping total\n",
+        .run = why_not_run,
+    },
+    {
+        .name = "graph",
+        .operands = "PIECE",
+        .operand_count = 1,
+        .options = LOOK_OPTIONS | OPTION_MERMAID | OPTION_DOT,
+        .brief = "the nodes of a piece, and who reads from whom",
+        .manual =
+            "Prints the graph of a piece as its nodes last ran: as text,\n"
+            "for Mermaid, for Graphviz, or as JSON.\n",
+        .example = "  $ heddle graph shopping --mermaid\n",
+        .run = graph_run,
+    },
+    {
+        .name = "log",
+        .operands = "[PIECE]",
+        .takes_more = true,
+        .options = LOOK_OPTIONS | OPTION_LIMIT,
+        .brief = "what was committed, by which node, event or person",
+        .manual =
+            "Prints the last commits (100 unless told), the newest last: the\n"
+            "sequence number, the node, event or session behind it, and what\n"
+            "it wrote. With a PIECE only those that wrote to it.\n",
+        .example = "  $ heddle log shopping --limit 10\n",
+        .run = log_run,
+    },
+    {
+        .name = "show",
+        .operands = "PIECE [PATH]",
+        .operand_count = 1,
+        .takes_more = true,
+        .options = LOOK_OPTIONS | OPTION_AT,
+        .brief = "the result of a piece as it was at any time",
+        .manual =
+            "Prints what was at PATH in the result of a piece at a sequence\n"
+            "number (see 'heddle log'), through the links as they were then.\n"
+            "Nothing runs. Exits with 1 if there was nothing.\n",
+        .example = "  $ heddle show shopping total --at 12\n",
+        .run = show_run,
+    },
+    {
+        .name = "check",
+        .operands = "",
+        .options = LOOK_OPTIONS | OPTION_REPAIR,
+        .brief = "verify every space of a data directory",
+        .manual =
+            "Folds the history of every space and compares it with heads,\n"
+            "snapshots, indexes and what is remembered of runs. Prints each\n"
+            "difference and exits with 1 if there is one. Changes nothing,\n"
+            "unless --repair is given: then what does not fit together of the\n"
+            "remembered runs is removed, and those computations run again.\n",
+        .example = "  $ heddle check --dir heddle-data\n",
+        .run = check_run,
+    },
+    {
+        .name = "doctor",
+        .operands = "",
+        .options = LOOK_OPTIONS,
+        .brief = "versions, sizes, locks, sessions and known hazards",
+        .manual =
+            "Prints what somebody who helps would ask first, and a line for\n"
+            "each hazard: a network file system, a full disk, a long WAL, a\n"
+            "file that cannot be opened. Exits with 1 if there is one.\n",
+        .example = "  $ heddle doctor --dir heddle-data\n",
+        .run = doctor_run,
+    },
+    {
+        .name = "completion",
+        .operands = "SHELL",
+        .operand_count = 1,
+        .brief = "completions for bash, zsh or fish",
+        .manual = "Prints a script that completes commands and options.\n",
+        .example = "  $ heddle completion bash >heddle.bash\n",
+        .run = completion_run,
+    },
+    {
+        .name = "test",
+        .operands = "FILE...",
+        .operand_count = 1,
+        .takes_more = true,
+        .options = OPTION_FILTER | OPTION_TAP | OPTION_SEED,
+        .brief = "run Lua tests",
+        .manual =
+            "Runs the tests of Lua files, each on a clock that stands still\n"
+            "unless the test moves it. A FILE may be '-', standard input.\n"
+            "Exits with 1 if a test fails, with 2 if a file cannot be run.\n",
+        .example = "  $ echo 'require \"heddle.test\"(\"one is one\", "
+                   "function(t) t:eq(1, 1) end)' >one.lua\n"
+                   "  $ heddle test one.lua\n"
+                   "  ok    one is one\n"
+                   "  1 passed, 0 failed\n",
+        .run = test_run,
+    },
+    {
         .name = "version",
         .operands = "",
         .options = OPTION_VERSION,
@@ -135,8 +381,8 @@ const struct command root_command = {
     .operands = "COMMAND ...",
     .options = OPTION_VERSION,
     .manual =
-        "Heddle is a durable reactive runtime. This command works with its\n"
-        "data.\n",
+        "Heddle is a durable reactive runtime. This command runs patterns,\n"
+        "asks them, and works with their data.\n",
     .children = root_commands,
 };
 

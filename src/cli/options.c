@@ -9,40 +9,134 @@
 #include "base/check.h"
 #include "cli/report.h"
 
+/* Where the value of an option is kept; 0: in a list, with others. */
+#define KEPT(field) (offsetof(struct options, values.field))
+
 static const struct option_row {
     const char *name;
     const char *value; /* what it takes, for the help; NULL: nothing */
-    enum option option;
+    uint64_t option;
+    size_t kept;
     const char *manual;
 } option_rows[] = {
-    {"--text", "JSON", OPTION_TEXT, "a document given here, not in a FILE"},
-    {"--pretty", NULL, OPTION_PRETTY, "indent the output"},
+    {"--dir",
+     "DIR",
+     OPTION_DIR,
+     KEPT(dir),
+     "the data directory (default ./heddle-data)"},
+    {"--name",
+     "NAME",
+     OPTION_NAME,
+     KEPT(name),
+     "of the piece (default: that of the file)"},
+    {"--watch", NULL, OPTION_WATCH, 0, "go on, and follow what changes"},
+    {"--args",
+     "JSON",
+     OPTION_ARGUMENTS,
+     KEPT(arguments),
+     "an object with the arguments of the piece"},
+    {"--allow",
+     "NAME,...",
+     OPTION_ALLOW,
+     KEPT(allow),
+     "functions that effects may call: exec"},
+    {"--once", NULL, OPTION_ONCE, 0, "end when everything is up to date"},
+    {"--id",
+     "ID",
+     OPTION_ID,
+     KEPT(id),
+     "of the event: the same one is handled once"},
+    {"--session", "NAME", OPTION_SESSION, KEPT(session), "whose id it is"},
+    {"--stored", NULL, OPTION_STORED, 0, "what is stored, and run nothing"},
+    {"--append", NULL, OPTION_APPEND, 0, "put the value at the end of a list"},
+    {"--add-unique",
+     NULL,
+     OPTION_ADD_UNIQUE,
+     0,
+     "the same, unless it is there"},
+    {"--remove", NULL, OPTION_REMOVE, 0, "take the value out of a list"},
+    {"--increment", NULL, OPTION_INCREMENT, 0, "add to a number"},
+    {"--delete",
+     NULL,
+     OPTION_DELETE,
+     0,
+     "there is nothing any more (without JSON)"},
+    {"--timeout",
+     "MS",
+     OPTION_TIMEOUT,
+     KEPT(timeout),
+     "how long to wait (default 30000)"},
+    {"--text", "JSON", OPTION_TEXT, 0, "a document given here, not in a FILE"},
+    {"--pretty", NULL, OPTION_PRETTY, 0, "indent the output"},
     {"--canonical",
      NULL,
      OPTION_CANONICAL,
+     0,
      "sort keys: equal values, one text"},
-    {"--raw", NULL, OPTION_RAW, "print a string without quotes and escapes"},
-    {"--exit-code", NULL, OPTION_EXIT_CODE, "exit with 1 if they differ"},
-    {"--at", "SEQ", OPTION_AT, "as it was at this sequence number"},
-    {"--branch", "NAME", OPTION_BRANCH, "on another branch than the main one"},
-    {"--scope", "KEY", OPTION_SCOPE, "space, user:NAME or session:NAME:ID"},
-    {"--limit", "N", OPTION_LIMIT, "at most so many"},
+    {"--raw", NULL, OPTION_RAW, 0, "print a string without quotes and escapes"},
+    {"--exit-code", NULL, OPTION_EXIT_CODE, 0, "exit with 1 if they differ"},
+    {"--at", "SEQ", OPTION_AT, KEPT(at), "as it was at this sequence number"},
+    {"--branch",
+     "NAME",
+     OPTION_BRANCH,
+     KEPT(branch),
+     "on another branch than the main one"},
+    {"--scope",
+     "KEY",
+     OPTION_SCOPE,
+     KEPT(scope),
+     "space, user:NAME or session:NAME:ID"},
+    {"--limit", "N", OPTION_LIMIT, KEPT(limit), "at most so many"},
     {"--keep-from",
      "SEQ",
      OPTION_KEEP_FROM,
+     KEPT(keep_from),
      "fold what is before this sequence number"},
-    {"--profile", "NAME", OPTION_PROFILE, "strict (unless told) or observed"},
-    {"--fact", "NAME", OPTION_FACT, "what holds for the row; many times"},
-    {"--json", NULL, OPTION_JSON, "results and errors as JSON"},
-    {"--help", NULL, OPTION_HELP, "show this"},
-    {"--version", NULL, OPTION_VERSION, "print the version"},
+    {"--profile",
+     "NAME",
+     OPTION_PROFILE,
+     KEPT(profile),
+     "strict (unless told) or observed"},
+    {"--fact", "NAME", OPTION_FACT, 0, "what holds for the row; many times"},
+    {"--repair", NULL, OPTION_REPAIR, 0, "first remove what can be had again"},
+    {"--filter",
+     "TEXT",
+     OPTION_FILTER,
+     KEPT(filter),
+     "only tests with this in their names"},
+    {"--seed",
+     "N",
+     OPTION_SEED,
+     KEPT(seed),
+     "of the first round with random numbers"},
+    {"--tap", NULL, OPTION_TAP, 0, "results as TAP"},
+    {"--mermaid", NULL, OPTION_MERMAID, 0, "as a diagram of Mermaid"},
+    {"--dot", NULL, OPTION_DOT, 0, "as a graph of Graphviz"},
+    {"--json", NULL, OPTION_JSON, 0, "results and errors as JSON"},
+    {"--help", NULL, OPTION_HELP, 0, "show this"},
+    {"--version", NULL, OPTION_VERSION, 0, "print the version"},
 };
 
-void options_print(unsigned known)
+void options_visit(uint64_t known,
+                   void (*visit)(void *ctx,
+                                 const char *word,
+                                 const char *value,
+                                 const char *manual),
+                   void *ctx)
 {
     for (size_t i = 0; i < COUNT_OF(option_rows); i++) {
         const struct option_row *row = &option_rows[i];
-        if ((known & (unsigned)row->option) == 0) {
+        if ((known & row->option) != 0) {
+            visit(ctx, row->name, row->value, row->manual);
+        }
+    }
+}
+
+void options_print(uint64_t known)
+{
+    for (size_t i = 0; i < COUNT_OF(option_rows); i++) {
+        const struct option_row *row = &option_rows[i];
+        if ((known & row->option) == 0) {
             continue;
         }
         char label[32];
@@ -113,36 +207,11 @@ static void add_fact(struct options *options,
     options->facts[options->fact_count++] = word;
 }
 
-/* Where the value of an option is kept; NULL: in a list, with others. */
-static const char **value_of(struct options *options, enum option option)
+static const char **value_of(struct options *options,
+                             const struct option_row *row)
 {
-    struct option_values *values = &options->values;
-    switch (option) {
-    case OPTION_AT:
-        return &values->at;
-    case OPTION_BRANCH:
-        return &values->branch;
-    case OPTION_SCOPE:
-        return &values->scope;
-    case OPTION_LIMIT:
-        return &values->limit;
-    case OPTION_KEEP_FROM:
-        return &values->keep_from;
-    case OPTION_PROFILE:
-        return &values->profile;
-    case OPTION_HELP:
-    case OPTION_JSON:
-    case OPTION_VERSION:
-    case OPTION_TEXT:
-    case OPTION_FACT:
-    case OPTION_PRETTY:
-    case OPTION_CANONICAL:
-    case OPTION_RAW:
-    case OPTION_EXIT_CODE:
-    case OPTIONS_COMMON:
-        break;
-    }
-    return NULL;
+    char *at = (char *)options + row->kept;
+    return row->kept != 0 ? (const char **)(void *)at : NULL;
 }
 
 static void keep_value(struct options *options,
@@ -150,7 +219,7 @@ static void keep_value(struct options *options,
                        const char *value,
                        struct fault *fault)
 {
-    const char **place = value_of(options, row->option);
+    const char **place = value_of(options, row);
     if (row->option == OPTION_FACT) {
         add_fact(options, value, fault);
     } else if (place == NULL) {
@@ -176,7 +245,7 @@ static bool read_option(struct options *options,
         refuse(fault, "unknown option", word);
         return false;
     }
-    options->given |= (unsigned)row->option;
+    options->given |= row->option;
     if (row->value == NULL) {
         if (value != NULL) {
             refuse(fault, "the option takes no value:", word);
@@ -285,9 +354,9 @@ static int check_operands(const struct options *options)
 
 static int check_options(const struct options *options)
 {
-    const unsigned known = options->command->options | OPTIONS_COMMON;
+    const uint64_t known = options->command->options | OPTIONS_COMMON;
     for (size_t i = 0; i < COUNT_OF(option_rows); i++) {
-        const unsigned bit = (unsigned)option_rows[i].option;
+        const uint64_t bit = option_rows[i].option;
         if ((options->given & bit & ~known) != 0) {
             return report_usage(options,
                                 "'%s' has no option %s",

@@ -12,28 +12,49 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cli/command.h"
 
-enum option {
-    OPTION_HELP = 1 << 0,
-    OPTION_JSON = 1 << 1,
-    OPTION_VERSION = 1 << 2,
-    OPTION_TEXT = 1 << 3, /* takes a value, which stands for an operand */
-    OPTION_PRETTY = 1 << 4,
-    OPTION_CANONICAL = 1 << 5,
-    OPTION_RAW = 1 << 6,
-    OPTION_EXIT_CODE = 1 << 7,
-    OPTION_AT = 1 << 8, /* these take a value, kept in `values` */
-    OPTION_BRANCH = 1 << 9,
-    OPTION_SCOPE = 1 << 10,
-    OPTION_LIMIT = 1 << 11,
-    OPTION_KEEP_FROM = 1 << 12,
-    OPTION_PROFILE = 1 << 13,
-    OPTION_FACT = 1 << 14, /* may be given many times; kept in `facts` */
+/* Options by number; a set of them has a bit for each. */
+#define OPTION_HELP       (UINT64_C(1) << 0)
+#define OPTION_JSON       (UINT64_C(1) << 1)
+#define OPTION_VERSION    (UINT64_C(1) << 2)
+#define OPTION_TEXT       (UINT64_C(1) << 3) /* an operand */
+#define OPTION_PRETTY     (UINT64_C(1) << 4)
+#define OPTION_CANONICAL  (UINT64_C(1) << 5)
+#define OPTION_RAW        (UINT64_C(1) << 6)
+#define OPTION_EXIT_CODE  (UINT64_C(1) << 7)
+#define OPTION_AT         (UINT64_C(1) << 8)
+#define OPTION_BRANCH     (UINT64_C(1) << 9)
+#define OPTION_SCOPE      (UINT64_C(1) << 10)
+#define OPTION_LIMIT      (UINT64_C(1) << 11)
+#define OPTION_KEEP_FROM  (UINT64_C(1) << 12)
+#define OPTION_PROFILE    (UINT64_C(1) << 13)
+#define OPTION_FACT       (UINT64_C(1) << 14) /* many times; kept in `facts` */
+#define OPTION_REPAIR     (UINT64_C(1) << 15)
+#define OPTION_FILTER     (UINT64_C(1) << 16)
+#define OPTION_SEED       (UINT64_C(1) << 17)
+#define OPTION_TAP        (UINT64_C(1) << 18)
+#define OPTION_DIR        (UINT64_C(1) << 19)
+#define OPTION_NAME       (UINT64_C(1) << 20)
+#define OPTION_WATCH      (UINT64_C(1) << 21)
+#define OPTION_ALLOW      (UINT64_C(1) << 22)
+#define OPTION_ID         (UINT64_C(1) << 23)
+#define OPTION_SESSION    (UINT64_C(1) << 24)
+#define OPTION_STORED     (UINT64_C(1) << 25)
+#define OPTION_ARGUMENTS  (UINT64_C(1) << 26)
+#define OPTION_TIMEOUT    (UINT64_C(1) << 27)
+#define OPTION_APPEND     (UINT64_C(1) << 28)
+#define OPTION_ADD_UNIQUE (UINT64_C(1) << 29)
+#define OPTION_REMOVE     (UINT64_C(1) << 30)
+#define OPTION_INCREMENT  (UINT64_C(1) << 31)
+#define OPTION_DELETE     (UINT64_C(1) << 32)
+#define OPTION_ONCE       (UINT64_C(1) << 33)
+#define OPTION_MERMAID    (UINT64_C(1) << 40)
+#define OPTION_DOT        (UINT64_C(1) << 41)
 
-    OPTIONS_COMMON = OPTION_HELP | OPTION_JSON,
-};
+#define OPTIONS_COMMON (OPTION_HELP | OPTION_JSON)
 
 struct operand {
     const char *word; /* borrowed from the command line */
@@ -41,13 +62,13 @@ struct operand {
 };
 
 enum {
-    OPERANDS_MAX = 16,
+    OPERANDS_MAX = 256,
     FACTS_MAX = 16,
     COMMAND_NAME_SIZE = 64,
 };
 
 struct options {
-    unsigned given; /* OPTION_* */
+    uint64_t given; /* OPTION_* */
     struct option_values {
         const char *at;
         const char *branch;
@@ -55,6 +76,15 @@ struct options {
         const char *limit;
         const char *keep_from;
         const char *profile;
+        const char *filter;
+        const char *seed;
+        const char *dir;
+        const char *name;
+        const char *allow;
+        const char *id;
+        const char *session;
+        const char *arguments;
+        const char *timeout;
     } values; /* NULL where the option is not given */
     const char *facts[FACTS_MAX];
     size_t fact_count;
@@ -65,9 +95,9 @@ struct options {
 };
 
 static inline bool option_is_given(const struct options *options,
-                                   enum option option)
+                                   uint64_t option)
 {
-    return (options->given & (unsigned)option) != 0;
+    return (options->given & option) != 0;
 }
 
 /* Reads the command line and finds its command. CODE_OK, or CODE_BAD after
@@ -82,7 +112,16 @@ void options_find_command(struct options *options);
  * name that the first operand is. */
 int options_refuse_command(const struct options *options);
 
+/* Calls `visit` for each option in `known`, with the word and what it takes, or
+ * NULL, and half a sentence about it. */
+void options_visit(uint64_t known,
+                   void (*visit)(void *ctx,
+                                 const char *word,
+                                 const char *value,
+                                 const char *manual),
+                   void *ctx);
+
 /* Lists the options in `known`, for a help page. */
-void options_print(unsigned known);
+void options_print(uint64_t known);
 
 #endif

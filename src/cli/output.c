@@ -3,8 +3,10 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/report.h"
 
@@ -59,6 +61,21 @@ void output_word(const struct options *options,
     } else {
         (void)printf("%s\n", word);
     }
+}
+
+bool output_is_open(void)
+{
+    errno = 0;
+    if (write_error == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+        note_failure();
+    }
+    /* A pipe that nobody reads says so before anything is written. */
+    struct pollfd pipe = {.fd = STDOUT_FILENO};
+    if (write_error == 0 && poll(&pipe, 1, 0) == 1 &&
+        (pipe.revents & POLLERR) != 0) {
+        write_error = EPIPE;
+    }
+    return write_error == 0;
 }
 
 int output_close(const struct options *options, int code)

@@ -21,6 +21,9 @@ void output_word(const struct options *options,
                  const char *key,
                  const char *word);
 
+/* Whether everything so far could be written: for who would go on for ever. */
+bool output_is_open(void);
+
 /* Ends the output. Returns `code`, or CODE_IO if something got lost. */
 int output_close(const struct options *options, int code);
 

@@ -21,6 +21,7 @@
 #include "store/engine.h"
 #include "store/history.h"
 #include "store/maintain.h"
+#include "store/observations.h"
 #include "store/spaces.h"
 #include "store/verify.h"
 #include "value/array.h"
@@ -216,6 +217,7 @@ static const struct info_row info_rows[] = {
     {"revisions", STATEMENT_REVISION_COUNT},
     {"snapshots", STATEMENT_SNAPSHOT_COUNT},
     {"sessions", STATEMENT_SESSION_COUNT},
+    {"actions", STATEMENT_ACTION_COUNT},
     {"pages", STATEMENT_PAGE_COUNT},
 };
 
@@ -499,6 +501,7 @@ struct check_printer {
     const struct options *options;
     struct progress progress;
     struct value differences;
+    uint64_t removed; /* rows, by --repair */
 };
 
 static void note_difference(void *ctx, const char *sentence)
@@ -530,17 +533,32 @@ static void print_counts(const struct check_printer *printer,
         put_number(&object, "commits", counts->commits);
         put_number(&object, "documents", counts->documents);
         put_number(&object, "snapshots", counts->snapshots);
+        put_number(&object, "actions", counts->actions);
+        if (option_is_given(printer->options, OPTION_REPAIR)) {
+            put_number(&object, "removed", printer->removed);
+        }
         object_put_adopt(&object,
                          "differences",
                          value_ref(printer->differences));
         print_json_adopt(printer->options, object);
         return;
     }
+    char actions[48] = "";
+    if (counts->actions > 0) {
+        (void)snprintf(actions,
+                       sizeof actions,
+                       ", %" PRIu64 " actions",
+                       counts->actions);
+    }
+    if (option_is_given(printer->options, OPTION_REPAIR)) {
+        (void)printf("%" PRIu64 " rows removed\n", printer->removed);
+    }
     (void)printf("%" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
-                 " snapshots: %" PRIu64 " difference%s\n",
+                 " snapshots%s: %" PRIu64 " difference%s\n",
                  counts->commits,
                  counts->documents,
                  counts->snapshots,
+                 actions,
                  counts->differences,
                  counts->differences == 1 ? "" : "s");
 }
@@ -554,13 +572,20 @@ static int run_check(const struct options *options)
     }
     struct check_printer printer = {options,
                                     begin_progress("checking"),
-                                    value_empty_array()};
+                                    value_empty_array(),
+                                    0};
     const struct verify_options settings = {note_difference,
                                             note_progress,
                                             &printer};
     struct verify_counts counts;
     struct err_detail detail = {0};
-    const enum err err = engine_verify(&engine, &settings, &counts, &detail);
+    enum err err = ERR_OK;
+    if (option_is_given(options, OPTION_REPAIR)) {
+        err = engine_repair_observations(&engine, &printer.removed, &detail);
+    }
+    if (err == ERR_OK) {
+        err = engine_verify(&engine, &settings, &counts, &detail);
+    }
     end_progress(&printer.progress);
     if (err != ERR_OK) {
         code = report_detail(options, &detail);
@@ -602,13 +627,15 @@ static int run_backup(const struct options *options)
 }
 
 static void print_compaction(const struct options *options,
-                             const struct compact_counts *counts)
+                             const struct compact_counts *counts,
+                             const struct collect_counts *collected)
 {
     struct value object = value_empty_object();
     put_number(&object, "horizon", counts->horizon);
     put_number(&object, "documents", counts->documents);
     put_number(&object, "revisionsRemoved", counts->revisions);
     put_number(&object, "snapshotsRemoved", counts->snapshots);
+    put_number(&object, "actionsRemoved", collected->actions);
     if (option_is_given(options, OPTION_JSON)) {
         print_json_adopt(options, object);
         return;
@@ -641,17 +668,21 @@ static int run_compact(const struct options *options)
     struct progress progress = begin_progress("folding documents");
     struct compact_counts counts;
     struct err_detail detail = {0};
-    const enum err err = engine_compact(&engine,
-                                        keep_from,
-                                        show_progress,
-                                        &progress,
-                                        &counts,
-                                        &detail);
+    struct collect_counts collected = {0};
+    enum err err = engine_compact(&engine,
+                                  keep_from,
+                                  show_progress,
+                                  &progress,
+                                  &counts,
+                                  &detail);
+    if (err == ERR_OK) {
+        err = engine_collect(&engine, NULL, NULL, &collected, &detail);
+    }
     end_progress(&progress);
     if (err != ERR_OK) {
         code = report_detail(options, &detail);
     } else {
-        print_compaction(options, &counts);
+        print_compaction(options, &counts, &collected);
     }
     engine_close(&engine);
     return code;
@@ -831,12 +862,15 @@ const struct command store_commands[] = {
         .name = "check",
         .operands = "FILE",
         .operand_count = 1,
-        .options = OPTION_PRETTY | OPTION_CANONICAL,
+        .options = OPTION_PRETTY | OPTION_CANONICAL | OPTION_REPAIR,
         .brief = "fold the history and compare it with everything else",
         .manual =
             "Checks SQLite's own structures, the chain over all records, the\n"
-            "row of each document and every snapshot. Prints each difference\n"
-            "and exits with 1 if there is one. Changes nothing.\n",
+            "row of each document, every snapshot, and what is remembered of\n"
+            "runs. Prints each difference and exits with 1 if there is one.\n"
+            "Changes nothing, unless --repair is given: then what does not\n"
+            "fit together of the remembered runs is removed first, and the\n"
+            "computations in question run once more.\n",
         .example = "  $ heddle store check space.db\n",
         .run = run_check,
     },
@@ -859,7 +893,8 @@ const struct command store_commands[] = {
         .manual =
             "Folds the past of every document into one value, up to the head\n"
             "or to --keep-from. What is above stays as it is; before it\n"
-            "nothing can be read any more. Others may go on working.\n",
+            "nothing can be read any more. What is remembered of runs that\n"
+            "nobody can ask for goes, too. Others may go on working.\n",
         .example = "  $ heddle store compact space.db --keep-from 10\n",
         .run = run_compact,
     },

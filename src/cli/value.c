@@ -281,9 +281,7 @@ static int run_equal(const struct options *options)
 
 /* -- The table ----------------------------------------------------------- */
 
-enum {
-    FORM_OPTIONS = OPTION_TEXT | OPTION_PRETTY | OPTION_CANONICAL
-};
+#define FORM_OPTIONS (OPTION_TEXT | OPTION_PRETTY | OPTION_CANONICAL)
 
 const struct command value_commands[] = {
     {

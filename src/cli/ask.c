@@ -1,0 +1,444 @@
+/* heddle get, set, send, watch: a piece from outside, one question each.
+ *
+ * They need no process that runs the piece: each takes it up itself, as far as
+ * it has to, and leaves again. Whoever runs it sees what they have done. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "cli/visit.h"
+#include "host/system.h"
+#include "runtime/cell.h"
+#include "value/array.h"
+#include "value/object.h"
+
+static const char *operand(const struct options *options, size_t index)
+{
+    return index < options->operand_count ? options->operands[index].word : "";
+}
+
+/* Too many operands is an error that only the command can see. */
+static int check_count(const struct options *options, size_t most)
+{
+    return options->operand_count <= most
+               ? CODE_OK
+               : report_usage(options,
+                              "'%s' takes %s",
+                              options->name,
+                              options->command->operands);
+}
+
+/* -- get and watch ------------------------------------------------------- */
+
+/* The place that is asked for: of a piece that runs here, or of its stored
+ * documents. */
+static int find_place(struct visit *visit, struct place **out)
+{
+    const struct options *options = visit->options;
+    struct entity *document = NULL;
+    struct value path = VALUE_NONE;
+    int code = visit_read_path(options, operand(options, 1), &path);
+    if (code == CODE_OK) {
+        code = option_is_given(options, OPTION_STORED)
+                   ? visit_find(visit, operand(options, 0), &document)
+                   : visit_resume(visit, operand(options, 0));
+    }
+    if (code == CODE_OK) {
+        *out =
+            visit_place_at(document != NULL ? document : visit->piece->document,
+                           path);
+    }
+    value_unref(path);
+    return code;
+}
+
+/* What was seen, or that there is nothing. */
+static int print_seen(const struct visit_look *look)
+{
+    const struct options *options = look->visit->options;
+    if (!value_is_absent(look->seen)) {
+        visit_print(options, look->seen);
+        return CODE_OK;
+    }
+    struct err_detail detail = look->fault;
+    if (detail.err == ERR_OK || detail.text[0] == '\0') {
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "there is nothing at '%s' of %s",
+                      operand(options, 1),
+                      operand(options, 0));
+    }
+    return visit_report(options, NULL, &detail);
+}
+
+static int get(struct visit *visit)
+{
+    struct place *place = NULL;
+    int code = find_place(visit, &place);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct visit_look look;
+    visit_look_begin(visit, &look, place);
+    place_unref(place);
+    code = visit_settle(visit);
+    if (code == CODE_OK) {
+        code = print_seen(&look);
+    }
+    if (visit_tell_faults(visit) && code == CODE_OK) {
+        code = CODE_NO; /* it is not up to date */
+    }
+    visit_look_end(&look);
+    return code;
+}
+
+int get_run(const struct options *options)
+{
+    int code = check_count(options, 2);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct visit visit = {0};
+    code =
+        visit_open(&visit,
+                   options,
+                   option_is_given(options, OPTION_STORED) ? FOLDER_READ_ONLY
+                                                           : FOLDER_EXISTING);
+    return visit_close(&visit, code == CODE_OK ? get(&visit) : code);
+}
+
+static int follow(struct visit *visit)
+{
+    struct place *place = NULL;
+    int code = find_place(visit, &place);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct visit_look look;
+    visit_look_begin(visit, &look, place);
+    place_unref(place);
+    while (code == CODE_OK && !visit_was_stopped()) {
+        (void)live_step(visit->live);
+        if (look.changed) {
+            look.changed = false;
+            visit_print(visit->options,
+                        value_is_absent(look.seen) ? value_null() : look.seen);
+        }
+        (void)visit_tell_faults(visit);
+        code = output_is_open() ? CODE_OK : CODE_IO;
+        if (!visit_was_stopped() && code == CODE_OK) {
+            visit_wait(visit, MONO_NEVER);
+        }
+    }
+    visit_look_end(&look);
+    return code;
+}
+
+int watch_run(const struct options *options)
+{
+    int code = check_count(options, 2);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct visit visit = {0};
+    code =
+        visit_open(&visit,
+                   options,
+                   option_is_given(options, OPTION_STORED) ? FOLDER_READ_ONLY
+                                                           : FOLDER_EXISTING);
+    return visit_close(&visit, code == CODE_OK ? follow(&visit) : code);
+}
+
+/* -- set ----------------------------------------------------------------- */
+
+static const struct set_way {
+    uint64_t option;
+    enum write_kind kind;
+    bool takes_list; /* of what is to be added */
+} set_ways[] = {
+    {OPTION_APPEND, WRITE_APPEND, true},
+    {OPTION_ADD_UNIQUE, WRITE_ADD_UNIQUE, true},
+    {OPTION_REMOVE, WRITE_REMOVE_VALUE, false},
+    {OPTION_INCREMENT, WRITE_INCREMENT, false},
+};
+
+#define SET_WAYS                                                            \
+    (OPTION_APPEND | OPTION_ADD_UNIQUE | OPTION_REMOVE | OPTION_INCREMENT | \
+     OPTION_DELETE)
+
+static int check_set(const struct options *options)
+{
+    const uint64_t ways = options->given & SET_WAYS;
+    if ((ways & (ways - 1)) != 0) {
+        return report_usage(options,
+                            "--append, --add-unique, --remove, --increment and "
+                            "--delete exclude each other");
+    }
+    const size_t count = option_is_given(options, OPTION_DELETE) ? 2 : 3;
+    return options->operand_count == count
+               ? CODE_OK
+               : report_usage(options,
+                              count == 2 ? "--delete takes PIECE PATH"
+                                         : "'set' takes PIECE PATH JSON");
+}
+
+/* Whether the document is one that people may write: what it is, is in that of
+ * the piece. */
+static int check_target(struct visit *visit,
+                        const struct entity *document,
+                        const struct place *place)
+{
+    struct err_detail detail = {0};
+    const char *path = operand(visit->options, 1);
+    if (place->entity == document) {
+        struct value there = VALUE_NONE;
+        (void)entity_state_at(&document->visible, place->path, &there);
+        const bool is_there = !value_is_absent(there);
+        value_unref(there);
+        (void)err_set(&detail,
+                      is_there ? ERR_ARGUMENT : ERR_NOT_FOUND,
+                      is_there ? "'%s' is part of what the pattern returns, "
+                                 "not of a state: only what is behind a field "
+                                 "can be set"
+                               : "there is no '%s' in this piece: 'heddle get' "
+                                 "shows what there is",
+                      path);
+        return visit_report(visit->options, NULL, &detail);
+    }
+    const struct value about = object_field(document->visible.rest, "piece");
+    const struct value cells = object_field(about, "cells");
+    if (!value_is_object(cells)) {
+        return CODE_OK;
+    }
+    const struct text whole = value_text(&document->id);
+    const struct text id = value_text(&place->entity->id);
+    if (id.length <= whole.length + 1 ||
+        memcmp(id.at, whole.at, whole.length) != 0 ||
+        id.at[whole.length] != '/') {
+        return CODE_OK; /* of another piece */
+    }
+    const struct value kind = object_get_text(cells,
+                                              id.at + whole.length + 1,
+                                              id.length - whole.length - 1);
+    if (value_is_text(kind, "computed")) {
+        (void)err_set(&detail,
+                      ERR_ARGUMENT,
+                      "'%s' is computed: set what it is computed from",
+                      path);
+    } else if (value_is_text(kind, "handler")) {
+        (void)err_set(&detail,
+                      ERR_ARGUMENT,
+                      "'%s' is a stream: 'heddle send %s %s JSON'",
+                      path,
+                      operand(visit->options, 0),
+                      path);
+    }
+    return detail.err == ERR_OK ? CODE_OK
+                                : visit_report(visit->options, NULL, &detail);
+}
+
+/* Writes; the value is adopted. */
+static enum err write_adopt(struct visit *visit,
+                            struct place *place,
+                            struct value value,
+                            struct err_detail *detail)
+{
+    const struct cell_access access = {.runtime = live_runtime(visit->live)};
+    if (option_is_given(visit->options, OPTION_DELETE)) {
+        return cell_delete(&access, place, detail);
+    }
+    for (size_t i = 0; i < COUNT_OF(set_ways); i++) {
+        if (option_is_given(visit->options, set_ways[i].option)) {
+            return cell_merge_adopt(
+                &access,
+                place,
+                set_ways[i].kind,
+                set_ways[i].takes_list
+                    ? array_push_adopt(value_empty_array(), value)
+                    : value,
+                detail);
+        }
+    }
+    return cell_put_adopt(&access, place, value, detail);
+}
+
+static int set(struct visit *visit)
+{
+    const struct options *options = visit->options;
+    struct value value = VALUE_NONE;
+    struct value path = VALUE_NONE;
+    struct entity *document = NULL;
+    struct place *place = NULL;
+    int code = visit_read_path(options, operand(options, 1), &path);
+    if (code == CODE_OK && !option_is_given(options, OPTION_DELETE)) {
+        code = visit_read_json(options, 2, &value);
+    }
+    if (code == CODE_OK) {
+        code = visit_find(visit, operand(options, 0), &document);
+    }
+    if (code == CODE_OK) {
+        code = visit_place(visit, document, path, &place);
+    }
+    if (code == CODE_OK) {
+        code = check_target(visit, document, place);
+    }
+    if (code == CODE_OK) {
+        struct err_detail detail = {0};
+        const enum err err = write_adopt(visit, place, value, &detail);
+        value = VALUE_NONE;
+        code = err == ERR_OK
+                   ? visit_settle(visit)
+                   : visit_report(options, operand(options, 1), &detail);
+    }
+    if (place != NULL) {
+        place_unref(place);
+    }
+    value_unref(value);
+    value_unref(path);
+    return code;
+}
+
+int set_run(const struct options *options)
+{
+    int code = check_set(options);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct visit visit = {0};
+    code = visit_open(&visit, options, FOLDER_EXISTING);
+    return visit_close(&visit, code == CODE_OK ? set(&visit) : code);
+}
+
+/* -- send ---------------------------------------------------------------- */
+
+struct sending {
+    bool ended;
+    enum event_outcome outcome;
+    struct err_detail error;
+    struct value receipt;
+};
+
+static void on_done(void *ctx, const struct event_result *result)
+{
+    struct sending *sending = ctx;
+    sending->ended = true;
+    sending->outcome = result->outcome;
+    sending->error = result->error;
+    sending->receipt = value_ref(result->receipt);
+}
+
+static int check_send(const struct options *options)
+{
+    const struct option_values *values = &options->values;
+    if ((values->id == NULL) != (values->session == NULL)) {
+        return report_usage(options,
+                            "--id and --session go together: an id is that "
+                            "of a session");
+    }
+    return CODE_OK;
+}
+
+/* Until the event has ended. */
+static int wait_for_end(struct visit *visit, const struct sending *sending)
+{
+    const mono_ms deadline = live_now(visit->live) + visit->timeout;
+    while (!sending->ended) {
+        (void)live_step(visit->live);
+        if (sending->ended) {
+            break;
+        }
+        if (visit_was_stopped() || live_now(visit->live) >= deadline) {
+            return visit_report_wait(visit, "the event");
+        }
+        (void)live_wait(visit->live, deadline);
+    }
+    return CODE_OK;
+}
+
+static int send_event(struct visit *visit,
+                      struct stream *stream,
+                      struct value payload,
+                      struct sending *sending)
+{
+    const struct options *options = visit->options;
+    const struct option_values *values = &options->values;
+    struct value id = VALUE_NONE;
+    struct value session = VALUE_NONE;
+    if (values->id != NULL) {
+        id = value_text_new(values->id);
+        session = value_text_new(values->session);
+    }
+    const struct event_spec spec = {
+        .payload = payload,
+        .id = id,
+        .session = session,
+        .time = system_wall_ms(),
+        .known = true,
+        .done = on_done,
+        .ctx = sending,
+    };
+    struct err_detail detail = {0};
+    const enum err err =
+        events_send(live_runtime(visit->live)->sched, stream, &spec, &detail);
+    value_unref(id);
+    value_unref(session);
+    if (err != ERR_OK) {
+        return visit_report(options, operand(options, 1), &detail);
+    }
+    const int code = wait_for_end(visit, sending);
+    return code == CODE_OK ? visit_settle(visit) : code;
+}
+
+static int send(struct visit *visit, struct value payload)
+{
+    const struct options *options = visit->options;
+    int code = visit_resume(visit, operand(options, 0));
+    if (code != CODE_OK) {
+        return code;
+    }
+    const struct value name = value_text_new(operand(options, 1));
+    struct stream *stream = NULL;
+    struct err_detail detail = {0};
+    const enum err err = piece_stream(visit->piece, name, &stream, &detail);
+    value_unref(name);
+    if (err != ERR_OK) {
+        return visit_report(options, operand(options, 0), &detail);
+    }
+    struct sending sending = {0};
+    code = send_event(visit, stream, payload, &sending);
+    const bool done = sending.outcome == EVENT_DONE ||
+                      sending.error.err == ERR_RECEIPT_EXISTS;
+    if (code == CODE_OK && done) {
+        visit_print(options,
+                    value_is_absent(sending.receipt) ? value_null()
+                                                     : sending.receipt);
+    } else if (code == CODE_OK) {
+        (void)visit_report(options, operand(options, 1), &sending.error);
+        code = CODE_NO;
+    }
+    value_unref(sending.receipt);
+    return code;
+}
+
+int send_run(const struct options *options)
+{
+    int code = check_count(options, 3);
+    struct value payload = VALUE_NONE;
+    if (code == CODE_OK) {
+        code = check_send(options);
+    }
+    if (code == CODE_OK && options->operand_count == 3) {
+        code = visit_read_json(options, 2, &payload);
+    }
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct visit visit = {0};
+    code = visit_open(&visit, options, FOLDER_EXISTING);
+    code = visit_close(&visit, code == CODE_OK ? send(&visit, payload) : code);
+    value_unref(payload);
+    return code;
+}

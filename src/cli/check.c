@@ -1,0 +1,215 @@
+/* heddle check: every space of a data directory against its own history. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/display.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "host/folder.h"
+#include "store/spaces.h"
+#include "store/verify.h"
+#include "value/array.h"
+#include "value/object.h"
+
+struct checking {
+    const struct options *options;
+    bool shows_progress;
+    struct buf name;          /* of the file, as it is shown */
+    struct value differences; /* of this file */
+    struct value all;         /* one object a file */
+    uint64_t found;           /* differences of all */
+};
+
+static void end_progress(const struct checking *checking)
+{
+    if (checking->shows_progress) {
+        (void)fprintf(stderr, "\r\033[K");
+    }
+}
+
+static void note_difference(void *ctx, const char *sentence)
+{
+    struct checking *checking = ctx;
+    struct buf shown = {0};
+    checking->found++;
+    display_append(&shown, sentence);
+    checking->differences =
+        array_push_adopt(checking->differences,
+                         value_string_new(buf_text(&shown), shown.length));
+    buf_release(&shown);
+}
+
+static bool note_progress(void *ctx, uint64_t done, uint64_t total)
+{
+    const struct checking *checking = ctx;
+    if (checking->shows_progress) {
+        (void)fprintf(stderr,
+                      "\r%s: %" PRIu64 " of %" PRIu64,
+                      buf_text(&checking->name),
+                      done,
+                      total);
+    }
+    return true;
+}
+
+static void put_number(struct value *object, const char *name, uint64_t number)
+{
+    object_put_adopt(object, name, value_int((int64_t)number));
+}
+
+static enum err verify(struct checking *checking,
+                       const char *path,
+                       struct value *object,
+                       struct err_detail *detail)
+{
+    const bool repairs = option_is_given(checking->options, OPTION_REPAIR);
+    const struct engine_options settings = {.path = path,
+                                            .read_only = !repairs};
+    const struct verify_options how = {note_difference,
+                                       note_progress,
+                                       checking};
+    struct verify_counts counts = {0};
+    struct engine engine;
+    uint64_t removed = 0;
+    enum err err = engine_open(&engine, &settings, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (repairs) {
+        err = engine_repair_observations(&engine, &removed, detail);
+        put_number(object, "removed", removed);
+    }
+    if (err == ERR_OK) {
+        err = engine_verify(&engine, &how, &counts, detail);
+    }
+    end_progress(checking);
+    put_number(object, "commits", counts.commits);
+    put_number(object, "documents", counts.documents);
+    put_number(object, "snapshots", counts.snapshots);
+    put_number(object, "actions", counts.actions);
+    engine_close(&engine);
+    return err;
+}
+
+static uint64_t number_of(struct value object, const char *name)
+{
+    const struct value number = object_field(object, name);
+    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
+                                           : 0;
+}
+
+static void print_file(const struct checking *checking, struct value object)
+{
+    const struct value differences = object_field(object, "differences");
+    struct buf line = {0};
+    struct array_iter iter = array_iter(differences);
+    struct value one;
+    while (array_next(&iter, &one)) {
+        buf_append_text(&line, buf_text(&checking->name));
+        buf_append_text(&line, ": ");
+        look_append(&line, one);
+        output_bytes(buf_text(&line), line.length);
+        buf_clear(&line);
+    }
+    buf_append_text(&line, buf_text(&checking->name));
+    if (number_of(object, "removed") > 0) {
+        buf_printf(&line,
+                   ": %" PRIu64 " rows removed",
+                   number_of(object, "removed"));
+    }
+    buf_printf(&line,
+               ": %" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
+               " snapshots, %" PRIu64 " actions: %s",
+               number_of(object, "commits"),
+               number_of(object, "documents"),
+               number_of(object, "snapshots"),
+               number_of(object, "actions"),
+               array_count(differences) == 0 ? "all is well" : "see above");
+    output_bytes(buf_text(&line), line.length);
+    buf_release(&line);
+}
+
+/* A file that cannot be opened is a difference as well. */
+static void check_file(struct checking *checking, const struct space_file *file)
+{
+    struct buf path = {0};
+    struct err_detail detail = {0};
+    struct value object = value_empty_object();
+    buf_printf(&path,
+               "%s/%s",
+               look_folder(checking->options),
+               buf_text(&file->name));
+    buf_clear(&checking->name);
+    display_append(&checking->name, buf_text(&file->name));
+    checking->differences = value_empty_array();
+    object_put_adopt(
+        &object,
+        "file",
+        value_string_new(buf_text(&checking->name), checking->name.length));
+    if (verify(checking, buf_text(&path), &object, &detail) != ERR_OK) {
+        note_difference(checking, detail.text);
+    }
+    object_put_adopt(&object, "differences", checking->differences);
+    if (!option_is_given(checking->options, OPTION_JSON)) {
+        print_file(checking, object);
+    }
+    checking->all = array_push_adopt(checking->all, object);
+    buf_release(&path);
+}
+
+/* A store; or a space by its name that is none. */
+static bool is_space(const struct space_file *file)
+{
+    const char *name = buf_text(&file->name);
+    const size_t length = file->name.length;
+    return file->why_not == NULL ||
+           (length > 3 && strcmp(name + length - 3, ".db") == 0);
+}
+
+int check_run(const struct options *options)
+{
+    struct checking checking = {
+        .options = options,
+        .shows_progress = isatty(STDERR_FILENO) != 0,
+        .all = value_empty_array(),
+    };
+    space_files files = {0};
+    struct err_detail detail = {0};
+    enum err err = folder_open(look_folder(options), FOLDER_READ_ONLY, &detail);
+    if (err == ERR_OK) {
+        err = spaces_list(look_folder(options), &files, &detail);
+    }
+    if (err != ERR_OK) {
+        value_unref(checking.all);
+        return look_report(options, &detail);
+    }
+    VEC_FOREACH (&files, file) {
+        if (is_space(file)) {
+            check_file(&checking, file);
+        }
+    }
+    int code = checking.found > 0 ? CODE_NO : CODE_OK;
+    if (array_count(checking.all) == 0) {
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "this is no data directory, no space is in it: check "
+                      "the path (%s)",
+                      look_folder(options));
+        code = look_report(options, &detail);
+    } else if (option_is_given(options, OPTION_JSON)) {
+        struct value object = value_empty_object();
+        object_put_adopt(&object, "spaces", value_ref(checking.all));
+        put_number(&object, "differences", checking.found);
+        look_print_adopt(options, object);
+    }
+    value_unref(checking.all);
+    buf_release(&checking.name);
+    space_files_release(&files);
+    return code;
+}

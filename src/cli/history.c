@@ -1,0 +1,235 @@
+/* heddle log, heddle show: what was committed, and what was there then. */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "host/explain.h"
+#include "host/past.h"
+#include "value/array.h"
+#include "value/json.h"
+#include "value/object.h"
+
+enum {
+    COMMITS_SHOWN = 100, /* unless told */
+    PATHS_SHOWN = 4,
+};
+
+/* -- log ----------------------------------------------------------------- */
+
+struct history {
+    const struct survey *survey;
+    const char *piece; /* or NULL: all */
+    uint64_t left;
+    VEC(struct value) commits; /* the newest first; owned */
+};
+
+/* "piece:NAME", "piece:NAME/..." */
+static bool is_of_piece(struct value id, const char *piece)
+{
+    const struct text text = value_text(&id);
+    const size_t front = strlen("piece:");
+    const size_t length = strlen(piece);
+    return text.length >= front + length &&
+           memcmp(text.at, "piece:", front) == 0 &&
+           memcmp(text.at + front, piece, length) == 0 &&
+           (text.length == front + length || text.at[front + length] == '/');
+}
+
+static bool note_commit(void *ctx, const struct commit_seen *commit)
+{
+    struct history *history = ctx;
+    bool wanted = history->piece == NULL;
+    VEC_FOREACH (&commit->writes, write) {
+        wanted = wanted || is_of_piece(write->id, history->piece);
+    }
+    if (wanted && history->left > 0) {
+        vec_push(&history->commits, explain_commit(history->survey, commit));
+        history->left--;
+    }
+    return history->left > 0;
+}
+
+static uint64_t number_of(struct value object, const char *name)
+{
+    const struct value number = object_field(object, name);
+    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
+                                           : 0;
+}
+
+static void append_write(struct buf *to, struct value write)
+{
+    const struct value paths = object_field(write, "paths");
+    look_append(to, object_field(write, "document"));
+    if (value_is_array(paths)) {
+        const uint32_t count = array_count(paths);
+        buf_append_char(to, '#');
+        for (uint32_t i = 0; i < count && i < PATHS_SHOWN; i++) {
+            buf_append_text(to, i > 0 ? "," : "");
+            look_append(to, array_at(paths, i));
+        }
+        if (count > PATHS_SHOWN) {
+            buf_append_text(to, ",...");
+        }
+    } else {
+        buf_append_char(to, ' ');
+        look_append(to, object_field(write, "op"));
+    }
+}
+
+static void add_row(struct look_table *table, struct value commit)
+{
+    struct look_row *row = look_row(table);
+    const struct value writes = object_field(commit, "writes");
+    const uint64_t at = number_of(commit, "at");
+    buf_printf(&row->cells[0], "%" PRIu64, number_of(commit, "seq"));
+    if (at > 0) {
+        look_append_time(&row->cells[1], at);
+    }
+    look_append_author(&row->cells[2], object_field(commit, "by"));
+    for (uint32_t i = 0; i < array_count(writes); i++) {
+        buf_append_text(&row->cells[3], i > 0 ? "; " : "");
+        append_write(&row->cells[3], array_at(writes, i));
+    }
+    look_append(&row->cells[4], object_field(commit, "session"));
+    row->colours[0] = LOOK_STRONG;
+    row->colours[4] = LOOK_FAINT;
+}
+
+static void print_log(const struct options *options, struct history *history)
+{
+    if (option_is_given(options, OPTION_JSON)) {
+        struct value list = value_empty_array();
+        for (size_t i = history->commits.count; i-- > 0;) {
+            list = array_push_adopt(list, value_ref(history->commits.at[i]));
+        }
+        struct value object = value_empty_object();
+        object_put_adopt(&object, "commits", list);
+        look_print_adopt(options, object);
+        return;
+    }
+    struct look_table table = {
+        .columns = 5,
+        .headings = {"SEQ", "TIME", "BY", "WRITES", "SESSION"},
+    };
+    for (size_t i = history->commits.count; i-- > 0;) {
+        add_row(&table, history->commits.at[i]);
+    }
+    look_table_end(&table, 0);
+}
+
+int log_run(const struct options *options)
+{
+    struct survey *survey = NULL;
+    struct survey_piece *piece = NULL;
+    struct err_detail detail = {0};
+    struct history history = {0};
+    if (options->operand_count > 1) {
+        return report_usage(options, "it takes one piece at most");
+    }
+    int code = look_number(options,
+                           "--limit",
+                           options->values.limit,
+                           COMMITS_SHOWN,
+                           &history.left);
+    if (code == CODE_OK) {
+        code = look_open(options, &survey);
+    }
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (options->operand_count > 0) {
+        code = look_piece(options, survey, 0, &piece);
+        history.piece = options->operands[0].word;
+    }
+    history.survey = survey;
+    if (code == CODE_OK && commits_visit(&survey->engine,
+                                         0,
+                                         survey->engine.seq,
+                                         note_commit,
+                                         &history,
+                                         &detail) != ERR_OK) {
+        code = look_report(options, &detail);
+    } else if (code == CODE_OK) {
+        print_log(options, &history);
+    }
+    VEC_FOREACH (&history.commits, commit) {
+        value_unref(*commit);
+    }
+    vec_release(&history.commits);
+    survey_close(survey);
+    return code;
+}
+
+/* -- show ---------------------------------------------------------------- */
+
+/* "/items/0/price", "items/0/price" or "items.0.price": an array of keys. */
+static struct value read_path(const char *text)
+{
+    const char separator = (char)(strchr(text, '/') != NULL ? '/' : '.');
+    const char *at = text[0] == '/' ? text + 1 : text;
+    struct value keys = value_empty_array();
+    while (at != NULL && *at != '\0') {
+        const char *next = strchr(at, separator);
+        const size_t length = next != NULL ? (size_t)(next - at) : strlen(at);
+        struct buf key = {0};
+        for (size_t i = 0; i < length; i++) {
+            const bool escaped = at[i] == '~' && i + 1 < length &&
+                                 strchr("01", at[i + 1]) != NULL;
+            buf_append_char(&key,
+                            (char)(!escaped         ? at[i]
+                                   : at[++i] == '0' ? '~'
+                                                    : '/'));
+        }
+        keys = array_push_adopt(keys,
+                                value_string_new(buf_text(&key), key.length));
+        buf_release(&key);
+        at = next != NULL ? next + 1 : NULL;
+    }
+    return keys;
+}
+
+int show_run(const struct options *options)
+{
+    struct survey *survey = NULL;
+    struct survey_piece *piece = NULL;
+    struct err_detail detail = {0};
+    uint64_t seq = ENGINE_HEAD;
+    if (options->operand_count > 2) {
+        return report_usage(options, "it takes a piece and one path");
+    }
+    int code =
+        look_number(options, "--at", options->values.at, ENGINE_HEAD, &seq);
+    if (code == CODE_OK) {
+        code = look_open(options, &survey);
+    }
+    if (code != CODE_OK) {
+        return code;
+    }
+    code = look_piece(options, survey, 0, &piece);
+    if (code == CODE_OK) {
+        const struct value path = read_path(
+            options->operand_count > 1 ? options->operands[1].word : "");
+        struct value found = VALUE_NONE;
+        if (past_read(&survey->engine,
+                      piece->name,
+                      path,
+                      seq,
+                      &found,
+                      &detail) != ERR_OK) {
+            code = look_report(options, &detail);
+        } else if (value_is_absent(found)) {
+            (void)err_set(&detail, ERR_NOT_FOUND, "there is nothing");
+            (void)look_report(options, &detail);
+            code = CODE_NO;
+        } else {
+            look_print_adopt(options, found);
+        }
+        value_unref(path);
+    }
+    survey_close(survey);
+    return code;
+}

@@ -1,0 +1,379 @@
+/* Surveys and tables for people. */
+
+#include "cli/look.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/display.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "value/json.h"
+#include "value/object.h"
+
+enum {
+    NAMES_SHOWN = 12, /* in a sentence */
+    WIDTH_LEAST = 40, /* of a terminal */
+    CELL_LEAST = 8,   /* a column that gives way keeps so many */
+    GAP = 2,
+};
+
+/* -- Opening ------------------------------------------------------------- */
+
+const char *look_folder(const struct options *options)
+{
+    return options->values.dir != NULL ? options->values.dir : "./heddle-data";
+}
+
+int look_report(const struct options *options, const struct err_detail *detail)
+{
+    /* The public code has the same number. */
+    hd_error error = {
+        .status = (hd_status)detail->err,
+        .class_of = hd_status_class((hd_status)detail->err),
+    };
+    (void)snprintf(error.text,
+                   sizeof error.text,
+                   "%s",
+                   detail->text[0] != '\0' ? detail->text
+                                           : err_text(detail->err));
+    return report_error(options, NULL, &error);
+}
+
+int look_open(const struct options *options, struct survey **out)
+{
+    struct err_detail detail = {0};
+    return survey_open(look_folder(options), "main", out, &detail) == ERR_OK
+               ? CODE_OK
+               : look_report(options, &detail);
+}
+
+/* ": there are a, b, ..." */
+static void append_name(struct buf *to, struct value name, size_t number)
+{
+    if (number < NAMES_SHOWN) {
+        buf_append_text(to, number > 0 ? ", " : "");
+        look_append(to, name);
+    } else if (number == NAMES_SHOWN) {
+        buf_append_text(to, ", ...");
+    }
+}
+
+static int refuse_name(const struct options *options,
+                       const char *what,
+                       const char *word,
+                       struct buf *names)
+{
+    struct err_detail detail = {0};
+    (void)err_set(&detail,
+                  ERR_NOT_FOUND,
+                  "there is no %s '%.80s': %s%s",
+                  what,
+                  word,
+                  names->length > 0 ? "there are " : "there is none",
+                  buf_text(names));
+    buf_release(names);
+    return look_report(options, &detail);
+}
+
+int look_piece(const struct options *options,
+               const struct survey *survey,
+               size_t operand,
+               struct survey_piece **out)
+{
+    const char *word = options->operands[operand].word;
+    *out = survey_piece(survey, word);
+    if (*out != NULL) {
+        return CODE_OK;
+    }
+    struct buf names = {0};
+    size_t count = 0;
+    VEC_FOREACH (&survey->pieces, piece) {
+        append_name(&names, (*piece)->name, count++);
+    }
+    return refuse_name(options, "piece", word, &names);
+}
+
+int look_node(const struct options *options,
+              const struct survey_piece *piece,
+              size_t operand,
+              struct survey_node **out)
+{
+    const char *word = options->operands[operand].word;
+    *out = survey_node(piece, word);
+    if (*out != NULL) {
+        return CODE_OK;
+    }
+    struct buf names = {0};
+    size_t count = 0;
+    VEC_FOREACH (&piece->nodes, node) {
+        append_name(&names, node->name, count++);
+    }
+    return refuse_name(options, "node", word, &names);
+}
+
+int look_number(const struct options *options,
+                const char *name,
+                const char *text,
+                uint64_t fallback,
+                uint64_t *out)
+{
+    *out = fallback;
+    if (text == NULL) {
+        return CODE_OK;
+    }
+    uint64_t number = 0;
+    bool valid = text[0] != '\0';
+    for (const char *at = text; valid && *at != '\0'; at++) {
+        valid = *at >= '0' && *at <= '9' && number < INT64_MAX / 10 - 1;
+        number = number * 10 + (uint64_t)(*at - '0');
+    }
+    if (!valid) {
+        return report_usage(options,
+                            "%s takes a whole number, not '%s'",
+                            name,
+                            text);
+    }
+    *out = number;
+    return CODE_OK;
+}
+
+/* -- Showing ------------------------------------------------------------- */
+
+void look_print_adopt(const struct options *options, struct value value)
+{
+    struct buf text = {0};
+    json_write(&text,
+               value,
+               option_is_given(options, OPTION_CANONICAL) ? JSON_CANONICAL
+                                                          : JSON_AS_GIVEN,
+               option_is_given(options, OPTION_PRETTY) ? 2 : 0);
+    output_bytes(buf_text(&text), text.length);
+    buf_release(&text);
+    value_unref(value);
+}
+
+void look_append(struct buf *to, struct value string)
+{
+    struct buf text = {0};
+    if (value_is_string(string)) {
+        const struct text is = value_text(&string);
+        buf_append(&text, is.at, is.length);
+        display_append(to, buf_text(&text));
+    }
+    buf_release(&text);
+}
+
+static bool begins_character(char c)
+{
+    return ((unsigned char)c & 0xC0) != 0x80;
+}
+
+/* Characters, as good as one can count them here. */
+static size_t width_of(const struct buf *text)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < text->length; i++) {
+        width += begins_character(text->at[i]);
+    }
+    return width;
+}
+
+/* The first `most` characters; if there are more, the last is "…". */
+static void append_cut(struct buf *to, const struct buf *text, size_t most)
+{
+    if (width_of(text) <= most) {
+        buf_append(to, text->at, text->length);
+        return;
+    }
+    size_t end = 0;
+    size_t left = most;
+    while (end < text->length && left > 0) {
+        left -= begins_character(text->at[end]);
+        end += left > 0;
+    }
+    buf_append(to, text->at, end);
+    buf_append_text(to, "…");
+}
+
+void look_append_json(struct buf *to, struct value value, size_t most)
+{
+    struct buf text = {0};
+    struct buf shown = {0};
+    if (value_is_absent(value)) {
+        buf_append_text(&shown, "nothing");
+    } else {
+        json_write(&text, value, JSON_AS_GIVEN, 0);
+        display_append(&shown, buf_text(&text));
+    }
+    append_cut(to, &shown, most);
+    buf_release(&text);
+    buf_release(&shown);
+}
+
+void look_append_time(struct buf *to, uint64_t ms)
+{
+    const time_t seconds = (time_t)(ms / 1000);
+    struct tm parts = {0};
+    char text[32] = "";
+    if (gmtime_r(&seconds, &parts) != NULL) {
+        (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", &parts);
+    }
+    buf_append_text(to, text);
+}
+
+static bool is_text(struct value value, const char *text)
+{
+    const struct text is =
+        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
+    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
+}
+
+void look_append_author(struct buf *to, struct value by)
+{
+    const struct value type = object_field(by, "type");
+    const struct value piece = object_field(by, "piece");
+    if (is_text(type, "node")) {
+        buf_append_text(to, "node ");
+        look_append(to, object_field(by, "node"));
+    } else if (is_text(type, "event")) {
+        buf_append_text(to, "event ");
+        look_append(to, object_field(by, "handler"));
+        look_append(to, object_field(by, "stream"));
+    } else if (is_text(type, "start")) {
+        buf_append_text(to, "start");
+    } else if (is_text(type, "folded")) {
+        buf_append_text(to, "history that was folded");
+    } else {
+        buf_append_text(to, "an edit from outside");
+    }
+    if (value_is_string(piece)) {
+        buf_append_text(to, " of ");
+        look_append(to, piece);
+    }
+}
+
+bool look_has_colour(void)
+{
+    const char *unwanted = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) != 0 &&
+           (unwanted == NULL || unwanted[0] == '\0') &&
+           (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+const char *look_colour(enum look_colour colour)
+{
+    static const char *const codes[] = {
+        [LOOK_PLAIN] = "\033[0m",
+        [LOOK_GOOD] = "\033[32m",
+        [LOOK_WAITS] = "\033[33m",
+        [LOOK_BAD] = "\033[31m",
+        [LOOK_FAINT] = "\033[2m",
+        [LOOK_STRONG] = "\033[1m",
+    };
+    return look_has_colour() ? codes[colour] : "";
+}
+
+/* -- Tables -------------------------------------------------------------- */
+
+struct look_row *look_row(struct look_table *table)
+{
+    struct look_row *row = vec_add(&table->rows);
+    *row = (struct look_row){0};
+    return row;
+}
+
+/* Of the terminal; SIZE_MAX if there is none. */
+static size_t terminal_width(void)
+{
+    struct winsize size = {0};
+    if (isatty(STDOUT_FILENO) == 0) {
+        return SIZE_MAX;
+    }
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+        return 80;
+    }
+    return size.ws_col > WIDTH_LEAST ? size.ws_col : WIDTH_LEAST;
+}
+
+/* The widest column gives way until all fit. */
+static void fit(size_t *widths, size_t columns, size_t room)
+{
+    for (;;) {
+        size_t sum = 0;
+        size_t widest = 0;
+        for (size_t i = 0; i < columns; i++) {
+            sum += widths[i] + (i > 0 ? GAP : 0);
+            widest = widths[i] > widths[widest] ? i : widest;
+        }
+        if (sum <= room || widths[widest] <= CELL_LEAST) {
+            return;
+        }
+        widths[widest]--;
+    }
+}
+
+static void print_cells(const struct look_table *table,
+                        const struct look_row *row,
+                        const size_t *widths,
+                        size_t indent)
+{
+    struct buf line = {0};
+    for (size_t i = 0; i < indent; i++) {
+        buf_append_char(&line, ' ');
+    }
+    for (size_t i = 0; i < table->columns; i++) {
+        struct buf cell = {0};
+        const bool coloured = row->colours[i] != LOOK_PLAIN;
+        append_cut(&cell, &row->cells[i], widths[i]);
+        const size_t width = width_of(&cell);
+        buf_append_text(&line, coloured ? look_colour(row->colours[i]) : "");
+        buf_append(&line, cell.at, cell.length);
+        buf_append_text(&line, coloured ? look_colour(LOOK_PLAIN) : "");
+        for (size_t blank = width;
+             i + 1 < table->columns && blank < widths[i] + GAP;
+             blank++) {
+            buf_append_char(&line, ' ');
+        }
+        buf_release(&cell);
+    }
+    while (line.length > 0 && line.at[line.length - 1] == ' ') {
+        line.length--;
+    }
+    output_bytes(buf_text(&line), line.length);
+    buf_release(&line);
+}
+
+void look_table_end(struct look_table *table, size_t indent)
+{
+    size_t widths[LOOK_COLUMNS_MAX] = {0};
+    struct look_row head = {0};
+    for (size_t i = 0; i < table->columns; i++) {
+        buf_append_text(&head.cells[i], table->headings[i]);
+        head.colours[i] = LOOK_FAINT;
+        widths[i] = width_of(&head.cells[i]);
+        VEC_FOREACH (&table->rows, row) {
+            const size_t width = width_of(&row->cells[i]);
+            widths[i] = width > widths[i] ? width : widths[i];
+        }
+    }
+    const size_t width = terminal_width();
+    fit(widths, table->columns, width > indent ? width - indent : width);
+    print_cells(table, &head, widths, indent);
+    VEC_FOREACH (&table->rows, row) {
+        print_cells(table, row, widths, indent);
+        for (size_t i = 0; i < table->columns; i++) {
+            buf_release(&row->cells[i]);
+        }
+    }
+    for (size_t i = 0; i < table->columns; i++) {
+        buf_release(&head.cells[i]);
+    }
+    vec_release(&table->rows);
+}

@@ -1,0 +1,97 @@
+/* What the commands share that look at pieces from outside: opening a survey,
+ * names on the command line, and how things are shown to people.
+ *
+ * A table is as wide as the terminal; where there is none, as wide as it has
+ * to be. Colour is for terminals only, and not where NO_COLOR is set. */
+
+#ifndef CLI_LOOK_H
+#define CLI_LOOK_H
+
+#include "base/buf.h"
+#include "cli/options.h"
+#include "host/survey.h"
+
+/* -- Opening ------------------------------------------------------------- */
+
+/* The data directory that is meant. */
+const char *look_folder(const struct options *options);
+
+/* A failure of the layers below: an exit code. */
+int look_report(const struct options *options, const struct err_detail *detail);
+
+/* The survey of the space "main". An exit code; what is not CODE_OK has been
+ * reported. */
+int look_open(const struct options *options, struct survey **out);
+
+/* The piece and the node of the operands with these numbers. A name that is
+ * not there is refused with those that are. */
+int look_piece(const struct options *options,
+               const struct survey *survey,
+               size_t operand,
+               struct survey_piece **out);
+int look_node(const struct options *options,
+              const struct survey_piece *piece,
+              size_t operand,
+              struct survey_node **out);
+
+/* A whole number of an option; `fallback` if it is not given. */
+int look_number(const struct options *options,
+                const char *name,
+                const char *text,
+                uint64_t fallback,
+                uint64_t *out);
+
+/* -- Showing ------------------------------------------------------------- */
+
+/* The value as a line, in the form that the options ask for. Adopts it. */
+void look_print_adopt(const struct options *options, struct value value);
+
+/* Any text of others, on one line (cli/display.h). */
+void look_append(struct buf *to, struct value string);
+
+/* JSON on one line, no longer than `most` characters. */
+void look_append_json(struct buf *to, struct value value, size_t most);
+
+/* "2026-11-16 09:30:00Z" */
+void look_append_time(struct buf *to, uint64_t ms);
+
+/* "event add of shopping", from a "by" of host/explain.h. */
+void look_append_author(struct buf *to, struct value by);
+
+enum look_colour {
+    LOOK_PLAIN,
+    LOOK_GOOD,
+    LOOK_WAITS,
+    LOOK_BAD,
+    LOOK_FAINT,
+    LOOK_STRONG,
+};
+
+/* Whether standard output has colours; and those, "" if not. */
+bool look_has_colour(void);
+const char *look_colour(enum look_colour colour);
+
+/* -- Tables -------------------------------------------------------------- */
+
+enum {
+    LOOK_COLUMNS_MAX = 10,
+};
+
+struct look_row {
+    struct buf cells[LOOK_COLUMNS_MAX];
+    enum look_colour colours[LOOK_COLUMNS_MAX];
+};
+
+struct look_table {
+    size_t columns;
+    const char *headings[LOOK_COLUMNS_MAX];
+    VEC(struct look_row) rows;
+};
+
+/* Another row, empty; borrowed until the next one. */
+struct look_row *look_row(struct look_table *table);
+
+/* Prints it, each line behind `indent` blanks, and releases it. */
+void look_table_end(struct look_table *table, size_t indent);
+
+#endif

@@ -1,0 +1,392 @@
+/* heddle ps: pieces and their nodes, as the file has them.
+ *
+ * Everything but "who has it started" is in the file of the space, so the
+ * answer is the same after a kill -9. With --watch the table is made anew
+ * whenever something in the directory has changed. */
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "host/explain.h"
+#include "host/folder.h"
+#include "host/system.h"
+#include "value/array.h"
+#include "value/object.h"
+
+enum {
+    WATCH_MS = 200,
+    WATCH_LOOKS = 5, /* after so many, also without a sign of a change */
+};
+
+/* -- As JSON ------------------------------------------------------------- */
+
+static void put_number(struct value *object, const char *name, uint64_t number)
+{
+    object_put_adopt(object, name, value_int((int64_t)number));
+}
+
+/* When the state came to be that the last run is good for. */
+static uint64_t time_of(struct survey *survey, const struct survey_node *node)
+{
+    struct commit_seen commit;
+    struct err_detail ignored;
+    const struct run_action *run = node->run;
+    uint64_t at = 0;
+    if (commit_at(&survey->engine,
+                  run->landed > 0 ? run->landed : run->seq,
+                  &commit,
+                  &ignored) == ERR_OK) {
+        at = commit.at_ms;
+    }
+    commit_seen_release(&commit);
+    return at;
+}
+
+static enum err put_run(struct survey *survey,
+                        const struct survey_node *node,
+                        struct value *object,
+                        struct err_detail *detail)
+{
+    struct value why = VALUE_NONE;
+    const struct run_action *run = node->run;
+    const enum err err = explain_why(survey, node, false, &why, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const uint64_t at = time_of(survey, node);
+    put_number(object, "seq", run->seq);
+    if (at > 0) {
+        put_number(object, "at", at);
+    }
+    const struct value causes = object_field(why, "causes");
+    object_put_adopt(object, "reason", value_ref(object_field(why, "reason")));
+    if (value_is_array(causes) && array_count(causes) > 0) {
+        object_put_adopt(object, "cause", value_ref(array_at(causes, 0)));
+    }
+    if (run->gates.debounce_ms > 0) {
+        put_number(object, "debounceMs", run->gates.debounce_ms);
+    }
+    if (run->gates.throttle_ms > 0) {
+        put_number(object, "throttleMs", run->gates.throttle_ms);
+    }
+    value_unref(why);
+    return ERR_OK;
+}
+
+static enum err describe_node(struct survey *survey,
+                              const struct survey_node *node,
+                              struct value *out,
+                              struct err_detail *detail)
+{
+    struct value object = value_empty_object();
+    object_put_adopt(&object, "node", value_ref(node->name));
+    object_put_adopt(&object, "kind", value_ref(node->kind));
+    object_put_adopt(&object, "status", value_text_new(survey_status(node)));
+    object_put_adopt(&object, "live", value_bool(node->live));
+    object_put_adopt(&object, "wanted", value_bool(node->wanted));
+    put_number(&object, "runs", node->run != NULL ? node->run->runs : 0);
+    enum err err = ERR_OK;
+    if (node->run != NULL) {
+        err = put_run(survey, node, &object, detail);
+    }
+    *out = object;
+    return err;
+}
+
+static enum err describe_piece(struct survey *survey,
+                               const struct survey_piece *piece,
+                               struct value *out,
+                               struct err_detail *detail)
+{
+    struct value object = value_empty_object();
+    struct value nodes = value_empty_array();
+    enum err err = ERR_OK;
+    object_put_adopt(&object, "piece", value_ref(piece->name));
+    if (value_is_object(piece->about)) {
+        const struct value pattern = object_field(piece->about, "pattern");
+        if (!value_is_absent(pattern)) {
+            object_put_adopt(&object, "pattern", value_ref(pattern));
+        }
+    }
+    object_put_adopt(&object, "started", value_bool(piece->started));
+    object_put_adopt(&object, "sessions", value_ref(piece->sessions));
+    VEC_FOREACH (&piece->nodes, node) {
+        struct value one = VALUE_NONE;
+        if (err == ERR_OK) {
+            err = describe_node(survey, node, &one, detail);
+            nodes = array_push_adopt(nodes, one);
+        }
+    }
+    object_put_adopt(&object, "nodes", nodes);
+    *out = object;
+    return err;
+}
+
+static enum err describe(struct survey *survey,
+                         struct value *out,
+                         struct err_detail *detail)
+{
+    struct value object = value_empty_object();
+    struct value pieces = value_empty_array();
+    enum err err = ERR_OK;
+    put_number(&object, "seq", survey->engine.seq);
+    VEC_FOREACH (&survey->pieces, piece) {
+        struct value one = VALUE_NONE;
+        if (err == ERR_OK) {
+            err = describe_piece(survey, *piece, &one, detail);
+            pieces = array_push_adopt(pieces, one);
+        }
+    }
+    object_put_adopt(&object, "pieces", pieces);
+    *out = object;
+    return err;
+}
+
+/* -- For people ---------------------------------------------------------- */
+
+static bool is_text(struct value value, const char *text)
+{
+    const struct text is =
+        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
+    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
+}
+
+static bool is_true(struct value value)
+{
+    return value_is_same(value, value_bool(true));
+}
+
+static uint64_t number_of(struct value object, const char *name)
+{
+    const struct value number = object_field(object, name);
+    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
+                                           : 0;
+}
+
+/* "3 s", "5 min", "2 h", "9 d" */
+static void append_age(struct buf *to, uint64_t at)
+{
+    const uint64_t now = system_wall_ms();
+    const uint64_t seconds = now > at ? (now - at) / 1000 : 0;
+    if (at == 0) {
+        return;
+    }
+    if (seconds < 60) {
+        buf_printf(to, "%" PRIu64 " s", seconds);
+    } else if (seconds < 3600) {
+        buf_printf(to, "%" PRIu64 " min", seconds / 60);
+    } else if (seconds < 48 * 3600) {
+        buf_printf(to, "%" PRIu64 " h", seconds / 3600);
+    } else {
+        buf_printf(to, "%" PRIu64 " d", seconds / 86400);
+    }
+}
+
+static void append_cause(struct buf *to, struct value node)
+{
+    const struct value cause = object_field(node, "cause");
+    const struct value reason = object_field(node, "reason");
+    if (!value_is_absent(cause)) {
+        look_append(to, object_field(cause, "address"));
+        buf_printf(to, ", seq %" PRIu64 ": ", number_of(cause, "seq"));
+        look_append_author(to, object_field(cause, "by"));
+    } else if (is_text(reason, "first")) {
+        buf_append_text(to, "first run");
+    } else if (is_text(reason, "folded")) {
+        buf_append_text(to, "folded");
+    } else if (is_text(reason, "again")) {
+        buf_append_text(to, "run again, nothing it read is different");
+    }
+}
+
+static void append_gates(struct buf *to, struct value node)
+{
+    const uint64_t debounce = number_of(node, "debounceMs");
+    const uint64_t throttle = number_of(node, "throttleMs");
+    if (debounce > 0) {
+        buf_printf(to, "debounce %" PRIu64 " ms", debounce);
+    }
+    if (throttle > 0) {
+        buf_printf(to,
+                   "%sthrottle %" PRIu64 " ms",
+                   debounce > 0 ? ", " : "",
+                   throttle);
+    }
+}
+
+static enum look_colour colour_of(struct value status)
+{
+    return is_text(status, "clean")    ? LOOK_GOOD
+           : is_text(status, "failed") ? LOOK_BAD
+           : is_text(status, "dirty")  ? LOOK_WAITS
+                                       : LOOK_FAINT;
+}
+
+static void add_row(struct look_table *table, struct value node)
+{
+    struct look_row *row = look_row(table);
+    const struct value status = object_field(node, "status");
+    const bool live = is_true(object_field(node, "live"));
+    const bool wanted = is_true(object_field(node, "wanted"));
+    const bool handler = is_text(object_field(node, "kind"), "handler");
+    look_append(&row->cells[0], object_field(node, "node"));
+    look_append(&row->cells[1], object_field(node, "kind"));
+    if (handler) {
+        buf_append_text(&row->cells[2], "-");
+        buf_append_text(&row->cells[3], "-");
+        buf_append_text(&row->cells[4], "-");
+        return;
+    }
+    look_append(&row->cells[2], status);
+    row->colours[2] = colour_of(status);
+    buf_append_text(&row->cells[3],
+                    live     ? "live"
+                    : wanted ? "asleep"
+                             : "dormant");
+    row->colours[3] = live ? LOOK_GOOD : LOOK_FAINT;
+    buf_printf(&row->cells[4], "%" PRIu64, number_of(node, "runs"));
+    append_age(&row->cells[5], number_of(node, "at"));
+    append_gates(&row->cells[6], node);
+    append_cause(&row->cells[7], node);
+}
+
+static void append_sessions(struct buf *to, struct value sessions)
+{
+    struct array_iter iter = array_iter(sessions);
+    struct value one;
+    size_t count = 0;
+    while (array_next(&iter, &one)) {
+        buf_append_text(to, count++ > 0 ? ", " : "started by ");
+        look_append(to, object_field(one, "command"));
+        buf_printf(to, " (pid %" PRIu64 ")", number_of(one, "pid"));
+    }
+    if (count == 0) {
+        buf_append_text(to, "asleep: no process has it started");
+    }
+}
+
+static void print_piece(struct value piece)
+{
+    struct buf line = {0};
+    const struct value nodes = object_field(piece, "nodes");
+    buf_append_text(&line, look_colour(LOOK_STRONG));
+    look_append(&line, object_field(piece, "piece"));
+    buf_append_text(&line, look_colour(LOOK_PLAIN));
+    buf_append_text(&line, "  ");
+    append_sessions(&line, object_field(piece, "sessions"));
+    output_bytes(buf_text(&line), line.length);
+    buf_release(&line);
+    struct look_table table = {
+        .columns = 8,
+        .headings = {"NODE",
+                     "KIND",
+                     "STATUS",
+                     "",
+                     "RUNS",
+                     "AGE",
+                     "GATES",
+                     "LAST CAUSE"},
+    };
+    struct array_iter iter = array_iter(nodes);
+    struct value node;
+    while (array_next(&iter, &node)) {
+        add_row(&table, node);
+    }
+    look_table_end(&table, 2);
+}
+
+static void print_all(const struct options *options, struct value all)
+{
+    const struct value pieces = object_field(all, "pieces");
+    struct array_iter iter = array_iter(pieces);
+    struct value piece;
+    if (option_is_given(options, OPTION_JSON)) {
+        look_print_adopt(options, value_ref(all));
+        return;
+    }
+    while (array_next(&iter, &piece)) {
+        print_piece(piece);
+    }
+    if (array_count(pieces) == 0) {
+        static const char none[] =
+            "there is no piece yet: begin with 'heddle run FILE'";
+        output_bytes(none, sizeof none - 1);
+    }
+}
+
+static int print_once(const struct options *options)
+{
+    struct survey *survey = NULL;
+    struct value all = VALUE_NONE;
+    struct err_detail detail = {0};
+    int code = look_open(options, &survey);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (describe(survey, &all, &detail) != ERR_OK) {
+        code = look_report(options, &detail);
+    } else {
+        print_all(options, all);
+    }
+    value_unref(all);
+    survey_close(survey);
+    return code;
+}
+
+/* -- Watching ------------------------------------------------------------ */
+
+/* What is different when something has changed, most of the time. */
+struct sign {
+    struct stat of[3];
+};
+
+static struct sign look_for_sign(const struct options *options)
+{
+    static const char *const files[] = {"main.db", "main.db-wal", "run"};
+    struct sign sign;
+    memset(&sign, 0, sizeof sign);
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        struct buf path = {0};
+        struct stat found;
+        buf_printf(&path, "%s/%s", look_folder(options), files[i]);
+        if (stat(buf_text(&path), &found) == 0) {
+            sign.of[i].st_mtim = found.st_mtim;
+            sign.of[i].st_size = found.st_size;
+        }
+        buf_release(&path);
+    }
+    return sign;
+}
+
+int ps_run(const struct options *options)
+{
+    const bool clears = isatty(STDOUT_FILENO) != 0;
+    if (!option_is_given(options, OPTION_WATCH)) {
+        return print_once(options);
+    }
+    int code = CODE_OK;
+    while (code == CODE_OK && ferror(stdout) == 0) {
+        const struct sign before = look_for_sign(options);
+        if (clears) {
+            (void)printf("\033[H\033[J");
+        }
+        code = print_once(options);
+        (void)fflush(stdout);
+        struct sign now = before;
+        for (unsigned looks = 0;
+             looks < WATCH_LOOKS && memcmp(&now, &before, sizeof now) == 0;
+             looks++) {
+            (void)poll(NULL, 0, WATCH_MS);
+            now = look_for_sign(options);
+        }
+    }
+    return code;
+}

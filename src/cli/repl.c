@@ -1,0 +1,157 @@
+/* heddle repl: a conversation in Lua with the pieces of a data directory.
+ *
+ * Each piece is a variable of its name, and piece(name). A line is an
+ * expression, whose values are printed as JSON, or statements; one that is not
+ * complete goes on in the next. Between two lines nothing runs. */
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "cli/visit.h"
+#include "value/object.h"
+
+enum {
+    LINE_BYTES = 4096, /* a longer one is taken in parts */
+};
+
+/* Runs a line; ERR_SYNTAX and `incomplete`: it goes on in the next one. */
+static enum err say(struct visit *visit,
+                    const char *text,
+                    size_t length,
+                    struct buf *shown,
+                    bool *incomplete,
+                    struct err_detail *detail)
+{
+    const struct program_source source = {"line", text, length};
+    const enum err err = program_eval(visit->program, &source, shown, detail);
+    *incomplete =
+        err == ERR_SYNTAX && strstr(detail->text, "near <eof>") != NULL;
+    return err;
+}
+
+/* One more piece, as a variable if it can be one; what cannot be taken up is
+ * reported, and left out. */
+static void add_piece(struct visit *visit, const char *name)
+{
+    if (visit->piece != NULL) {
+        piece_unref(visit->piece); /* the runtime has it as well */
+        visit->piece = NULL;
+    }
+    if (visit_resume(visit, name) != CODE_OK) {
+        return;
+    }
+    struct buf line = {0};
+    struct buf shown = {0};
+    struct err_detail detail = {0};
+    bool incomplete = false;
+    buf_printf(&line, "%s = piece(\"%s\")", name, name);
+    const enum err err =
+        say(visit, buf_text(&line), line.length, &shown, &incomplete, &detail);
+    (void)err; /* a name that is no word: piece(name) is there for it */
+    buf_release(&shown);
+    buf_release(&line);
+}
+
+/* Those that are named, or all. */
+static int add_pieces(struct visit *visit)
+{
+    const struct options *options = visit->options;
+    for (size_t i = 0; i < options->operand_count; i++) {
+        add_piece(visit, options->operands[i].word);
+    }
+    struct entity *index = NULL;
+    struct err_detail detail = {0};
+    if (options->operand_count > 0) {
+        return CODE_OK;
+    }
+    if (piece_index(live_runtime(visit->live)->spaces.at[0], &index, &detail) !=
+            ERR_OK ||
+        live_load(visit->live, index, &detail) != ERR_OK) {
+        return visit_report(options, visit->folder, &detail);
+    }
+    const struct value all = value_ref(index->visible.payload);
+    if (value_is_object(all)) {
+        struct object_iter iter = object_iter(all);
+        struct value name;
+        struct value line;
+        while (object_next(&iter, &name, &line)) {
+            const struct text text = value_text(&name);
+            struct buf word = {0};
+            buf_append(&word, text.at, text.length);
+            add_piece(visit, buf_text(&word));
+            buf_release(&word);
+        }
+    }
+    value_unref(all);
+    return CODE_OK;
+}
+
+/* One line, and what is said to it. `text` holds what came before it and was
+ * not complete. */
+static void answer(struct visit *visit, struct buf *text, const char *line)
+{
+    struct buf out = {0};
+    buf_append_text(text, line);
+    if (strchr(line, '\n') == NULL && feof(stdin) == 0) {
+        buf_release(&out);
+        return; /* the rest of it comes */
+    }
+    struct err_detail detail = {0};
+    bool incomplete = false;
+    const enum err err =
+        say(visit, buf_text(text), text->length, &out, &incomplete, &detail);
+    if (err == ERR_OK) {
+        (void)fwrite(buf_text(&out), 1, out.length, stdout);
+        (void)fflush(stdout);
+    } else if (!incomplete) {
+        (void)visit_report(visit->options, NULL, &detail);
+    }
+    if (!incomplete) {
+        buf_clear(text);
+    }
+    buf_release(&out);
+}
+
+static int converse(struct visit *visit)
+{
+    const bool prompts = isatty(STDIN_FILENO) == 1;
+    struct buf text = {0};
+    char line[LINE_BYTES];
+    int code = CODE_OK;
+    while (code == CODE_OK && !visit_was_stopped()) {
+        if (prompts) {
+            (void)printf("%s", text.length > 0 ? ">> " : "> ");
+            (void)fflush(stdout);
+        }
+        if (fgets(line, sizeof line, stdin) == NULL) {
+            break;
+        }
+        answer(visit, &text, line);
+        /* What others have done meanwhile, and what this line has begun. */
+        code = visit_was_stopped() ? CODE_OK : visit_settle(visit);
+        (void)visit_tell_faults(visit);
+    }
+    if (text.length > 0) {
+        code = report_name(visit->options, "the last line is not complete");
+    }
+    buf_release(&text);
+    return code;
+}
+
+int repl_run(const struct options *options)
+{
+    struct visit visit = {.interactive = true};
+    int code = visit_open(&visit, options, FOLDER_CREATE);
+    if (code == CODE_OK) {
+        visit_begin_program(&visit);
+        code = add_pieces(&visit);
+    }
+    if (code == CODE_OK) {
+        code = converse(&visit);
+    }
+    return visit_close(&visit, code);
+}

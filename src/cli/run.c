@@ -1,0 +1,546 @@
+/* heddle run: a piece that lives as long as this process.
+ *
+ * Creates it or takes it up, prints its result whenever that changes, one line
+ * of JSON each, and does for its effects what they ask for. With --watch, a
+ * file that has changed ends what runs and starts it again from the store:
+ * nodes that are still the same have kept their state there, so a reload is a
+ * restart, and costs what that costs. */
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/display.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "cli/visit.h"
+#include "host/presence.h"
+#include "value/array.h"
+#include "value/json.h"
+#include "value/object.h"
+
+enum {
+    WATCH_MS = 100, /* between two looks at the file */
+    EXEC_WORDS_MAX = 64,
+};
+
+/* -- What effects may do ------------------------------------------------- */
+
+/* The text of an argument: a string as it is, anything else as JSON. */
+static void append_argument(struct buf *to, struct value argument)
+{
+    if (value_is_string(argument)) {
+        const struct text text = value_text(&argument);
+        buf_append(to, text.at, text.length);
+    } else {
+        json_write(to, argument, JSON_AS_GIVEN, 0);
+    }
+}
+
+static void append_arguments(struct buf *to, struct value arguments)
+{
+    for (uint32_t i = 0; i < array_count(arguments); i++) {
+        buf_append_text(to, i > 0 ? " " : "");
+        append_argument(to, array_at(arguments, i));
+    }
+}
+
+static bool has_colour(void)
+{
+    const char *none = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return isatty(STDERR_FILENO) == 1 && (none == NULL || none[0] == '\0') &&
+           (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+/* One line on standard error. */
+static void do_notify(void *ctx, struct value arguments)
+{
+    const struct options *options = ctx;
+    struct buf text = {0};
+    struct buf line = {0};
+    append_arguments(&text, arguments);
+    if (option_is_given(options, OPTION_JSON)) {
+        struct value object = value_empty_object();
+        struct value string = value_string_new(buf_text(&text), text.length);
+        object_put_adopt(&object,
+                         "notify",
+                         value_is_absent(string) ? value_null() : string);
+        json_write(&line, object, JSON_AS_GIVEN, 0);
+        value_unref(object);
+        (void)fprintf(stderr, "%s\n", buf_text(&line));
+    } else {
+        display_append(&line, buf_text(&text));
+        (void)fprintf(stderr,
+                      has_colour() ? "\033[1mnotify: %s\033[0m\n"
+                                   : "notify: %s\n",
+                      buf_text(&line));
+    }
+    buf_release(&line);
+    buf_release(&text);
+}
+
+/* One line on standard output, between the results. */
+static void do_write_line(void *ctx, struct value arguments)
+{
+    (void)ctx;
+    struct buf text = {0};
+    append_arguments(&text, arguments);
+    output_bytes(buf_text(&text), text.length);
+    (void)fflush(stdout);
+    buf_release(&text);
+}
+
+/* A program of that name with these arguments, without a shell. It goes on by
+ * itself; what it says goes where ours goes. */
+static void do_exec(void *ctx, struct value arguments)
+{
+    const struct options *options = ctx;
+    struct buf words[EXEC_WORDS_MAX] = {0};
+    char *list[EXEC_WORDS_MAX + 1] = {0};
+    const uint32_t count = array_count(arguments);
+    if (count == 0 || count > EXEC_WORDS_MAX) {
+        (void)report_name(options, "exec() takes a program and its arguments");
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        append_argument(&words[i], array_at(arguments, i));
+        (void)buf_text(&words[i]); /* terminated */
+        list[i] = words[i].at;
+    }
+    pid_t child = 0;
+    const int failed = posix_spawnp(&child, list[0], NULL, NULL, list, environ);
+    if (failed != 0) {
+        (void)report_system(options, list[0], failed);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        buf_release(&words[i]);
+    }
+}
+
+static enum err refuse_exec(void *ctx,
+                            struct value arguments,
+                            struct value *result,
+                            struct err_detail *detail)
+{
+    (void)ctx;
+    (void)arguments;
+    (void)result;
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   "heddle.exec is not allowed here: heddle run --allow exec");
+}
+
+/* Those that have ended, so that nothing is left of them. */
+static void reap(const struct options *options)
+{
+    int status = 0;
+    pid_t child = 0;
+    while ((child = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+            struct buf line = {0};
+            buf_printf(&line,
+                       "a program that an effect has started (%ld) ended with "
+                       "%d",
+                       (long)child,
+                       WEXITSTATUS(status));
+            (void)report_name(options, buf_text(&line));
+            buf_release(&line);
+        }
+    }
+}
+
+/* Whether a word is in a list with commas. */
+static bool is_listed(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    while (list != NULL && *list != '\0') {
+        const size_t part = strcspn(list, ",");
+        if (part == length && memcmp(list, word, length) == 0) {
+            return true;
+        }
+        list += part + (list[part] == ',');
+    }
+    return false;
+}
+
+static int check_allowed(const struct options *options)
+{
+    const char *list = options->values.allow;
+    while (list != NULL && *list != '\0') {
+        const size_t part = strcspn(list, ",");
+        if (part != strlen("exec") || memcmp(list, "exec", part) != 0) {
+            return report_usage(options,
+                                "--allow knows exec, not '%.*s'",
+                                (int)part,
+                                list);
+        }
+        list += part + (list[part] == ',');
+    }
+    return CODE_OK;
+}
+
+/* -- The file ------------------------------------------------------------ */
+
+/* What is compared to see that a file has changed. */
+struct stamp {
+    struct timespec changed;
+    ino_t inode;
+    off_t size;
+};
+
+static struct stamp stamp_of(const char *file)
+{
+    struct stat info = {0};
+    if (stat(file, &info) != 0) {
+        return (struct stamp){0};
+    }
+    return (struct stamp){info.st_mtim, info.st_ino, info.st_size};
+}
+
+static bool stamp_equal(const struct stamp *a, const struct stamp *b)
+{
+    return a->changed.tv_sec == b->changed.tv_sec &&
+           a->changed.tv_nsec == b->changed.tv_nsec && a->inode == b->inode &&
+           a->size == b->size;
+}
+
+/* -- Running ------------------------------------------------------------- */
+
+struct running {
+    const struct options *options;
+    const char *file;
+    struct program_function functions[4];
+    struct buf name;        /* of the piece */
+    struct value arguments; /* or absent */
+    struct visit visit;
+    struct visit_look look;
+    bool looks;
+    struct presence *presence; /* or NULL */
+    bool told;                 /* that it is up to date */
+    VEC(struct stamp) stamps;  /* of the file and its modules */
+};
+
+/* The piece is called as the file, without folder and ending. */
+static void name_piece(struct running *running)
+{
+    const char *name = running->options->values.name;
+    if (name != NULL) {
+        buf_append_text(&running->name, name);
+        return;
+    }
+    const char *slash = strrchr(running->file, '/');
+    const char *base = slash != NULL ? slash + 1 : running->file;
+    const char *dot = strrchr(base, '.');
+    buf_append(&running->name,
+               base,
+               dot != NULL && dot != base ? (size_t)(dot - base)
+                                          : strlen(base));
+}
+
+static void take_stamps(struct running *running)
+{
+    running->stamps.count = 0;
+    vec_push(&running->stamps, stamp_of(running->file));
+    VEC_FOREACH (&running->visit.modules, module) {
+        vec_push(&running->stamps, stamp_of(buf_text(module)));
+    }
+}
+
+static bool has_changed(const struct running *running)
+{
+    for (size_t i = 0; i < running->stamps.count; i++) {
+        const char *file = i == 0 ? running->file
+                                  : buf_text(&running->visit.modules.at[i - 1]);
+        const struct stamp now = stamp_of(file);
+        /* A file that is being replaced is not there for a moment. */
+        if (now.inode != 0 && !stamp_equal(&now, &running->stamps.at[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How it was started, for people or as JSON, on standard error. */
+static void tell_start(const struct running *running, const char *how)
+{
+    const struct piece *piece = running->visit.piece;
+    const unsigned long long restored = piece->counts.restored;
+    const unsigned long long dirty = piece->counts.dirty;
+    const unsigned long long unknown = piece->counts.unknown;
+    struct buf line = {0};
+    if (option_is_given(running->options, OPTION_JSON)) {
+        struct value object = value_empty_object();
+        object_put_adopt(&object, "piece", value_ref(piece->name));
+        object_put_adopt(&object, "resumed", value_bool(piece->resumed));
+        object_put_adopt(&object, "restored", value_int((int64_t)restored));
+        object_put_adopt(&object, "dirty", value_int((int64_t)dirty));
+        object_put_adopt(&object, "unknown", value_int((int64_t)unknown));
+        json_write(&line, object, JSON_AS_GIVEN, 0);
+        value_unref(object);
+    } else if (piece->resumed) {
+        buf_append_text(&line, "heddle: ");
+        display_append(&line, buf_text(&running->name));
+        buf_printf(&line,
+                   " %s: %llu nodes restored, %llu dirty, %llu unknown",
+                   how,
+                   restored,
+                   dirty,
+                   unknown);
+    } else {
+        buf_append_text(&line, "heddle: ");
+        display_append(&line, buf_text(&running->name));
+        buf_append_text(&line, " is new");
+    }
+    (void)fprintf(stderr, "%s\n", buf_text(&line));
+    buf_release(&line);
+}
+
+/* Once it is at rest for the first time. */
+static void tell_rest(struct running *running)
+{
+    if (running->told || !runtime_is_idle(live_runtime(running->visit.live))) {
+        return;
+    }
+    running->told = true;
+    (void)fprintf(stderr,
+                  option_is_given(running->options, OPTION_JSON)
+                      ? "{\"runs\":%llu}\n"
+                      : "heddle: up to date after %llu runs\n",
+                  (unsigned long long)running->visit.runs);
+}
+
+/* For those who look who is there. Nobody needs it: where the file cannot be
+ * written, nothing else is wrong. */
+static void be_present(struct running *running)
+{
+    const struct visit *visit = &running->visit;
+    struct value about = value_empty_object();
+    struct err_detail ignored;
+    object_put_adopt(&about, "command", value_text_new("run"));
+    object_put_adopt(
+        &about,
+        "pieces",
+        array_push_adopt(value_empty_array(), value_ref(visit->piece->name)));
+    object_put_adopt(&about, "effects", value_bool(true));
+    object_put_adopt(&about, "looks", value_bool(true));
+    if (presence_begin(visit->folder,
+                       live_session(visit->live),
+                       about,
+                       &running->presence,
+                       &ignored) != ERR_OK) {
+        running->presence = NULL;
+    }
+    value_unref(about);
+}
+
+/* Opens the directory and starts the piece. */
+static int begin(struct running *running, const char *how)
+{
+    struct visit *visit = &running->visit;
+    *visit = (struct visit){
+        .functions = running->functions,
+        .with_effects = true,
+    };
+    running->told = false;
+    int code = visit_open(visit, running->options, FOLDER_CREATE);
+    if (code == CODE_OK) {
+        code = visit_load(visit, running->file);
+    }
+    take_stamps(running);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct value note = value_empty_object();
+    object_put_adopt(&note, "file", value_text_new(buf_text(&visit->file)));
+    const struct value name = value_text_new(buf_text(&running->name));
+    const struct piece_options options = {
+        .name = name,
+        .pattern = program_pattern(visit->program),
+        .arguments = running->arguments,
+        .note = note,
+    };
+    code = visit_start(visit, &options);
+    value_unref(note);
+    value_unref(name);
+    if (code == CODE_OK) {
+        tell_start(running, how);
+        be_present(running);
+        struct place *result = piece_result(visit->piece);
+        visit_look_begin(visit, &running->look, result);
+        place_unref(result);
+        running->looks = true;
+    }
+    return code;
+}
+
+static int end(struct running *running, int code)
+{
+    if (running->looks) {
+        running->looks = false;
+        visit_look_end(&running->look);
+    }
+    presence_end(running->presence);
+    running->presence = NULL;
+    return visit_close(&running->visit, code);
+}
+
+/* Whether the file can be run at all: nothing of it stays. */
+static enum err try_file(struct running *running, struct err_detail *detail)
+{
+    const struct program_options options = {
+        .host = visit_host(&running->visit),
+        .functions = running->functions,
+    };
+    struct buf text = {0};
+    const int failed = input_file(running->file, &text);
+    if (failed != 0) {
+        return err_set(detail,
+                       ERR_IO,
+                       "%s: %s",
+                       running->file,
+                       strerror(failed));
+    }
+    struct program *program = program_new(&options);
+    const struct program_source source = {running->file,
+                                          buf_text(&text),
+                                          text.length};
+    const enum err err = program_load(program, &source, detail);
+    program_free(program);
+    buf_release(&text);
+    return err;
+}
+
+/* The file has changed: if it can be used, in the place of the old one. */
+static int reload(struct running *running)
+{
+    struct err_detail detail = {0};
+    take_stamps(running);
+    if (try_file(running, &detail) != ERR_OK) {
+        (void)visit_report(running->options, NULL, &detail);
+        (void)fprintf(stderr, "heddle: what ran before goes on\n");
+        return CODE_OK;
+    }
+    const int code = end(running, CODE_OK);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (begin(running, "starts again") != CODE_OK && !visit_was_stopped()) {
+        (void)fprintf(
+            stderr,
+            "heddle: nothing runs until the file has changed again\n");
+    }
+    return running->visit.live != NULL ? CODE_OK : CODE_IO;
+}
+
+static void print_result(struct running *running)
+{
+    if (running->looks && running->look.changed) {
+        running->look.changed = false;
+        visit_print(running->options,
+                    value_is_absent(running->look.seen) ? value_null()
+                                                        : running->look.seen);
+    }
+}
+
+/* A piece can still fail, when the store has seen what it wrote. */
+static int check_piece(const struct running *running)
+{
+    const struct piece *piece = running->visit.piece;
+    return piece != NULL && piece->state == PIECE_FAILED
+               ? visit_report(running->options, NULL, &piece->error)
+               : CODE_OK;
+}
+
+static int go_on(struct running *running)
+{
+    const struct options *options = running->options;
+    const bool watches = option_is_given(options, OPTION_WATCH);
+    int code = CODE_OK;
+    while (code == CODE_OK && !visit_was_stopped()) {
+        struct live *live = running->visit.live;
+        (void)live_step(live);
+        print_result(running);
+        (void)visit_tell_faults(&running->visit);
+        tell_rest(running);
+        reap(options);
+        code = check_piece(running);
+        if (code == CODE_OK && !output_is_open()) {
+            code = CODE_IO;
+        }
+        if (code == CODE_OK && watches && has_changed(running)) {
+            code = reload(running);
+            continue;
+        }
+        if (code == CODE_OK && !visit_was_stopped()) {
+            visit_wait(&running->visit,
+                       watches ? live_now(live) + WATCH_MS : MONO_NEVER);
+        }
+    }
+    return code;
+}
+
+/* --once: the result as it is when everything is up to date. */
+static int go_once(struct running *running)
+{
+    const int code = visit_settle(&running->visit);
+    print_result(running);
+    tell_rest(running);
+    reap(running->options);
+    return visit_tell_faults(&running->visit) && code == CODE_OK ? CODE_NO
+                                                                 : code;
+}
+
+int run_run(const struct options *options)
+{
+    struct running running = {
+        .options = options,
+        .file = options->operands[0].word,
+        .functions = {{.name = "notify", .after = do_notify},
+                      {.name = "write_line", .after = do_write_line},
+                      {.name = "exec"},
+                      {.name = NULL}},
+    };
+    union {
+        const struct options *given;
+        void *kept;
+    } ctx = {.given = options};
+    for (size_t i = 0; i < COUNT_OF(running.functions); i++) {
+        running.functions[i].ctx = ctx.kept;
+    }
+    if (is_listed(options->values.allow, "exec")) {
+        running.functions[2].after = do_exec;
+    } else {
+        running.functions[2].call = refuse_exec;
+    }
+    int code = check_allowed(options);
+    if (code == CODE_OK && options->values.arguments != NULL) {
+        code = visit_read_text(options,
+                               "--args",
+                               options->values.arguments,
+                               &running.arguments);
+    }
+    if (code != CODE_OK) {
+        return code;
+    }
+    name_piece(&running);
+    code = begin(&running, "goes on");
+    if (code == CODE_OK) {
+        code = option_is_given(options, OPTION_ONCE) ? go_once(&running)
+                                                     : go_on(&running);
+    }
+    if (running.visit.live != NULL || running.looks) {
+        code = end(&running, code);
+    }
+    vec_release(&running.stamps);
+    value_unref(running.arguments);
+    buf_release(&running.name);
+    return code;
+}

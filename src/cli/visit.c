@@ -1,0 +1,604 @@
+/* The life of a visit, its pieces, and its waiting. */
+
+#include "cli/visit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/display.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "host/system.h"
+#include "value/array.h"
+#include "value/object.h"
+
+enum {
+    NAMES_SHOWN = 8,      /* of pieces, in a sentence */
+    PROGRESS_FROM = 2000, /* actions: a resume that takes long enough to tell */
+};
+
+static const char folder_default[] = "./heddle-data";
+
+/* -- Signals ------------------------------------------------------------- */
+
+static volatile sig_atomic_t stopped;
+static struct live *volatile stopping; /* that a signal interrupts, or NULL */
+
+static void on_signal(int number)
+{
+    stopped = number;
+    struct live *live = stopping;
+    if (live != NULL) {
+        live_interrupt(live);
+    }
+}
+
+bool visit_was_stopped(void)
+{
+    return stopped != 0;
+}
+
+/* The second signal of a kind is the system's: whoever insists gets his way. */
+static void listen_to_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    action.sa_flags = (int)SA_RESETHAND;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    /* Who reads us may go: that is seen when something is written. */
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* -- What nodes report --------------------------------------------------- */
+
+static void append_value(struct buf *to, struct value string)
+{
+    if (value_is_string(string)) {
+        const struct text text = value_text(&string);
+        buf_append(to, text.at, text.length);
+    }
+}
+
+static void clear_fault(struct visit *visit, uint32_t ordinal)
+{
+    VEC_FOREACH (&visit->faults, fault) {
+        if (fault->ordinal == ordinal) {
+            buf_release(&fault->name);
+            buf_release(&fault->message);
+            *fault = visit->faults.at[visit->faults.count - 1];
+            visit->faults.count--;
+            return;
+        }
+    }
+}
+
+static void on_error(void *ctx,
+                     const struct node *node,
+                     const struct err_detail *detail)
+{
+    struct visit *visit = ctx;
+    clear_fault(visit, node->ordinal);
+    struct visit_fault fault = {.ordinal = node->ordinal};
+    append_value(&fault.name, node_name(node));
+    buf_append_text(&fault.message,
+                    detail->text[0] != '\0' ? detail->text
+                                            : err_text(detail->err));
+    vec_push(&visit->faults, fault);
+}
+
+static void on_run(void *ctx,
+                   const struct run *run,
+                   const struct run_record *record)
+{
+    struct visit *visit = ctx;
+    if (record->outcome == OUTCOME_COMMITTED) {
+        clear_fault(visit, run->node->ordinal);
+        visit->runs += !value_is_absent(node_name(run->node));
+    }
+}
+
+static void tell(const struct options *options,
+                 const char *source,
+                 const char *message)
+{
+    struct err_detail detail = {0};
+    (void)err_set(&detail, ERR_GIVEN_UP, "%s", message);
+    (void)visit_report(options, source, &detail);
+}
+
+bool visit_tell_faults(struct visit *visit)
+{
+    bool any = false;
+    VEC_FOREACH (&visit->faults, fault) {
+        if (!fault->told) {
+            fault->told = true;
+            any = true;
+            tell(visit->options,
+                 fault->name.length > 0 ? buf_text(&fault->name) : NULL,
+                 buf_text(&fault->message));
+        }
+    }
+    return any;
+}
+
+static void on_trouble(void *ctx,
+                       struct space *space,
+                       const struct err_detail *trouble)
+{
+    const struct visit *visit = ctx;
+    (void)space;
+    if (trouble != NULL) {
+        (void)visit_report(visit->options, visit->folder, trouble);
+    } else {
+        (void)fprintf(stderr, "heddle: the trouble is over\n");
+    }
+}
+
+/* For people who wait: a line that is overwritten. */
+static bool on_progress(void *ctx, uint64_t actions, uint64_t total)
+{
+    struct visit *visit = ctx;
+    if (actions >= PROGRESS_FROM && isatty(STDERR_FILENO) == 1 &&
+        !option_is_given(visit->options, OPTION_JSON)) {
+        visit->showed_progress = true;
+        (void)fprintf(stderr,
+                      "\rheddle: %llu of %llu nodes looked up",
+                      (unsigned long long)actions,
+                      (unsigned long long)total);
+    }
+    return !visit_was_stopped();
+}
+
+static void end_progress(struct visit *visit)
+{
+    if (visit->showed_progress) {
+        visit->showed_progress = false;
+        (void)fprintf(stderr, "\n");
+    }
+}
+
+/* -- The host of Lua code ------------------------------------------------ */
+
+static mono_ms host_now(void *ctx)
+{
+    return live_now(((const struct visit *)ctx)->live);
+}
+
+static uint64_t host_wall(void *ctx)
+{
+    (void)ctx;
+    return system_wall_ms();
+}
+
+static void host_report(void *ctx, const char *message)
+{
+    tell(((const struct visit *)ctx)->options, NULL, message);
+}
+
+static void host_notice(void *ctx, const char *text)
+{
+    (void)ctx;
+    struct buf line = {0};
+    display_append(&line, text);
+    (void)fprintf(stderr, "heddle: %s\n", buf_text(&line));
+    buf_release(&line);
+}
+
+/* Standard output is for results. */
+static void host_print(void *ctx, const char *line, size_t length)
+{
+    (void)ctx;
+    (void)fprintf(stderr, "%.*s\n", (int)length, line);
+}
+
+static bool host_interrupted(void *ctx)
+{
+    (void)ctx;
+    return visit_was_stopped();
+}
+
+/* A module is a file beside the pattern: a.b is a/b.lua. */
+static enum err host_module(void *ctx,
+                            const char *name,
+                            struct buf *text,
+                            struct buf *file,
+                            struct err_detail *detail)
+{
+    struct visit *visit = ctx;
+    const char *path = buf_text(&visit->file);
+    const char *slash = strrchr(path, '/');
+    if (slash != NULL) {
+        buf_append(file, path, (size_t)(slash - path) + 1);
+    }
+    for (const char *at = name; *at != '\0'; at++) {
+        buf_append_char(file, (char)(*at == '.' ? '/' : *at));
+    }
+    buf_append_text(file, ".lua");
+    const int failed = input_file(buf_text(file), text);
+    if (failed == 0) {
+        struct buf copy = {0};
+        buf_append(&copy, buf_text(file), file->length);
+        vec_push(&visit->modules, copy);
+        return ERR_OK;
+    }
+    return input_is_missing(failed)
+               ? ERR_NOT_FOUND
+               : err_set(detail, ERR_IO, "%s", strerror(failed));
+}
+
+static void host_load(void *ctx, struct entity *entity)
+{
+    const struct visit *visit = ctx;
+    struct err_detail detail = {0};
+    if (live_load(visit->live, entity, &detail) != ERR_OK) {
+        (void)visit_report(visit->options, visit->folder, &detail);
+    }
+}
+
+static void host_settle(void *ctx)
+{
+    const struct visit *visit = ctx;
+    (void)live_settle(visit->live, live_now(visit->live) + visit->timeout);
+}
+
+struct program_host visit_host(struct visit *visit)
+{
+    return (struct program_host){
+        .ctx = visit,
+        .now = host_now,
+        .wall = host_wall,
+        .report = host_report,
+        .notice = host_notice,
+        .print = host_print,
+        .interrupted = host_interrupted,
+        .module = host_module,
+        .load = visit->interactive ? host_load : NULL,
+        .settle = visit->interactive ? host_settle : NULL,
+    };
+}
+
+void visit_begin_program(struct visit *visit)
+{
+    if (visit->program != NULL) {
+        return;
+    }
+    struct runtime *runtime = live_runtime(visit->live);
+    runtime->without_effects = !visit->with_effects;
+    const struct program_options options = {
+        .host = visit_host(visit),
+        .functions = visit->functions,
+        .seed = system_host()->random(system_host()),
+    };
+    visit->program = program_new(&options);
+    program_attach(visit->program, runtime);
+}
+
+/* -- Life ---------------------------------------------------------------- */
+
+static int read_timeout(struct visit *visit)
+{
+    const char *text = visit->options->values.timeout;
+    visit->timeout = VISIT_TIMEOUT_MS;
+    if (text == NULL) {
+        return CODE_OK;
+    }
+    char *end = NULL;
+    const unsigned long long number = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number == 0 ||
+        number > INT32_MAX) {
+        return report_usage(visit->options,
+                            "--timeout takes milliseconds, not '%s'",
+                            text);
+    }
+    visit->timeout = number;
+    return CODE_OK;
+}
+
+int visit_open(struct visit *visit,
+               const struct options *options,
+               enum folder_access access)
+{
+    visit->options = options;
+    visit->folder =
+        options->values.dir != NULL ? options->values.dir : folder_default;
+    const int code = read_timeout(visit);
+    if (code != CODE_OK) {
+        return code;
+    }
+    listen_to_signals();
+    const struct live_options live = {
+        .folder = visit->folder,
+        .access = access,
+        .hooks = {.ctx = visit, .error = on_error, .run = on_run},
+        .on_trouble = on_trouble,
+        .on_progress = on_progress,
+        .ctx = visit,
+    };
+    struct err_detail detail = {0};
+    if (live_open(&live, &visit->live, &detail) != ERR_OK) {
+        return visit_report(options, NULL, &detail);
+    }
+    stopping = visit->live;
+    if (visit_was_stopped()) {
+        live_interrupt(visit->live);
+    }
+    return CODE_OK;
+}
+
+/* What is not confirmed has a little longer. */
+static int flush(struct visit *visit, int code)
+{
+    struct live *live = visit->live;
+    if (live_outstanding(live) == 0) {
+        return code;
+    }
+    const size_t before = live_outstanding(live);
+    if (live_flush(live, live_now(live) + VISIT_FLUSH_MS) == LIVE_AT_REST) {
+        return code;
+    }
+    struct err_detail detail = {0};
+    const struct err_detail *trouble = live_trouble(live);
+    (void)err_set(&detail,
+                  trouble != NULL ? trouble->err : ERR_IO,
+                  "%zu of %zu changes could not be stored, and are lost: %s",
+                  live_outstanding(live),
+                  before,
+                  trouble != NULL ? trouble->text : "there was no time left");
+    (void)visit_report(visit->options, visit->folder, &detail);
+    return CODE_IO;
+}
+
+int visit_close(struct visit *visit, int code)
+{
+    end_progress(visit);
+    if (visit->live != NULL) {
+        stopping = NULL;
+        code = flush(visit, code);
+        if (visit->piece != NULL) {
+            piece_stop(visit->piece);
+            piece_unref(visit->piece);
+        }
+        if (visit->program != NULL) {
+            program_detach(visit->program);
+        }
+        live_drop(visit->live);
+    }
+    program_free(visit->program);
+    VEC_FOREACH (&visit->faults, fault) {
+        buf_release(&fault->name);
+        buf_release(&fault->message);
+    }
+    vec_release(&visit->faults);
+    VEC_FOREACH (&visit->modules, module) {
+        buf_release(module);
+    }
+    vec_release(&visit->modules);
+    buf_release(&visit->file);
+    visit->live = NULL;
+    visit->program = NULL;
+    visit->piece = NULL;
+    return code;
+}
+
+/* -- Waiting ------------------------------------------------------------- */
+
+/* Why a wait was in vain. */
+int visit_report_wait(struct visit *visit, const char *what)
+{
+    if (visit_was_stopped()) {
+        return VISIT_CODE_STOPPED;
+    }
+    (void)visit_tell_faults(visit);
+    const struct err_detail *trouble = live_trouble(visit->live);
+    if (trouble != NULL) {
+        return visit_report(visit->options, visit->folder, trouble);
+    }
+    struct err_detail detail = {0};
+    (void)err_set(&detail,
+                  ERR_NOT_SETTLED,
+                  "%s did not come to an end within %llu ms: try again with a "
+                  "longer --timeout",
+                  what,
+                  (unsigned long long)visit->timeout);
+    (void)visit_report(visit->options, NULL, &detail);
+    return CODE_NO;
+}
+
+int visit_settle(struct visit *visit)
+{
+    const enum live_rest rest =
+        live_settle(visit->live, live_now(visit->live) + visit->timeout);
+    return rest == LIVE_AT_REST ? CODE_OK
+                                : visit_report_wait(visit, "the work");
+}
+
+void visit_wait(struct visit *visit, mono_ms deadline)
+{
+    const mono_ms most = live_now(visit->live) + VISIT_LOOK_MS;
+    (void)live_wait(visit->live, deadline < most ? deadline : most);
+}
+
+static int wait_for_piece(struct visit *visit)
+{
+    struct live *live = visit->live;
+    const struct piece *piece = visit->piece;
+    const mono_ms deadline = live_now(live) + visit->timeout;
+    while (piece->state == PIECE_LOADING || piece->again) {
+        (void)live_step(live);
+        if (piece->state != PIECE_LOADING && !piece->again) {
+            break;
+        }
+        if (visit_was_stopped() || live_now(live) >= deadline) {
+            return visit_report_wait(visit, "the start of the piece");
+        }
+        (void)live_wait(live, deadline);
+    }
+    end_progress(visit);
+    return piece->state == PIECE_FAILED
+               ? visit_report(visit->options, NULL, &piece->error)
+               : CODE_OK;
+}
+
+/* -- Pieces -------------------------------------------------------------- */
+
+/* The file from the root, so that another process finds it, too. */
+static void find_file(struct visit *visit, const char *file)
+{
+    char path[PATH_MAX];
+    buf_clear(&visit->file);
+    buf_append_text(&visit->file, realpath(file, path) != NULL ? path : file);
+}
+
+int visit_load(struct visit *visit, const char *file)
+{
+    struct buf text = {0};
+    find_file(visit, file);
+    const int failed = input_file(file, &text);
+    int code = CODE_OK;
+    if (failed != 0) {
+        code = report_system(visit->options, file, failed);
+    } else {
+        visit_begin_program(visit);
+        struct err_detail detail = {0};
+        const struct program_source source = {file,
+                                              buf_text(&text),
+                                              text.length};
+        if (program_load(visit->program, &source, &detail) != ERR_OK) {
+            code = visit_report(visit->options, NULL, &detail);
+        }
+    }
+    buf_release(&text);
+    return code;
+}
+
+int visit_start(struct visit *visit, const struct piece_options *options)
+{
+    struct err_detail detail = {0};
+    struct piece *piece = NULL;
+    if (piece_start(live_runtime(visit->live), options, &piece, &detail) !=
+        ERR_OK) {
+        return visit_report(visit->options, NULL, &detail);
+    }
+    visit->piece = piece_ref(piece);
+    return wait_for_piece(visit);
+}
+
+/* The names of the pieces that there are, for a sentence. */
+static void write_names(struct visit *visit, struct buf *to)
+{
+    struct entity *index = NULL;
+    struct err_detail detail = {0};
+    struct space *space = live_runtime(visit->live)->spaces.at[0];
+    if (piece_index(space, &index, &detail) != ERR_OK ||
+        live_load(visit->live, index, &detail) != ERR_OK ||
+        !value_is_object(index->visible.payload) ||
+        object_count(index->visible.payload) == 0) {
+        buf_append_text(to, "there is none: begin with 'heddle run FILE'");
+        return;
+    }
+    struct object_iter iter = object_iter(index->visible.payload);
+    struct value name;
+    struct value line;
+    unsigned count = 0;
+    buf_append_text(to, "there are ");
+    while (object_next(&iter, &name, &line) && count < NAMES_SHOWN) {
+        buf_append_text(to, count++ > 0 ? ", " : "");
+        append_value(to, name);
+    }
+    if (object_count(index->visible.payload) > NAMES_SHOWN) {
+        buf_append_text(to, ", ...");
+    }
+}
+
+int visit_find(struct visit *visit, const char *name, struct entity **document)
+{
+    struct space *space = live_runtime(visit->live)->spaces.at[0];
+    const struct value text = value_text_new(name);
+    const struct value id = piece_document_id(text, VALUE_NONE);
+    struct err_detail detail = {0};
+    enum err err = entity_of(space, SCOPE_SPACE, id, document, &detail);
+    if (err == ERR_OK) {
+        err = live_load(visit->live, *document, &detail);
+    }
+    value_unref(id);
+    value_unref(text);
+    if (err != ERR_OK) {
+        return visit_report(visit->options, NULL, &detail);
+    }
+    const struct value rest = (*document)->visible.rest;
+    const struct value about =
+        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    if (value_is_object(about) &&
+        value_is_absent(object_field(about, "removed"))) {
+        return CODE_OK;
+    }
+    struct buf names = {0};
+    write_names(visit, &names);
+    (void)err_set(&detail,
+                  ERR_NOT_FOUND,
+                  "there is no piece %s in %s; %s",
+                  name,
+                  visit->folder,
+                  buf_text(&names));
+    buf_release(&names);
+    return visit_report(visit->options, NULL, &detail);
+}
+
+/* The file in the note of a piece, or nothing. */
+static void read_note(const struct entity *document, struct buf *file)
+{
+    const struct value about = object_field(document->visible.rest, "piece");
+    const struct value note = object_field(about, "note");
+    if (value_is_object(note)) {
+        append_value(file, object_field(note, "file"));
+    }
+}
+
+int visit_resume(struct visit *visit, const char *name)
+{
+    struct entity *document = NULL;
+    int code = visit_find(visit, name, &document);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct buf file = {0};
+    struct err_detail detail = {0};
+    read_note(document, &file);
+    if (file.length == 0) {
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "the piece %s was not started from a file, so only what "
+                      "is stored can be read: 'heddle get --stored'",
+                      name);
+        code = visit_report(visit->options, NULL, &detail);
+    } else if (access(buf_text(&file), R_OK) != 0) {
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "the pattern of %s was in %s, which cannot be read: give "
+                      "it again, 'heddle run FILE --name %s', or read what is "
+                      "stored, 'heddle get --stored'",
+                      name,
+                      buf_text(&file),
+                      name);
+        code = visit_report(visit->options, NULL, &detail);
+    } else {
+        code = visit_load(visit, buf_text(&file));
+    }
+    buf_release(&file);
+    if (code != CODE_OK) {
+        return code;
+    }
+    const struct value text = value_text_new(name);
+    const struct piece_options options = {
+        .name = text,
+        .pattern = program_pattern(visit->program),
+        .must_exist = true,
+    };
+    code = visit_start(visit, &options);
+    value_unref(text);
+    return code;
+}

@@ -1,0 +1,176 @@
+/* One process at work on a data directory: what the commands share that run
+ * pieces, ask them and send to them.
+ *
+ *   struct visit visit;
+ *   int code = visit_open(&visit, options, FOLDER_EXISTING, hooks);
+ *   if (code == CODE_OK) {
+ *       code = visit_resume(&visit, "shopping");
+ *   }
+ *   if (code == CODE_OK) {
+ *       ... visit.piece ...
+ *   }
+ *   return visit_close(&visit, code);
+ *
+ * Each function that returns an exit code has reported what went wrong, in a
+ * sentence that says what to do. A piece keeps the name of its pattern's file
+ * as its note, {"file": "/data/shopping.lua"}, so that every command can
+ * take it up.
+ *
+ *   K1  Effects run in `heddle run` only: who asks or sends does nothing
+ *       outside that the next run would do again.
+ *   K2  Whoever waits has a deadline, and can be interrupted: by Ctrl-C and by
+ *       SIGTERM. Then visit_was_stopped is true, and every wait is over.
+ *   K3  What a node reports is told when the work has come to rest, and only
+ *       if its last run has failed. */
+
+#ifndef CLI_VISIT_H
+#define CLI_VISIT_H
+
+#include <signal.h>
+
+#include "cli/options.h"
+#include "host/live.h"
+#include "runtime/piece.h"
+#include "script/program.h"
+
+enum {
+    VISIT_TIMEOUT_MS = 30000,
+    VISIT_FLUSH_MS = 5000, /* at the end, for what is not confirmed */
+    VISIT_LOOK_MS = 500,
+};
+
+/* A node whose last run has failed (K3). */
+struct visit_fault {
+    uint32_t ordinal;
+    struct buf name;
+    struct buf message;
+    bool told;
+};
+
+struct visit {
+    const struct options *options;
+    const char *folder;
+    mono_ms timeout; /* of one wait */
+    struct live *live;
+    struct program *program; /* or NULL */
+    struct piece *piece;     /* with a reference; or NULL */
+    struct buf file;         /* of the pattern, from the root; or empty */
+    VEC(struct buf) modules; /* that it has asked for */
+    const struct program_function *functions; /* for effects; or NULL */
+    bool with_effects;                        /* K1 */
+    bool interactive;
+    bool showed_progress;
+    uint64_t runs; /* that were committed, of nodes of the piece */
+    VEC(struct visit_fault) faults;
+};
+
+/* -- Life ---------------------------------------------------------------- */
+
+/* `visit` is all zero but for what the caller has set of functions,
+ * with_effects and interactive. It stays where it is. */
+int visit_open(struct visit *visit,
+               const struct options *options,
+               enum folder_access access);
+
+/* Waits until everything is confirmed, and ends it. `code`, or what went wrong
+ * only now. */
+int visit_close(struct visit *visit, int code);
+
+/* Whether a signal came (K2), and the exit code for it. */
+bool visit_was_stopped(void);
+enum {
+    VISIT_CODE_STOPPED = 130
+};
+
+/* -- Pieces -------------------------------------------------------------- */
+
+/* Lua is there: visit->program. What loads a file sees to that itself. */
+void visit_begin_program(struct visit *visit);
+
+/* What such code sees of the world. */
+struct program_host visit_host(struct visit *visit);
+
+/* Runs the file of a pattern (program_pattern); visit->file is its name. */
+int visit_load(struct visit *visit, const char *file);
+
+/* Starts the piece, and waits until it runs. */
+int visit_start(struct visit *visit, const struct piece_options *options);
+
+/* Takes up a piece by its name, with the file of its note. */
+int visit_resume(struct visit *visit, const char *name);
+
+/* The result document of a piece, which is there, without starting it. */
+int visit_find(struct visit *visit, const char *name, struct entity **document);
+
+/* -- Waiting ------------------------------------------------------------- */
+
+/* Until nothing is left to do and everything is confirmed. */
+int visit_settle(struct visit *visit);
+
+/* Until there is something to do, or the deadline has come; not longer than
+ * VISIT_LOOK_MS, so that who has lost his reader finds out. */
+void visit_wait(struct visit *visit, mono_ms deadline);
+
+/* Why a wait for that was in vain: an exit code. */
+int visit_report_wait(struct visit *visit, const char *what);
+
+/* Tells what has failed since the last time; whether there was anything. */
+bool visit_tell_faults(struct visit *visit);
+
+/* -- Looking (visit_look.c) --------------------------------------------- */
+
+/* Somebody who looks at a place, and sees it up to date, with everything that
+ * it links to (runtime/resolve.h). */
+struct visit_look {
+    struct visit *visit;
+    struct place *place;
+    struct node *node;
+    struct value seen;       /* absent: nothing is there */
+    bool has_seen;           /* there was a run, */
+    bool changed;            /* and another value since this was set to false */
+    struct err_detail fault; /* of the last run */
+};
+
+void visit_look_begin(struct visit *visit,
+                      struct visit_look *look,
+                      struct place *place);
+void visit_look_end(struct visit_look *look);
+
+/* -- Operands ------------------------------------------------------------ */
+
+/* A failure of the layers below; `source` may be NULL. */
+int visit_report(const struct options *options,
+                 const char *source,
+                 const struct err_detail *detail);
+
+/* A path in a result: "/items/0/price", "items/0/price" or "items.0.price";
+ * *out is an array of keys, new. */
+int visit_read_path(const struct options *options,
+                    const char *text,
+                    struct value *out);
+
+/* The JSON of an operand, "-" for standard input, or of an option; new. */
+int visit_read_json(const struct options *options,
+                    size_t index,
+                    struct value *out);
+int visit_read_text(const struct options *options,
+                    const char *name,
+                    const char *text,
+                    struct value *out);
+
+/* The place of a path in the result of a piece, whose document is here; new.
+ * The path may also begin with the name of something that the pattern has
+ * declared and not returned. */
+struct place *visit_place_at(struct entity *document, struct value path);
+
+/* The place at a path of a result, behind all links, with its document here;
+ * new. */
+int visit_place(struct visit *visit,
+                struct entity *document,
+                struct value path,
+                struct place **out);
+
+/* One line: a value as JSON, in the form that the options ask for. */
+void visit_print(const struct options *options, struct value value);
+
+#endif

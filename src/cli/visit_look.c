@@ -1,0 +1,284 @@
+/* What a visit sees of a piece, and how operands name it. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "cli/visit.h"
+#include "runtime/cell.h"
+#include "runtime/resolve.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/json.h"
+#include "value/object.h"
+
+/* -- Looking ------------------------------------------------------------- */
+
+static enum run_result run_look(struct run *run, void *ctx)
+{
+    struct visit_look *look = ctx;
+    const struct cell_access access = {live_runtime(look->visit->live),
+                                       run,
+                                       run->transaction};
+    struct value seen = VALUE_NONE;
+    struct err_detail fault = {0};
+    const enum err err = resolve_read(&access, look->place, &seen, &fault);
+    if (err == ERR_STALE) {
+        return RUN_AGAIN;
+    }
+    if (run_is_waiting(run)) {
+        value_unref(seen);
+        return RUN_WAITING;
+    }
+    const bool same = look->has_seen && err == look->fault.err &&
+                      value_is_absent(seen) == value_is_absent(look->seen) &&
+                      (value_is_absent(seen) || value_equal(seen, look->seen));
+    value_unref(look->seen);
+    look->seen = seen;
+    look->has_seen = true;
+    look->changed = look->changed || !same;
+    look->fault = fault;
+    look->fault.err = err;
+    return RUN_DONE;
+}
+
+void visit_look_begin(struct visit *visit,
+                      struct visit_look *look,
+                      struct place *place)
+{
+    *look = (struct visit_look){
+        .visit = visit,
+        .place = place_ref(place),
+    };
+    const struct node_spec spec = {
+        .kind = NODE_EFFECT,
+        .run = run_look,
+        .ctx = look,
+        .no_auto_debounce = true,
+    };
+    look->node = scheduler_register(live_runtime(visit->live)->sched, &spec);
+}
+
+void visit_look_end(struct visit_look *look)
+{
+    if (look->node != NULL) {
+        scheduler_remove(live_runtime(look->visit->live)->sched, look->node);
+        place_unref(look->place);
+    }
+    value_unref(look->seen);
+    *look = (struct visit_look){0};
+}
+
+/* -- Operands ------------------------------------------------------------ */
+
+int visit_report(const struct options *options,
+                 const char *source,
+                 const struct err_detail *detail)
+{
+    /* The public code has the same number. */
+    hd_error error = {
+        .status = (hd_status)detail->err,
+        .class_of = hd_status_class((hd_status)detail->err),
+    };
+    (void)snprintf(error.text,
+                   sizeof error.text,
+                   "%s",
+                   detail->text[0] != '\0' ? detail->text
+                                           : err_text(detail->err));
+    return report_error(options, source, &error);
+}
+
+/* One key of a path; ~1 is '/' and ~0 is '~', as in JSON pointers. False if
+ * it has another '~'. */
+static bool read_key(const char *at, size_t length, struct buf *key)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (at[i] != '~') {
+            buf_append_char(key, at[i]);
+        } else if (i + 1 < length && (at[i + 1] == '0' || at[i + 1] == '1')) {
+            buf_append_char(key, (char)(at[++i] == '0' ? '~' : '/'));
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+int visit_read_path(const struct options *options,
+                    const char *text,
+                    struct value *out)
+{
+    const char separator = (char)(strchr(text, '/') != NULL ? '/' : '.');
+    const char *at = text[0] == '/' ? text + 1 : text;
+    *out = value_empty_array();
+    if (text[0] == '\0' || strcmp(text, "/") == 0) {
+        return CODE_OK;
+    }
+    bool fine = true;
+    while (fine && at != NULL) {
+        const char *next = strchr(at, separator);
+        const size_t length = next != NULL ? (size_t)(next - at) : strlen(at);
+        struct buf key = {0};
+        fine = read_key(at, length, &key);
+        struct value name = value_string_new(buf_text(&key), key.length);
+        fine = fine && !value_is_absent(name);
+        *out =
+            array_push_adopt(*out, value_is_absent(name) ? value_null() : name);
+        buf_release(&key);
+        at = next != NULL ? next + 1 : NULL;
+    }
+    if (!fine) {
+        value_unref(*out);
+        *out = VALUE_NONE;
+        return report_usage(options,
+                            "'%s' is no path: it is like /items/0/price",
+                            text);
+    }
+    return CODE_OK;
+}
+
+static int parse(const struct options *options,
+                 const char *name,
+                 const char *text,
+                 size_t length,
+                 struct value *out)
+{
+    struct json_fault fault = {0};
+    const enum err err = json_read(text, length, NULL, out, &fault);
+    if (err == ERR_OK) {
+        return CODE_OK;
+    }
+    hd_error error = {
+        .status = (hd_status)err,
+        .class_of = hd_status_class((hd_status)err),
+        .line = fault.line,
+        .column = fault.column,
+    };
+    (void)snprintf(error.text, sizeof error.text, "%s", fault.text);
+    return report_error(options, name, &error);
+}
+
+int visit_read_text(const struct options *options,
+                    const char *name,
+                    const char *text,
+                    struct value *out)
+{
+    return parse(options, name, text, strlen(text), out);
+}
+
+int visit_read_json(const struct options *options,
+                    size_t index,
+                    struct value *out)
+{
+    const struct operand *operand = &options->operands[index];
+    if (operand->is_text || strcmp(operand->word, "-") != 0) {
+        return visit_read_text(options, "JSON", operand->word, out);
+    }
+    struct buf text = {0};
+    int code = input_text(options, index, &text);
+    if (code == CODE_OK) {
+        code =
+            parse(options, "standard input", buf_text(&text), text.length, out);
+    }
+    buf_release(&text);
+    return code;
+}
+
+/* -- Places -------------------------------------------------------------- */
+
+/* The document of a name that the pattern has declared and not returned, or
+ * NULL: a state of its own can be looked at and set, too. */
+static struct entity *declared(struct entity *document, struct value name)
+{
+    const struct value rest = document->visible.rest;
+    const struct value about =
+        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value cells =
+        value_is_object(about) ? object_field(about, "cells") : VALUE_NONE;
+    const struct value result = document->visible.payload;
+    if (!value_is_object(cells) || value_is_absent(object_get(cells, name)) ||
+        (value_is_object(result) &&
+         !value_is_absent(object_get(result, name)))) {
+        return NULL;
+    }
+    const struct text whole = value_text(&document->id);
+    const struct text part = value_text(&name);
+    struct buf id = {0};
+    buf_append(&id, whole.at, whole.length);
+    buf_append_char(&id, '/');
+    buf_append(&id, part.at, part.length);
+    const struct value full = value_string_new(id.at, id.length);
+    buf_release(&id);
+    struct entity *found = NULL;
+    struct err_detail detail = {0};
+    const enum err err =
+        entity_of(document->space, SCOPE_SPACE, full, &found, &detail);
+    value_unref(full);
+    return err == ERR_OK ? found : NULL;
+}
+
+struct place *visit_place_at(struct entity *document, struct value path)
+{
+    struct entity *own =
+        array_count(path) > 0 ? declared(document, array_at(path, 0)) : NULL;
+    struct place *at = place_payload(own != NULL ? own : document);
+    for (uint32_t i = own != NULL ? 1 : 0; i < array_count(path); i++) {
+        struct place *child = place_child(at, array_at(path, i));
+        place_unref(at);
+        at = child;
+    }
+    return at;
+}
+
+int visit_place(struct visit *visit,
+                struct entity *document,
+                struct value path,
+                struct place **out)
+{
+    const struct cell_access access = {.runtime = live_runtime(visit->live)};
+    struct err_detail detail = {0};
+    struct entity *before = NULL;
+    *out = visit_place_at(document, path);
+    /* A link can be seen only when the document that it is in has come. */
+    for (unsigned hops = 0; hops < CELL_HOPS; hops++) {
+        struct place *next = NULL;
+        enum err err =
+            cell_follow(&access, *out, READ_FOR_BOTH, true, &next, &detail);
+        if (err == ERR_OK) {
+            place_unref(*out);
+            *out = next;
+            before = next->entity;
+            const bool was_here = before->loaded;
+            err = live_load(visit->live, before, &detail);
+            if (err == ERR_OK && was_here) {
+                return CODE_OK;
+            }
+        }
+        if (err != ERR_OK) {
+            place_unref(*out);
+            *out = NULL;
+            return visit_report(visit->options, NULL, &detail);
+        }
+    }
+    return CODE_OK;
+}
+
+void visit_print(const struct options *options, struct value value)
+{
+    struct buf text = {0};
+    if (option_is_given(options, OPTION_RAW) && value_is_string(value)) {
+        const struct text raw = value_text(&value);
+        buf_append(&text, raw.at, raw.length);
+    } else {
+        json_write(&text,
+                   value,
+                   option_is_given(options, OPTION_CANONICAL) ? JSON_CANONICAL
+                                                              : JSON_AS_GIVEN,
+                   option_is_given(options, OPTION_PRETTY) ? 2 : 0);
+    }
+    output_bytes(buf_text(&text), text.length);
+    (void)fflush(stdout);
+    buf_release(&text);
+}

@@ -1,0 +1,364 @@
+/* heddle why, heddle why-not: accounts of host/explain.h, for people. */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "host/explain.h"
+#include "value/array.h"
+#include "value/object.h"
+
+enum {
+    VALUE_SHOWN = 48, /* characters of a value */
+    READS_SHOWN = 12,
+    INDENT = 2,
+};
+
+static bool is_text(struct value value, const char *text)
+{
+    const struct text is =
+        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
+    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
+}
+
+static uint64_t number_of(struct value object, const char *name)
+{
+    const struct value number = object_field(object, name);
+    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
+                                           : 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(unsigned depth,
+                                                      const char *format,
+                                                      ...);
+
+static void begin_line(struct buf *line, unsigned depth)
+{
+    for (unsigned i = 0; i < depth * INDENT; i++) {
+        buf_append_char(line, ' ');
+    }
+}
+
+static void end_line(struct buf *line)
+{
+    output_bytes(buf_text(line), line->length);
+    buf_release(line);
+}
+
+static void say(unsigned depth, const char *format, ...)
+{
+    char text[256];
+    struct buf line = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    begin_line(&line, depth);
+    buf_append_text(&line, text);
+    end_line(&line);
+}
+
+/* -- Why ----------------------------------------------------------------- */
+
+/* Of a shape read only that is of interest. */
+static void append_shape(struct buf *line, struct value value)
+{
+    if (value_is_array(value)) {
+        buf_printf(line, "%" PRIu32 " elements", array_count(value));
+    } else if (value_is_object(value)) {
+        buf_printf(line, "%" PRIu32 " keys", object_count(value));
+    } else {
+        look_append_json(line, value, VALUE_SHOWN);
+    }
+}
+
+static void print_change(struct value cause,
+                         struct value change,
+                         unsigned depth)
+{
+    struct buf line = {0};
+    const struct value address = object_field(cause, "address");
+    const struct text whole = value_text(&address);
+    const char *mark = memchr(whole.at, '#', whole.length);
+    const size_t front =
+        mark != NULL ? (size_t)(mark - whole.at) + 1 : whole.length;
+    const struct value document = value_string_new(whole.at, front);
+    begin_line(&line, depth);
+    buf_append_text(&line, look_colour(LOOK_STRONG));
+    look_append(&line, document);
+    look_append(&line, object_field(change, "path"));
+    buf_append_text(&line, look_colour(LOOK_PLAIN));
+    buf_append_text(&line, ": ");
+    if (is_text(object_field(cause, "read"), "shape")) {
+        append_shape(&line, object_field(change, "old"));
+        buf_append_text(&line, " -> ");
+        append_shape(&line, object_field(change, "new"));
+    } else {
+        look_append_json(&line, object_field(change, "old"), VALUE_SHOWN);
+        buf_append_text(&line, " -> ");
+        look_append_json(&line, object_field(change, "new"), VALUE_SHOWN);
+    }
+    value_unref(document);
+    end_line(&line);
+}
+
+static void print_commit(struct value cause, unsigned depth)
+{
+    struct buf line = {0};
+    const struct value by = object_field(cause, "by");
+    const uint64_t at = number_of(cause, "at");
+    const uint64_t commits = number_of(cause, "commits");
+    begin_line(&line, depth);
+    buf_printf(&line, "commit %" PRIu64, number_of(cause, "seq"));
+    if (commits > 1) {
+        buf_printf(&line, " (the last of %" PRIu64 ")", commits);
+    }
+    buf_append_text(&line, ", by ");
+    look_append_author(&line, by);
+    buf_append_text(&line, look_colour(LOOK_FAINT));
+    if (!value_is_absent(object_field(cause, "session"))) {
+        buf_append_text(&line, ", ");
+        look_append(&line, object_field(cause, "session"));
+    }
+    if (at > 0) {
+        buf_append_text(&line, ", ");
+        look_append_time(&line, at);
+    }
+    buf_append_text(&line, look_colour(LOOK_PLAIN));
+    end_line(&line);
+    if (!value_is_absent(object_field(by, "receipt"))) {
+        struct buf receipt = {0};
+        begin_line(&receipt, depth + 1);
+        look_append(&receipt, object_field(by, "receipt"));
+        buf_append_text(&receipt, " ");
+        look_append_json(&receipt, object_field(by, "result"), VALUE_SHOWN);
+        end_line(&receipt);
+    }
+}
+
+static void print_run(struct value run, unsigned depth);
+
+/* `last`: the next cause is another commit's. */
+static void print_cause(struct value cause, bool last, unsigned depth)
+{
+    const struct value changes = object_field(cause, "changes");
+    const uint64_t more = number_of(cause, "more");
+    struct array_iter iter = array_iter(changes);
+    struct value change;
+    while (array_next(&iter, &change)) {
+        print_change(cause, change, depth);
+    }
+    if (more > 0) {
+        say(depth, "and %" PRIu64 " more changes", more);
+    }
+    if (!last) {
+        return;
+    }
+    print_commit(cause, depth + 1);
+    const struct value run = object_field(object_field(cause, "by"), "run");
+    if (value_is_object(run)) {
+        print_run(run, depth + 2);
+    }
+}
+
+/* What is behind a run; depth is bounded by EXPLAIN_DEPTH. */
+static void print_run(struct value run, unsigned depth)
+{
+    const struct value reason = object_field(run, "reason");
+    const struct value causes = object_field(run, "causes");
+    if (!value_is_absent(object_field(run, "above"))) {
+        say(depth, "which is explained above");
+    } else if (is_text(reason, "first")) {
+        const uint64_t seq = number_of(object_field(run, "by"), "seq");
+        if (seq > 0) {
+            say(depth,
+                "for the first time: the piece was started with commit "
+                "%" PRIu64,
+                seq);
+        } else {
+            say(depth, "for the first time: the piece was started");
+        }
+    } else if (is_text(reason, "folded")) {
+        say(depth, "what changed before it is in history that was folded");
+    } else if (is_text(reason, "again")) {
+        say(depth,
+            "nothing that it read is different: its code was changed, or a "
+            "run before it failed");
+    }
+    for (uint32_t i = 0; value_is_array(causes) && i < array_count(causes);
+         i++) {
+        const struct value cause = array_at(causes, i);
+        const bool last = i + 1 == array_count(causes) ||
+                          number_of(array_at(causes, i + 1), "seq") !=
+                              number_of(cause, "seq");
+        print_cause(cause, last, depth);
+    }
+}
+
+static void print_why(struct value why)
+{
+    struct buf line = {0};
+    const bool never = is_text(object_field(why, "reason"), "never");
+    buf_append_text(&line, look_colour(LOOK_STRONG));
+    look_append(&line, object_field(why, "node"));
+    buf_append_text(&line, look_colour(LOOK_PLAIN));
+    if (never) {
+        buf_append_text(&line,
+                        is_text(object_field(why, "kind"), "handler")
+                            ? " is a handler: 'heddle log' has its events"
+                            : " has no recorded run");
+    } else {
+        buf_printf(&line,
+                   " ran %" PRIu64 " times, the last time at seq %" PRIu64,
+                   number_of(why, "runs"),
+                   number_of(why, "seq"));
+        buf_append_text(&line,
+                        number_of(why, "landed") > 0 ? "" : ", without effect");
+    }
+    end_line(&line);
+    print_run(why, 1);
+}
+
+/* The survey and the node of the two operands. */
+static int open_node(const struct options *options,
+                     struct survey **survey,
+                     struct survey_node **node)
+{
+    struct survey_piece *piece = NULL;
+    int code = look_open(options, survey);
+    if (code != CODE_OK) {
+        return code;
+    }
+    code = look_piece(options, *survey, 0, &piece);
+    if (code == CODE_OK) {
+        code = look_node(options, piece, 1, node);
+    }
+    if (code != CODE_OK) {
+        survey_close(*survey);
+    }
+    return code;
+}
+
+int why_run(const struct options *options)
+{
+    struct survey *survey = NULL;
+    struct survey_node *node = NULL;
+    struct value why = VALUE_NONE;
+    struct err_detail detail = {0};
+    int code = open_node(options, &survey, &node);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (explain_why(survey, node, true, &why, &detail) != ERR_OK) {
+        code = look_report(options, &detail);
+    } else {
+        code =
+            is_text(object_field(why, "reason"), "never") ? CODE_NO : CODE_OK;
+        if (option_is_given(options, OPTION_JSON)) {
+            look_print_adopt(options, value_ref(why));
+        } else {
+            print_why(why);
+        }
+    }
+    value_unref(why);
+    survey_close(survey);
+    return code;
+}
+
+/* -- Why not ------------------------------------------------------------- */
+
+static void print_advice(const struct survey_node *node, struct value why)
+{
+    const struct value condition = object_field(why, "condition");
+    struct buf piece = {0};
+    struct buf name = {0};
+    look_append(&piece, node->piece->name);
+    look_append(&name, node->name);
+    if (is_text(condition, "event")) {
+        say(1,
+            "send one: heddle send %s %s JSON",
+            buf_text(&piece),
+            buf_text(&name));
+    } else if (is_text(condition, "nobody-looks")) {
+        say(1,
+            "ask for it: heddle get %s, or let an effect read it",
+            buf_text(&piece));
+    } else if (is_text(condition, "not-started")) {
+        const struct value note = value_is_object(node->piece->about)
+                                      ? object_field(node->piece->about, "note")
+                                      : VALUE_NONE;
+        struct buf file = {0};
+        if (value_is_object(note)) {
+            look_append(&file, object_field(note, "file"));
+        }
+        say(1,
+            "run it: heddle run %s --name %s",
+            file.length > 0 ? buf_text(&file) : "FILE",
+            buf_text(&piece));
+        buf_release(&file);
+    } else if (is_text(condition, "gated")) {
+        say(1,
+            "debounce %" PRIu64 " ms, throttle %" PRIu64 " ms",
+            number_of(why, "debounceMs"),
+            number_of(why, "throttleMs"));
+    }
+    buf_release(&piece);
+    buf_release(&name);
+}
+
+static void print_why_not(const struct survey_node *node, struct value why)
+{
+    struct buf line = {0};
+    const struct value reads = object_field(why, "reads");
+    buf_append_text(&line, look_colour(LOOK_STRONG));
+    look_append(&line, object_field(why, "node"));
+    buf_append_text(&line, look_colour(LOOK_PLAIN));
+    buf_append_text(&line, ": ");
+    look_append(&line, object_field(why, "sentence"));
+    end_line(&line);
+    struct buf needs = {0};
+    begin_line(&needs, 1);
+    buf_append_text(&needs, "what it needs: ");
+    look_append(&needs, object_field(why, "needs"));
+    end_line(&needs);
+    print_advice(node, why);
+    if (number_of(why, "changed") > 0) {
+        say(1,
+            "what it read was changed last by commit %" PRIu64,
+            number_of(why, "changed"));
+    }
+    for (uint32_t i = 0; i < array_count(reads) && i < READS_SHOWN; i++) {
+        struct buf read = {0};
+        begin_line(&read, 1);
+        buf_append_text(&read, "it reads ");
+        look_append(&read, array_at(reads, i));
+        end_line(&read);
+    }
+    if (array_count(reads) > READS_SHOWN) {
+        say(1, "and %u more", array_count(reads) - READS_SHOWN);
+    }
+}
+
+int why_not_run(const struct options *options)
+{
+    struct survey *survey = NULL;
+    struct survey_node *node = NULL;
+    const int code = open_node(options, &survey, &node);
+    if (code != CODE_OK) {
+        return code;
+    }
+    const struct value why = explain_why_not(survey, node);
+    if (option_is_given(options, OPTION_JSON)) {
+        look_print_adopt(options, value_ref(why));
+    } else {
+        print_why_not(node, why);
+    }
+    value_unref(why);
+    survey_close(survey);
+    return CODE_OK;
+}
