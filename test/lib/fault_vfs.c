@@ -414,6 +414,9 @@ static sqlite3_vfs fault_vfs = {
 void fault_vfs_use(struct disk *disk)
 {
     CHECK(state.connections == 0);
+    /* If SQLite is not in use yet. One connection needs no mutexes, which cost
+     * a tenth of the time. */
+    (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
     if (sqlite3_vfs_find(FAULT_VFS) == NULL) {
         CHECK(sqlite3_vfs_register(&fault_vfs, 0) == SQLITE_OK);
     }

@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "lib/fault_vfs.h"
 #include "lib/store_workload.h"
 #include "lib/test.h"
@@ -16,12 +19,23 @@ struct mark {
     struct digest chain;
 };
 
+/* A disk that was looked at, and what was found on it. Many moments leave the
+ * same bytes behind, and the same bytes give the same answer: such a disk is
+ * opened once. */
+struct sight {
+    XXH128_hash_t image;
+    uint64_t record;
+    struct digest chain;
+    size_t state; /* whose documents were there */
+};
+
 struct life {
     const struct power_loss_options *options;
     struct power_loss_counts *counts;
     struct random random;
     struct workload workload;
     VEC(struct mark) marks; /* [0] is the open, [i] is step i - 1 */
+    VEC(struct sight) sights;
 };
 
 /* A loss of power: where, what became of the disk, and which states of the
@@ -95,19 +109,66 @@ static bool live(struct life *life, struct disk *disk)
 
 /* -- After it ------------------------------------------------------------ */
 
-/* The state that the engine is in, by its record and chain: the number of
- * steps done, or SIZE_MAX. Steps without a record of their own share one. */
-static size_t find_state(const struct life *life, const struct moment *moment)
+/* The state with that record and chain: the number of steps done, or SIZE_MAX.
+ * Steps without a record of their own share one. */
+static size_t find_state(const struct life *life,
+                         const struct moment *moment,
+                         uint64_t record,
+                         const struct digest *chain)
 {
-    const struct engine *engine = &life->workload.kit.engine;
     for (size_t i = moment->high + 1; i-- > moment->low;) {
         const struct mark *mark = &life->marks.at[i];
-        if (mark->record == engine->record &&
-            memcmp(&mark->chain, &engine->chain, sizeof mark->chain) == 0) {
+        if (mark->record == record &&
+            memcmp(&mark->chain, chain, sizeof mark->chain) == 0) {
             return i;
         }
     }
     return SIZE_MAX;
+}
+
+static XXH128_hash_t image_of(const struct disk *disk)
+{
+    XXH128_hash_t image = {0};
+    VEC_FOREACH (&disk->files, file) {
+        const struct buf *content = &(*file)->content;
+        const char *name = (*file)->name;
+        const XXH128_hash_t parts[] = {
+            image,
+            XXH3_128bits(name, strlen(name)),
+            XXH3_128bits(buf_text(content), content->length),
+        };
+        image = XXH3_128bits(parts, sizeof parts);
+    }
+    return image;
+}
+
+/* True if this disk was looked at before, and what was found is right for this
+ * moment as well; *state is what it was. If it is not, a second look will
+ * say so. */
+static bool is_known(const struct life *life,
+                     const struct moment *moment,
+                     XXH128_hash_t image,
+                     size_t *state)
+{
+    VEC_FOREACH (&life->sights, sight) {
+        if (XXH128_isEqual(sight->image, image)) {
+            *state = find_state(life, moment, sight->record, &sight->chain);
+            return *state == sight->state;
+        }
+    }
+    return false;
+}
+
+static void remember(struct life *life, XXH128_hash_t image, size_t state)
+{
+    const struct engine *engine = &life->workload.kit.engine;
+    const struct sight sight = {
+        .image = image,
+        .record = engine->record,
+        .chain = engine->chain,
+        .state = state,
+    };
+    vec_push(&life->sights, sight);
 }
 
 /* Opens the engine on the disk in use and looks; *state is what it found. */
@@ -120,12 +181,13 @@ static bool look(struct life *life, const struct moment *moment, size_t *state)
                         "the file does not open",
                         workload->kit.detail.text);
     }
-    *state = find_state(life, moment);
+    const struct engine *engine = &workload->kit.engine;
+    *state = find_state(life, moment, engine->record, &engine->chain);
     if (*state == SIZE_MAX) {
         struct buf text = {0};
         buf_printf(&text,
                    "record %" PRIu64 ", expected %" PRIu64 " to %" PRIu64,
-                   workload->kit.engine.record,
+                   engine->record,
                    life->marks.at[moment->low].record,
                    life->marks.at[moment->high].record);
         (void)complain(life, moment, "wrong history", buf_text(&text));
@@ -140,6 +202,27 @@ static bool look(struct life *life, const struct moment *moment, size_t *state)
     buf_release(&why);
     return equal && (workload_verify(workload) ||
                      complain(life, moment, "engine_verify", "see above"));
+}
+
+/* Looks at a disk, which has no life after that, unless it is known. */
+static bool look_once(struct life *life,
+                      const struct moment *moment,
+                      struct disk *disk,
+                      size_t *state)
+{
+    const XXH128_hash_t image = image_of(disk);
+    if (is_known(life, moment, image, state)) {
+        return true;
+    }
+    disk->forgetful = true;
+    fault_vfs_use(disk);
+    const bool held = look(life, moment, state);
+    if (held) {
+        remember(life, image, *state);
+    }
+    workload_close(&life->workload);
+    fault_vfs_use(NULL);
+    return held;
 }
 
 /* The next step lands in a file that lost power. */
@@ -211,12 +294,9 @@ static bool lose_again(struct life *life,
     disk_replay_to(&replay, moment.position);
     disk_survivor(&replay, moment.fate, &life->random, &image);
     disk_replay_release(&replay);
-    fault_vfs_use(&image);
     size_t state = 0;
-    const bool held = look(life, &moment, &state) ||
+    const bool held = look_once(life, &moment, &image, &state) ||
                       complain(life, first, "after", "the first loss");
-    workload_close(&life->workload);
-    fault_vfs_use(NULL);
     disk_release(&image);
     if (held) {
         count(life, &moment, found, state);
@@ -224,18 +304,14 @@ static bool lose_again(struct life *life,
     return held;
 }
 
-/* One loss of power, and the life after it. */
-static bool lose(struct life *life,
-                 const struct disk_replay *replay,
-                 const struct moment *moment,
-                 size_t acknowledged)
+/* The life after a loss of power, and that it can lose its own. */
+static bool live_on(struct life *life,
+                    const struct disk *start,
+                    const struct moment *moment,
+                    size_t acknowledged)
 {
-    struct disk start;
     struct disk disk;
-    disk_survivor(replay, moment->fate, &life->random, &start);
-    disk_copy(&disk, &start);
-    const bool goes_on = random_one_in(&life->random, 4);
-    disk.forgetful = !goes_on;
+    disk_copy(&disk, start);
     fault_vfs_use(&disk);
     size_t state = 0;
     bool held = look(life, moment, &state);
@@ -243,13 +319,32 @@ static bool lose(struct life *life,
         count(life, moment, acknowledged, state);
     }
     size_t done = state;
-    held = held && (!goes_on || go_on(life, moment, &done));
+    held = held && go_on(life, moment, &done);
     workload_close(&life->workload);
     fault_vfs_use(NULL);
-    if (held && goes_on) {
-        held = lose_again(life, &disk, &start, moment, state, done);
-    }
+    held = held && lose_again(life, &disk, start, moment, state, done);
     disk_release(&disk);
+    return held;
+}
+
+/* One loss of power. Some lives go on after it. */
+static bool lose(struct life *life,
+                 const struct disk_replay *replay,
+                 const struct moment *moment,
+                 size_t acknowledged)
+{
+    struct disk start;
+    bool held = false;
+    disk_survivor(replay, moment->fate, &life->random, &start);
+    if (random_one_in(&life->random, 4)) {
+        held = live_on(life, &start, moment, acknowledged);
+    } else {
+        size_t state = 0;
+        held = look_once(life, moment, &start, &state);
+        if (held) {
+            count(life, moment, acknowledged, state);
+        }
+    }
     disk_release(&start);
     return held;
 }
@@ -326,6 +421,9 @@ bool power_loss_run(const struct power_loss_options *options,
     life->options = options;
     life->counts = counts;
     random_init(&life->random, options->seed);
+    /* Before SQLite is in use; nobody asks how much memory it has. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    fault_vfs_use(NULL);
     /* SQLite draws the salt of each WAL: the same seed, the same bytes. */
     (void)sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED,
                                (int)(options->seed % INT32_MAX) + 1,
@@ -338,6 +436,7 @@ bool power_loss_run(const struct power_loss_options *options,
     fault_vfs_use(NULL);
     workload_release(&life->workload);
     vec_release(&life->marks);
+    vec_release(&life->sights);
     mem_free(life, sizeof *life);
     disk_release(&disk);
     return held;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "host/link.h"
+#include "lib/persist_kit.h"
 #include "lib/store_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
@@ -33,7 +34,7 @@ static struct buf *next_text(struct sched_kit *kit)
     return text;
 }
 
-static void put_value(struct buf *to, struct value value)
+void kit_put_value(struct buf *to, struct value value)
 {
     if (value_is_absent(value)) {
         buf_append_text(to, "()");
@@ -88,11 +89,12 @@ const char *kit_errors(struct sched_kit *kit)
 
 static void put_node_name(struct buf *to, const struct node *node)
 {
-    if (!value_is_string(node->name)) {
+    const struct value string = node_name(node);
+    if (!value_is_string(string)) {
         buf_append_text(to, "(pull)");
         return;
     }
-    const struct text name = value_text(&node->name);
+    const struct text name = value_text(&string);
     buf_append(to, name.at, name.length);
 }
 
@@ -172,15 +174,18 @@ void kit_trace(struct sched_kit *kit, bool on)
 
 /* -- Life ---------------------------------------------------------------- */
 
-static void begin(struct sched_kit *kit, struct transport *transport)
+static void begin(struct sched_kit *kit,
+                  struct transport *transport,
+                  const char *session,
+                  uint64_t seed)
 {
     replica_init(&kit->replica, NULL);
     sim_host_init(&kit->sim, CLOCK_START, 1);
     const struct space_options space_options = {
         .id = value_text_new("space"),
-        .session = transport != NULL ? value_text_new("kit") : VALUE_NONE,
+        .session = transport != NULL ? value_text_new(session) : VALUE_NONE,
         .transport = transport,
-        .seed = 1,
+        .seed = seed,
     };
     CHECK(space_open(&kit->replica, &space_options, &kit->space, NULL) ==
           ERR_OK);
@@ -191,12 +196,21 @@ static void begin(struct sched_kit *kit, struct transport *transport)
         .hooks = {.ctx = kit, .error = on_error, .not_settling = on_unsettled},
     };
     kit->sched = scheduler_new(&kit->replica, &options);
+    persistence_listen(kit->sched, kit->space);
 }
 
 void kit_begin(struct sched_kit *kit)
 {
+    kit_begin_behind(kit, NULL, NULL, 1);
+}
+
+void kit_begin_behind(struct sched_kit *kit,
+                      struct transport *transport,
+                      const char *session,
+                      uint64_t seed)
+{
     *kit = (struct sched_kit){0};
-    begin(kit, NULL);
+    begin(kit, transport, session, seed);
 }
 
 void kit_begin_with_store(struct sched_kit *kit, bool held)
@@ -211,7 +225,17 @@ void kit_begin_with_store(struct sched_kit *kit, bool held)
               &store->hub,
               held ? LINK_HELD : LINK_DIRECT,
               VALUE_NONE);
-    begin(kit, &store->link.transport);
+    begin(kit, &store->link.transport, "kit", 1);
+}
+
+void kit_begin_beside(struct sched_kit *kit,
+                      struct sched_kit *other,
+                      const char *session)
+{
+    *kit = (struct sched_kit){0};
+    kit->beside = mem_alloc_zero(sizeof *kit->beside);
+    link_init(kit->beside, &other->store->hub, LINK_DIRECT, VALUE_NONE);
+    begin(kit, &kit->beside->transport, session, 2);
 }
 
 static void node_free(struct kit_node *node)
@@ -229,7 +253,9 @@ static void node_free(struct kit_node *node)
 /* A scheduler ends when none of its commits is on the way. */
 static void wait_for_answers(struct sched_kit *kit)
 {
-    for (unsigned i = 0; i < KIT_WAKES_MAX && kit->sched->flights > 0; i++) {
+    for (unsigned i = 0;
+         i < KIT_WAKES_MAX && kit->store != NULL && kit->sched->flights > 0;
+         i++) {
         replica_step(&kit->replica, kit->sim.now);
         hub_step(&kit->store->hub, kit->sim.now);
         replica_settle(&kit->replica);
@@ -241,15 +267,46 @@ static void wait_for_answers(struct sched_kit *kit)
     }
 }
 
-void kit_end(struct sched_kit *kit)
+/* The end of everything above the store. */
+static void end_process(struct sched_kit *kit)
 {
-    wait_for_answers(kit);
     scheduler_free(kit->sched);
     VEC_FOREACH (&kit->nodes, node) {
         node_free(*node);
     }
     vec_release(&kit->nodes);
     replica_release(&kit->replica);
+}
+
+void kit_restart(struct sched_kit *kit, bool crash)
+{
+    struct kit_store *store = kit->store;
+    if (!crash) {
+        kit_pump(kit);
+        wait_for_answers(kit);
+    }
+    end_process(kit);
+    const enum link_mode mode = store->link.mode;
+    link_release(&store->link);
+    link_init(&store->link, &store->hub, mode, VALUE_NONE);
+    char name[24];
+    (void)snprintf(name, sizeof name, "kit%u", ++kit->lives);
+    begin(kit, &store->link.transport, name, kit->lives + 1);
+}
+
+struct store_kit *kit_store_of(struct sched_kit *kit)
+{
+    return &kit->store->kit;
+}
+
+void kit_end(struct sched_kit *kit)
+{
+    wait_for_answers(kit);
+    end_process(kit);
+    if (kit->beside != NULL) {
+        link_release(kit->beside);
+        mem_free(kit->beside, sizeof *kit->beside);
+    }
     if (kit->store != NULL) {
         link_release(&kit->store->link);
         hub_release(&kit->store->hub);
@@ -291,11 +348,12 @@ static void check(struct sched_kit *kit)
 
 void kit_pump(struct sched_kit *kit)
 {
-    CHECK(kit->store != NULL);
+    CHECK(kit->beside != NULL || kit->store != NULL);
+    struct link *link = kit->beside != NULL ? kit->beside : &kit->store->link;
     replica_settle(&kit->replica);
-    link_pump(&kit->store->link);
+    link_pump(link);
     replica_settle(&kit->replica);
-    link_pump(&kit->store->link);
+    link_pump(link);
     check(kit);
 }
 
@@ -325,6 +383,11 @@ const char *kit_stored(struct sched_kit *kit, const char *name)
 
 static struct entity *entity_named(struct sched_kit *kit, struct text name)
 {
+    struct space *space = kit->space;
+    if (name.at[0] == '>') {
+        space = kit->second;
+        name = (struct text){name.at + 1, name.length - 1};
+    }
     const char *tilde = memchr(name.at, '~', name.length);
     enum scope scope = SCOPE_SPACE;
     size_t length = name.length;
@@ -337,7 +400,7 @@ static struct entity *entity_named(struct sched_kit *kit, struct text name)
     }
     const struct value id = value_string_new(name.at, length);
     struct entity *entity = NULL;
-    CHECK(entity_of(kit->space, scope, id, &entity, NULL) == ERR_OK);
+    CHECK(entity_of(space, scope, id, &entity, NULL) == ERR_OK);
     value_unref(id);
     return entity;
 }
@@ -463,7 +526,7 @@ const char *kit_get(struct sched_kit *kit, const char *name)
     struct place *place = kit_place(kit, name);
     const struct value value = visible(place);
     struct buf *text = next_text(kit);
-    put_value(text, value);
+    kit_put_value(text, value);
     value_unref(value);
     place_unref(place);
     return buf_text(text);
@@ -485,7 +548,7 @@ const char *kit_pull(struct sched_kit *kit, const char *name)
     struct value value = VALUE_NONE;
     (void)scheduler_pull(kit->sched, place, kit->sim.now, &value);
     struct buf *text = next_text(kit);
-    put_value(text, value);
+    kit_put_value(text, value);
     value_unref(value);
     place_unref(place);
     check(kit);
@@ -505,8 +568,8 @@ bool kit_expect(const char *file,
 
 void kit_step(struct sched_kit *kit)
 {
+    replica_step(&kit->replica, kit->sim.now);
     if (kit->store != NULL) {
-        replica_step(&kit->replica, kit->sim.now);
         hub_step(&kit->store->hub, kit->sim.now);
     }
     scheduler_step(kit->sched, kit->sim.now);
@@ -556,10 +619,10 @@ static void on_release(void *ctx)
 }
 
 /* The places of a list of words. */
-static size_t parse_places(struct sched_kit *kit,
-                           const char *line,
-                           size_t length,
-                           struct kit_place *out)
+size_t kit_places(struct sched_kit *kit,
+                  const char *line,
+                  size_t length,
+                  struct kit_place *out)
 {
     size_t count = 0;
     const char *end = line + length;
@@ -610,10 +673,10 @@ static size_t parse_surface(struct kit_node *node,
     const char *arrow = strstr(surface, "->");
     const size_t length =
         arrow != NULL ? (size_t)(arrow - surface) : strlen(surface);
-    node->read_count = parse_places(node->kit, surface, length, node->reads);
+    node->read_count = kit_places(node->kit, surface, length, node->reads);
     if (arrow != NULL) {
         node->write_count =
-            parse_places(node->kit, arrow + 2, strlen(arrow + 2), node->writes);
+            kit_places(node->kit, arrow + 2, strlen(arrow + 2), node->writes);
     }
     const size_t count =
         spec->effect ? 0
@@ -625,10 +688,10 @@ static size_t parse_surface(struct kit_node *node,
         for (size_t i = 0; i < node->write_count; i++) {
             place_unref(node->writes[i].place);
         }
-        node->write_count = parse_places(node->kit,
-                                         spec->writes,
-                                         strlen(spec->writes),
-                                         node->writes);
+        node->write_count = kit_places(node->kit,
+                                       spec->writes,
+                                       strlen(spec->writes),
+                                       node->writes);
     }
     return count;
 }
@@ -650,7 +713,8 @@ struct kit_node *kit_add(struct sched_kit *kit,
     struct kit_place parsed[KIT_PLACES_MAX];
     const size_t output_count = parse_surface(node, spec, outputs);
     const char *wide = spec->envelopes != NULL ? spec->envelopes : "";
-    const size_t wide_count = parse_places(kit, wide, strlen(wide), parsed);
+    const size_t wide_count = kit_places(kit, wide, strlen(wide), parsed);
+    struct node_identity identity = persist_identity(kit, name);
     const struct node_spec real = {
         .kind = spec->effect ? NODE_EFFECT : NODE_COMPUTATION,
         .run = run_node,
@@ -667,6 +731,8 @@ struct kit_node *kit_add(struct sched_kit *kit,
         .debounce = spec->debounce,
         .throttle = spec->throttle,
         .no_auto_debounce = spec->no_auto_debounce,
+        .identity = kit->piece != NULL ? &identity : NULL,
+        .clearance = spec->clearance,
     };
     node->node = scheduler_register(kit->sched, &real);
     for (size_t i = 0; i < wide_count; i++) {
@@ -675,6 +741,7 @@ struct kit_node *kit_add(struct sched_kit *kit,
     for (size_t i = 0; i < output_count; i++) {
         place_unref(outputs[i]);
     }
+    value_unref(identity.piece);
     value_unref(real.name);
     check(kit);
     return node;
@@ -809,7 +876,7 @@ void kit_write_adopt(struct run *run,
 void kit_note(struct kit_node *node, struct value value)
 {
     put_word(&node->seen, "");
-    put_value(&node->seen, value);
+    kit_put_value(&node->seen, value);
 }
 
 static enum run_result write_all(struct run *run,
@@ -891,7 +958,7 @@ enum run_result kit_fn_see(struct run *run, struct kit_node *node)
         if (i > 0) {
             buf_append_char(&word, ',');
         }
-        put_value(&word, value);
+        kit_put_value(&word, value);
         value_unref(value);
     }
     if (!run->sched->unwinding) {

@@ -13,10 +13,11 @@
  *
  * A place is written a.x.0: what is below the payload of document a; a! is the
  * root of the document, a!.slug a key beside the payload, a~user another
- * scope. A node says what it reads and writes as "a ^b ?c -> d": it declares
- * the reads before the arrow and reads them in that order, deep; ^b is a shape
- * read, ?c one that is not for scheduling, and -c is read without having been
- * declared. In all JSON ' stands for ", and () for nothing.
+ * scope, and >a is in the second space. A node says what it reads and writes as
+ * "a ^b ?c -> d": it declares the reads before the arrow and reads them in that
+ * order, deep; ^b is a shape read, ?c one that is not for scheduling, and -c is
+ * read without having been declared. In all JSON ' stands for ", and () for
+ * nothing.
  *
  * In builds with deep checks everything that the scheduler promises is
  * compared with its definition after each step from outside, unless `unchecked`
@@ -40,6 +41,8 @@ enum {
 
 struct kit_node;
 struct kit_store;
+struct link;
+struct store_kit;
 
 /* What a node does; see kit_add. */
 typedef enum run_result kit_fn(struct run *run, struct kit_node *node);
@@ -47,9 +50,11 @@ typedef enum run_result kit_fn(struct run *run, struct kit_node *node);
 struct sched_kit {
     struct replica replica;
     struct space *space;
+    struct space *second; /* or NULL */
     struct sched *sched;
     struct sim_host sim;     /* the clock is sim.now */
     struct kit_store *store; /* or NULL: the space is its own authority */
+    struct link *beside;     /* to the store of another kit; or NULL */
     VEC(struct kit_node *) nodes;
     struct buf order;     /* names of what ran, since the last look */
     struct buf triggers;  /* kit_trace: decisions, likewise */
@@ -59,6 +64,10 @@ struct sched_kit {
     uint64_t error_count;
     uint64_t unsettled_count; /* reports */
     bool unchecked;
+    const char *piece;   /* nodes have an identity: their name, in this piece */
+    const char *code;    /* their implementation; NULL: "code" */
+    uint64_t generation; /* of the piece */
+    unsigned lives;      /* restarts */
     struct buf texts[KIT_ANSWERS];
     unsigned next_text;
 };
@@ -95,7 +104,27 @@ void kit_begin(struct sched_kit *kit);
 /* The space has a store in memory behind a link. Held: what is sent waits for
  * kit_pump; otherwise it is answered at once. */
 void kit_begin_with_store(struct sched_kit *kit, bool held);
+
+/* The space is behind a transport that is not the kit's; `session` is who
+ * commits, and `seed` tells two of one name from each other. */
+void kit_begin_behind(struct sched_kit *kit,
+                      struct transport *transport,
+                      const char *session,
+                      uint64_t seed);
+
+/* Another process at the store of `other`, which outlives it; everything is
+ * answered at once. */
+void kit_begin_beside(struct sched_kit *kit,
+                      struct sched_kit *other,
+                      const char *session);
 void kit_end(struct sched_kit *kit);
+
+/* Another process on the same store: nothing of the nodes, the scheduler and
+ * the replica is left. With a crash, nor is what was on its way. */
+void kit_restart(struct sched_kit *kit, bool crash);
+
+/* The engine behind the link. */
+struct store_kit *kit_store_of(struct sched_kit *kit);
 
 /* Everything that waits on the link is delivered, in both directions. */
 void kit_pump(struct sched_kit *kit);
@@ -123,6 +152,15 @@ bool kit_check(struct sched_kit *kit);
 
 /* A new reference. */
 struct place *kit_place(struct sched_kit *kit, const char *name);
+
+/* The places of a line of words, each with its mark; each is a reference. */
+size_t kit_places(struct sched_kit *kit,
+                  const char *line,
+                  size_t length,
+                  struct kit_place *out);
+
+/* A value as text, with ' for ". */
+void kit_put_value(struct buf *to, struct value value);
 
 /* From outside, each in one transaction; they must succeed. kit_set_all takes
  * "a=1 b={'x':2}" without blanks in the JSON. */
@@ -163,6 +201,7 @@ struct kit_spec {
     mono_ms debounce;
     mono_ms throttle;
     bool no_auto_debounce;
+    struct value clearance; /* borrowed; or absent */
 };
 
 /* The node belongs to the kit and is there until kit_end; `node` in it is

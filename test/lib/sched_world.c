@@ -320,7 +320,8 @@ static bool is_born(const struct run *run)
 {
     for (const struct run *outer = run->outer; outer != NULL;
          outer = outer->outer) {
-        if (run->was == NODE_NEVER_RAN && outer->number == run->node->born_in) {
+        if (run->was == NODE_NEVER_RAN &&
+            node_mark(outer->number) == run->node->born_in) {
             return false;
         }
     }
@@ -668,7 +669,7 @@ static void check_all(struct world *world)
     }
 }
 
-bool world_step(struct world *world)
+bool model_world_step(struct world *world)
 {
     for (size_t i = 0; i < world->count; i++) {
         world->slots[i].step_runs = 0;
@@ -694,7 +695,7 @@ bool world_settle(struct world *world)
             return true;
         }
         world->now = wake > world->now ? wake : world->now;
-        (void)world_step(world);
+        (void)model_world_step(world);
     }
     /* Only a cycle that does not settle goes on for so long. */
     bool cyclic = false;

@@ -114,7 +114,7 @@ bool world_put(struct world *world,
 
 /* Steps the scheduler at world->now, with all the checks above. False after
  * the first one that does not hold. */
-bool world_step(struct world *world);
+bool model_world_step(struct world *world);
 
 /* Goes on in time until nothing waits; at most a number of wakes, if there are
  * cycles. */

@@ -300,6 +300,7 @@ static bool put_patch_op(struct parts *parts,
         {"replace", "value"},
         {"add", "value"},
         {"append", "values"},
+        {"add-unique", "values"},
         {"increment", "by"},
         {"remove", NULL},
     };
@@ -683,6 +684,11 @@ struct buf kit_dump(struct store_kit *kit)
         "SELECT * FROM document ORDER BY document",
         "SELECT * FROM revision ORDER BY document, seq, op_index",
         "SELECT * FROM snapshot ORDER BY document, seq",
+        "SELECT * FROM piece ORDER BY piece",
+        "SELECT * FROM action ORDER BY piece, action",
+        "SELECT * FROM run ORDER BY action",
+        "SELECT * FROM place ORDER BY place",
+        "SELECT * FROM edge ORDER BY piece, action, edge",
     };
     struct buf text = {0};
     for (size_t i = 0; i < COUNT_OF(queries); i++) {

@@ -450,13 +450,13 @@ static bool patch_is_apart(const struct reader *reader,
     return apart;
 }
 
-/* The operation may bring a value from one place to another. */
+/* The operation may bring a value from one place to another, or to one that
+ * depends on what was there. */
 static bool may_carry(const struct commit_op *op)
 {
     for (size_t i = 0; i < op->patch.ops.count; i++) {
         const enum patch_kind kind = op->patch.ops.at[i].kind;
-        if (kind != PATCH_REPLACE && kind != PATCH_APPEND &&
-            kind != PATCH_ADD_UNIQUE && kind != PATCH_INCREMENT) {
+        if (kind != PATCH_REPLACE && kind != PATCH_INCREMENT) {
             return true;
         }
     }

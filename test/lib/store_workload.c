@@ -1,6 +1,7 @@
 /* A life of a store (lib/store_workload.h is the manual). */
 
 #include "lib/store_workload.h"
+#include "lib/observe_kit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,14 +11,14 @@
 #include "lib/test.h"
 #include "store/maintain.h"
 #include "store/verify.h"
+#include "value/json.h"
 
 /* -- Planning ------------------------------------------------------------ */
 
 static void put_pad(struct buf *to, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++) {
-        buf_append_char(to, 'x');
-    }
+    memset(buf_reserve(to, (size_t)count), 'x', (size_t)count);
+    buf_advance(to, (size_t)count);
 }
 
 static void put_list(struct buf *to, uint64_t count)
@@ -45,6 +46,38 @@ static uint64_t draw_pad(struct random *random)
 {
     return random_one_in(random, 5) ? random_below(random, 9000)
                                     : random_below(random, 60);
+}
+
+/* What a run saw goes with some of the commits: of a few actions, whose sets
+ * change now and then. The check of the file compares their rows. */
+static void put_observation(struct buf *line,
+                            uint64_t which,
+                            struct random *random)
+{
+    char text[96];
+    struct path_table paths;
+    path_table_init(&paths);
+    (void)snprintf(text,
+                   sizeof text,
+                   "p/a%d deep D%d.n %s D%d out D%d%s",
+                   (int)random_below(random, 4),
+                   (int)random_below(random, WORKLOAD_DOCUMENTS),
+                   random_one_in(random, 2) ? "shape" : "deep",
+                   (int)random_below(random, 2),
+                   (int)which,
+                   random_one_in(random, 4) ? " same" : "");
+    struct observation *observation = observe_new(&paths, text);
+    struct value value = observation_write(observation);
+    struct buf json = {0};
+    json_write(&json, value, JSON_CANONICAL, 0);
+    for (size_t i = 0; i < json.length; i++) {
+        json.at[i] = (char)(json.at[i] == '"' ? '\'' : json.at[i]);
+    }
+    buf_printf(line, " | json 'observation':%s", buf_text(&json));
+    buf_release(&json);
+    value_unref(value);
+    observation_unref(observation);
+    path_table_release(&paths);
 }
 
 /* One commit on one document, and what becomes of it. */
@@ -78,6 +111,9 @@ static void plan_commit(struct workload *workload,
         document->pad = draw_pad(random);
         buf_printf(line, "set D%" PRIu64 " ", which);
         put_payload(line, document);
+    }
+    if (random_one_in(random, 2)) {
+        put_observation(line, which, random);
     }
     step->commit_count++;
 }

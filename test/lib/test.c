@@ -433,6 +433,14 @@ static void expect_no_leak(uint64_t alive_before, uint64_t made_before)
     }
 }
 
+/* ---- the machine ---- */
+
+bool test_is_slow(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    return preload != NULL && strstr(preload, "vgpreload") != NULL;
+}
+
 /* ---- files ---- */
 
 const char *test_data_path(const char *relative)
@@ -507,7 +515,8 @@ struct options {
     bool help;
     bool list;
     uint64_t seed;
-    uint64_t rounds; /* 0: as many as each property says */
+    uint64_t rounds;     /* 0: as many as each property says */
+    uint64_t rounds_max; /* 0: no limit */
     char **words;
     int word_count;
 };
@@ -534,8 +543,10 @@ static bool run_once(const struct test *test, uint64_t seed)
  * without those before it. */
 static bool run_property(const struct test *test, const struct options *options)
 {
-    const uint64_t rounds =
-        options->rounds > 0 ? options->rounds : test->rounds;
+    uint64_t rounds = options->rounds > 0 ? options->rounds : test->rounds;
+    if (options->rounds_max > 0 && rounds > options->rounds_max) {
+        rounds = options->rounds_max;
+    }
     CHECK(rounds > 0);
 
     (void)printf("# %s: seed %" PRIu64 "\n", test->name, options->seed);
@@ -612,13 +623,23 @@ static bool run_tests(unsigned planned, const struct options *options)
 
 /* ---- arguments ---- */
 
+/* Without --seed each run is the same: a change is judged by what it changed.
+ * New seeds are drawn where somebody looks for what nobody has seen yet
+ * (`./dev sanitize`, `./dev sim`). */
+enum {
+    SEED_DEFAULT = 20261116
+};
+
 static const char usage[] =
-    "usage: %s [WORD...] [--list] [--seed=N] [--rounds=N]\n"
+    "usage: %s [WORD...] [--list] [--seed=N] [--rounds=N] [--rounds-max=N]\n"
     "\n"
     "  WORD        run only the tests whose name contains one of the words\n"
     "  --list      print the names and run nothing\n"
-    "  --seed=N    the seed of the first round of every property\n"
-    "  --rounds=N  rounds of every property\n";
+    "  --seed=N    the seed of the first round of every property; `random`\n"
+    "              draws one, without it is the same each time\n"
+    "  --rounds=N  rounds of every property\n"
+    "  --rounds-max=N\n"
+    "              no more than so many: a property of fewer keeps its own\n";
 
 /* A decimal number and nothing else; false if it is not one. */
 static bool parse_u64(const char *text, uint64_t *number)
@@ -640,10 +661,25 @@ static bool has_prefix(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Scattered and not the time itself: two runs a second apart would otherwise
+ * share all rounds but one. Half a word is enough, and can be typed. */
+static uint64_t draw_seed(void)
+{
+    struct random random;
+    random_init(&random, (uint64_t)time(NULL));
+    return random_u64(&random) >> 32;
+}
+
+/* "NAME=N" with a number that is not 0. */
+static bool parse_count(const char *text, const char *name, uint64_t *count)
+{
+    return has_prefix(text, name) && parse_u64(text + strlen(name), count) &&
+           *count > 0;
+}
+
 static bool parse_option(const char *text, struct options *options)
 {
     static const char seed[] = "--seed=";
-    static const char rounds[] = "--rounds=";
     if (strcmp(text, "--list") == 0) {
         options->list = true;
         return true;
@@ -652,14 +688,15 @@ static bool parse_option(const char *text, struct options *options)
         options->help = true;
         return true;
     }
+    if (has_prefix(text, seed) && strcmp(text + strlen(seed), "random") == 0) {
+        options->seed = draw_seed();
+        return true;
+    }
     if (has_prefix(text, seed)) {
         return parse_u64(text + strlen(seed), &options->seed);
     }
-    if (has_prefix(text, rounds)) {
-        return parse_u64(text + strlen(rounds), &options->rounds) &&
-               options->rounds > 0;
-    }
-    return false;
+    return parse_count(text, "--rounds=", &options->rounds) ||
+           parse_count(text, "--rounds-max=", &options->rounds_max);
 }
 
 /* Words and options may be mixed. The words stay in `argv`, moved together. */
@@ -678,15 +715,6 @@ static bool parse_options(int argc, char **argv, struct options *options)
     return true;
 }
 
-/* Scattered and not the time itself: two runs a second apart would otherwise
- * share all rounds but one. Half a word is enough, and can be typed. */
-static uint64_t draw_seed(void)
-{
-    struct random random;
-    random_init(&random, (uint64_t)time(NULL));
-    return random_u64(&random) >> 32;
-}
-
 int main(int argc, char **argv)
 {
     static const struct mem_hooks hooks = {.alloc = ledger_alloc,
@@ -694,7 +722,7 @@ int main(int argc, char **argv)
                                            .free = ledger_free};
     mem_set_hooks(&hooks);
 
-    struct options options = {.seed = draw_seed()};
+    struct options options = {.seed = SEED_DEFAULT};
     if (!parse_options(argc, argv, &options)) {
         return 2;
     }

@@ -9,8 +9,9 @@
  *
  * Each file below test/unit is one program for one module. A program prints
  * TAP and ends with the line "N passed, N failed". Arguments: words that select
- * tests by a part of their name, --list, --seed=N, --rounds=N (for properties;
- * the failing round's seed is printed and --seed=N --rounds=1 repeats it).
+ * tests by a part of their name, --list, --seed=N, --rounds=N, --rounds-max=N
+ * (for properties; the failing round's seed is printed and --seed=N --rounds=1
+ * repeats it).
  *
  * Every test is also a leak check: as many blocks of base/mem.h must be alive
  * after it as before. */
@@ -75,6 +76,12 @@ bool test_contains(const char *file,
  * started; and blocks alive now. */
 uint64_t test_allocations(void);
 uint64_t test_blocks_alive(void);
+
+/* True under valgrind, where everything takes thirty times as long. What is
+ * large to show that a cost does not grow with the size, and has been that
+ * large in the other builds, may be smaller there: valgrind looks for misused
+ * memory, and finds it at any size. */
+bool test_is_slow(void);
 
 /* The path of a file of test data: `relative` below the directory that the
  * environment variable HEDDLE_TEST_DATA names, or below test/data. Borrowed
