@@ -171,8 +171,8 @@ refuse "an option of another command" "'value parse' has no option --exit-code; 
 refuse "a missing operand" "'value get' takes FILE POINTER; see 'heddle value get --help'" value get doc.json
 refuse "an operand too many" "'value parse' takes FILE; see 'heddle value parse --help'" value parse doc.json doc.json
 refuse "an operand where there is none" "'version' takes no operands; see 'heddle version --help'" version 1
-refuse "many operands too many" "too many operands from q; see 'heddle value parse --help'" \
-    value parse a b c d e f g h i j k l m n q r s
+# shellcheck disable=SC2046
+refuse "many operands too many" "too many operands from 255; see 'heddle value parse --help'" value parse $(seq 260)
 refuse "a text that is missing" "a value is missing after --text; see 'heddle value parse --help'" value parse --text
 refuse "a value for an option that has none" "the option takes no value: --pretty=2; see 'heddle value parse --help'" \
     value parse --pretty=2 doc.json

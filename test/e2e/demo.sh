@@ -18,6 +18,7 @@ check "there are some ($steps)" test "$steps" -ge 12
 # A command that is wrong in one small thing.
 cat >"$scratch/heddle" <<SH
 #!/bin/sh
+[ "\$1" != run ] || exec "$HEDDLE" "\$@"
 "$HEDDLE" "\$@" | sed 's/75Jckw/75Jckx/'
 SH
 chmod +x "$scratch/heddle"

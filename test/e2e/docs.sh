@@ -14,9 +14,9 @@ export PATH
 
 # ---- examples ----
 
-# compare COMMAND EXPECTED: runs one example, below the folder of work.
+# compare COMMAND EXPECTED: runs one example, in the folder of the transcript.
 compare() {
-    got=$(cd "$scratch/work" && sh -c "$1" 2>"$scratch/stderr")
+    got=$(cd "$scratch/$place" && sh -c "$1" 2>"$scratch/stderr")
     if [ -s "$scratch/stderr" ]; then
         got="$got$(cat "$scratch/stderr")"
     fi
@@ -27,10 +27,11 @@ compare() {
     compared=$((compared + 1))
 }
 
-# transcript FILE: "$ command", after a backslash more of it, then its output,
+# transcript FILE [FOLDER]: in the folder of work, unless told otherwise,
+# "$ command", after a backslash more of it, then its output,
 # up to the next one. False if one was different, or there was none.
 transcript() {
-    wrong=0 compared=0 command='' expected='' goes_on=no
+    wrong=0 compared=0 place=${2:-work} command='' expected='' goes_on=no
     while IFS= read -r line; do
         if [ "$goes_on" = yes ]; then
             command="$command
@@ -121,11 +122,30 @@ for command in $(commands store); do
     fi
 done
 
+# Those of the commands that run pieces tell one story, in the order of the
+# help.
+mkdir "$scratch/story"
+for command in run send get set watch repl new; do
+    page=man/heddle-$command.1
+    for option in $("$HEDDLE" "$command" --help | sed -n '/^Options:/,/^$/s/^  --\([a-z-]*\).*/\1/p'); do
+        check "a page describes --$option of $command" grep -Eq "^\.It Fl -([a-z]* Ar [a-z]* , Fl -)?$option" man/heddle.1 "$page"
+    done
+    "$HEDDLE" "$command" --help | sed -n '/^Example:/,$s/^  //p' >>"$scratch/story.txt"
+done
+check "the examples in the help of those that run pieces are true" transcript "$scratch/story.txt" story
+
 # Each exit code that the tests know is in both pages.
 for page in man/*.1; do
     codes=$(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh EXAMPLES/s/^\.It \([0-9]\)$/\1/p' "$page" | tr '\n' ' ')
     same "$page lists the exit codes" "$codes" "0 1 2 3 "
 done
+
+# ---- the tutorial ----
+
+mkdir "$scratch/tutorial"
+sed -n '/^```sh/,/^```$/p' docs/tutorial.md | grep -v '^```' >"$scratch/examples"
+check "the tutorial is true" transcript "$scratch/examples" tutorial
+[ ! -e "$scratch/tutorial/pid" ] || kill -9 "$(cat "$scratch/tutorial/pid")" 2>/dev/null
 
 # ---- README.md ----
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The public header stands alone, in the languages that it promises, and its
-# list of status codes is that of the error table.
+# list of status codes is that of the error table. The headers behind it cannot
+# be included by themselves, and say so.
 
 # shellcheck source-path=SCRIPTDIR source=lib/tap.sh
 . "$(dirname "$0")/lib/tap.sh"
@@ -34,8 +35,16 @@ for compiler in g++ clang++; do
     done
 done
 
-same "it includes only headers of the C standard" \
-    "$(sed -n 's/^ *# *include *//p' "$HEADER" | sort | tr '\n' ' ')" "<stdbool.h> <stddef.h> <stdint.h> "
+same "it includes only headers of the C standard, and those behind it" \
+    "$(sed -n 's/^ *# *include *//p' include/heddle/*.h | sort | tr '\n' ' ')" \
+    "$(cd include && printf '<%s>\n' heddle/*.h stdbool.h stddef.h stdint.h | grep -v heddle/heddle.h | sort | tr '\n' ' ')"
+
+for header in include/heddle/*.h; do
+    [ "$header" = "$HEADER" ] && continue
+    printf '#include <%s>\n' "${header#include/}" >"$scratch/part.c"
+    gcc -Iinclude -fsyntax-only "$scratch/part.c" 2>"$scratch/part.log"
+    check "${header#include/} says which header to include" grep -q 'error "include <heddle/heddle.h>"' "$scratch/part.log"
+done
 
 # "NAME number" of each status, from the header and from the table.
 sed -n '/^typedef enum hd_status/,/^}/s/^ *HD_\([A-Z_]*\) = \([0-9]*\).*/\1 \2/p' "$HEADER" | sort >"$scratch/public"

@@ -16,16 +16,40 @@ list() {
 check "make install works" make -s --no-print-directory CC=gcc install DESTDIR="$staged" PREFIX=/usr
 version=$(sed -n 's/^#define HD_VERSION_TEXT *"\(.*\)"/\1/p' include/heddle/heddle.h)
 same "these files are installed" "$(list "$staged")" "./usr/bin/heddle
+./usr/include/heddle/cell.h
 ./usr/include/heddle/heddle.h
+./usr/include/heddle/node.h
+./usr/include/heddle/pattern.h
+./usr/include/heddle/runtime.h
 ./usr/lib/libheddle.a
 ./usr/lib/libheddle.so
 ./usr/lib/libheddle.so.${version%%.*}
 ./usr/lib/libheddle.so.$version
 ./usr/lib/pkgconfig/heddle.pc
+./usr/share/bash-completion/completions/heddle
+./usr/share/fish/vendor_completions.d/heddle.fish
+./usr/share/man/man1/heddle-check.1
+./usr/share/man/man1/heddle-completion.1
+./usr/share/man/man1/heddle-doctor.1
+./usr/share/man/man1/heddle-get.1
+./usr/share/man/man1/heddle-graph.1
 ./usr/share/man/man1/heddle-lifecycle.1
+./usr/share/man/man1/heddle-log.1
+./usr/share/man/man1/heddle-new.1
+./usr/share/man/man1/heddle-ps.1
+./usr/share/man/man1/heddle-repl.1
+./usr/share/man/man1/heddle-run.1
+./usr/share/man/man1/heddle-send.1
+./usr/share/man/man1/heddle-set.1
+./usr/share/man/man1/heddle-show.1
 ./usr/share/man/man1/heddle-store.1
+./usr/share/man/man1/heddle-test.1
 ./usr/share/man/man1/heddle-value.1
-./usr/share/man/man1/heddle.1"
+./usr/share/man/man1/heddle-watch.1
+./usr/share/man/man1/heddle-why-not.1
+./usr/share/man/man1/heddle-why.1
+./usr/share/man/man1/heddle.1
+./usr/share/zsh/site-functions/_heddle"
 same "the installed command runs" "$("$staged/usr/bin/heddle" --version)" "heddle $version"
 
 # A program is built as from a package: in a root without blanks, because

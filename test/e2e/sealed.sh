@@ -10,11 +10,11 @@ SHARED=$BUILD/libheddle.so
 LIBS=$(sed -n 's/^LIBS *:= *//p' Makefile)
 CC=${CC:-gcc}
 
-# What the header declares.
-sed -n 's/^HD_API .*[ *]\(hd_[a-z0-9_]*\)(.*/\1/p' include/heddle/heddle.h | sort >"$scratch/declared"
+# What the headers declare.
+sed -n 's/^HD_API .*[ *]\(hd_[a-z0-9_]*\)(.*/\1/p' include/heddle/*.h | sort >"$scratch/declared"
 declared=$(wc -l <"$scratch/declared")
-check "the header declares functions ($declared)" test "$declared" -ge 25
-same "each HD_API is one of them" "$(grep -c '^HD_API' include/heddle/heddle.h)" "$declared"
+check "the headers declare functions ($declared)" test "$declared" -ge 90
+same "each HD_API is one of them" "$(cat include/heddle/*.h | grep -c '^HD_API')" "$declared"
 
 # defined NM-OPTION... FILE: the names it gives to others.
 defined() {

@@ -93,6 +93,43 @@ else
     skip "a changed byte is found" "there is no python3"
 fi
 
+# ---- what is remembered of runs ----
+
+cat >seen.json <<'JSON'
+{"session":"s","localSeq":1,"operations":[{"op":"set","id":"of:out","value":{"value":1}}],
+ "observation":{
+  "piece":"of:p",
+  "generation":3,
+  "action":"YwsfWsb3e0buJqGpQuhxLWKWn3Ei7zLceQa1Y9hwN2U",
+  "kind":"computation",
+  "implementation":"u1wZAEbxm4IFK5HUXYjN73BIHaid9dPD92mOW_s8yzg",
+  "runtime":"cleFRNoMLYcZlszVGzELcTVjmQwZLUUxXDJU1i_CrVQ",
+  "schema":"QMusFR5NLuzjYckuXCbI4-2xV6lr0qDRphyVEQdA1j8",
+  "surface":"fZNbEHLbwma645PddIE4pVQoe-FjCkD8cRliv66s3LQ",
+  "readSet":"OfB6HgdpU685FIOckSuP-QmKjlxvKuw5XHzNFfX1wec",
+  "reads":[{"id":"of:a","path":["value","n"]},{"id":"of:b","path":["value"],"nonRecursive":true}],
+  "writes":[{"id":"of:out","path":["value"]}]}}
+JSON
+run 0 '{"seq":1}' "a commit may say what its run saw" commit seen.db seen.json
+run 0 "1 commits, 1 documents, 0 snapshots, 1 actions: 0 differences" "which is checked" check seen.db
+if command -v python3 >/dev/null; then
+    python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect("seen.db")
+db.execute("DELETE FROM edge WHERE edge = (SELECT min(edge) FROM edge)")
+db.commit()
+PY
+    "$HEDDLE" store check seen.db >out
+    same "a missing row is found" "$?" 1
+    check "and the action is named" grep -q "action 1 of piece 1: its rows do not fit together" out
+    "$HEDDLE" store check --repair seen.db >out
+    same "what can be had again can be removed" "$?" 0
+    check "and is gone" grep -q "^1 commits, 1 documents, 0 snapshots: 0 differences$" out
+else
+    skip "a missing row is found" "there is no python3"
+fi
+run 2 "" "only the check repairs" info seen.db --repair
+
 # ---- files that are no spaces ----
 
 run 3 "" "a file that is not there is 3" info nope.db

@@ -1,0 +1,186 @@
+#!/bin/sh
+# Looking at pieces from outside: ps, why, why-not, graph, log, show, check,
+# doctor. Everything comes from the files: nothing runs meanwhile, also after a
+# kill -9.
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+cd "$scratch" || exit 1
+
+# has NAME PATTERN ARGUMENT...: the output of the command has such a line.
+has() {
+    name=$1 pattern=$2
+    shift 2
+    got=$("$HEDDLE" "$@" 2>stderr)
+    if printf '%s\n' "$got" | grep -q -e "$pattern"; then
+        ok "$name"
+    else
+        not_ok "$name" "$got" "$(cat stderr)"
+    fi
+}
+
+# hasnt NAME PATTERN ARGUMENT...: no line is like that.
+hasnt() {
+    name=$1 pattern=$2
+    shift 2
+    got=$("$HEDDLE" "$@" 2>stderr)
+    if printf '%s\n' "$got" | grep -q -e "$pattern"; then
+        not_ok "$name" "$got"
+    else
+        ok "$name"
+    fi
+}
+
+# refuses CODE NAME PATTERN ARGUMENT...: one line on standard error, no output.
+refuses() {
+    code=$1 name=$2 pattern=$3
+    shift 3
+    got=$("$HEDDLE" "$@" 2>stderr)
+    was=$?
+    if [ "$was" -eq "$code" ] && [ -z "$got" ] && [ "$(wc -l <stderr)" -eq 1 ] && grep -q -e "$pattern" stderr; then
+        ok "$name"
+    else
+        not_ok "$name" "exit code $was" "$got" "$(cat stderr)"
+    fi
+}
+
+cat >shop.lua <<'END'
+local heddle = require "heddle"
+return heddle.pattern("shop", function(p)
+  local items = p:state("items", heddle.array{})
+  local rate = p:state("rate", 0.5)
+  local net = p:computed("net", function()
+    local sum = 0
+    for _, item in ipairs(items:get()) do sum = sum + item.price end
+    return sum
+  end)
+  local total = p:computed("total", function() return net:get() * (1 + rate:get()) end)
+  local idle = p:computed("idle", function() return net:get() + 1 end)
+  local add = p:handler("add", function(event)
+    items:append{ price = event.price }
+    return { count = #items:get() }
+  end)
+  p:effect("alert", function() total:get() end)
+  return { items = items, rate = rate, net = net, total = total, idle = idle, add = add }
+end)
+END
+
+refuses 1 "without a directory there is advice" "no data directory" ps
+check "a piece is made" sh -c "'$HEDDLE' run shop.lua --once 2>/dev/null >/dev/null"
+check "an event is handled" sh -c "'$HEDDLE' send shop add '{\"price\":10}' >/dev/null"
+check "and its consequences run" sh -c "'$HEDDLE' run shop.lua --once 2>/dev/null >/dev/null"
+before=$("$HEDDLE" log --json | tr -d '\n' | wc -c)
+
+# ---- why ----
+
+has "why: the address, old and new" '^  piece:shop/net#/value: 0 -> 10$' why shop total
+has "why: the commit and the node behind it" 'commit [0-9]*, by node net of shop' why shop total
+has "why: back to the event" 'commit [0-9]*, by event add of shop' why shop total
+has "why: with its receipt" 'receipt:.* {"count":1}' why shop total
+has "why: an effect leads to the same origin" 'by event add of shop' why shop alert
+has "why: as JSON" '"type":"event","piece":"shop","handler":"add"' why shop total --json
+hasnt "why: what has not changed is no cause" 'rate' why shop total
+refuses 1 "why: an unknown node is refused with those that there are" "there are add, alert" why shop nope
+refuses 1 "why: so is an unknown piece" "there are shop" why nope net
+has "why: a handler has no run of its own" 'is a handler' why shop add
+
+"$HEDDLE" set shop rate 1
+has "why-not: a change that nobody has seen" 'the effects that want it sleep' why-not shop total
+has "why-not: what to do" 'heddle run .*shop.lua --name shop' why-not shop total
+has "why-not: as JSON" '"condition":"not-started"' why-not shop total --json
+has "why-not: clean" 'it is up to date' why-not shop net
+has "why-not: a handler wants an event" 'heddle send shop add' why-not shop add
+"$HEDDLE" send shop add '{"price":5}' >/dev/null
+same "who asks runs what has to run" "$("$HEDDLE" get shop net)" 15
+has "why-not: nobody looks" '"condition":"nobody-looks"' why-not shop idle --json
+
+# ---- ps ----
+
+has "ps: a piece that nobody runs sleeps" '^shop  asleep' ps
+has "ps: what has to run is dirty" '^  total  *computed  *dirty  *asleep  *2 ' ps
+has "ps: with runs and the last cause" '^  idle  *computed  *dirty  *dormant  *2 .*piece:shop/net#/value' ps
+has "ps: as JSON" '"node":"total","kind":"computed","status":"dirty","live":false,"wanted":true,"runs":2' ps --json
+same "ps: no colour in a file" "$("$HEDDLE" ps | grep -c "$(printf '\033')")" 0
+
+# ---- graph ----
+
+has "graph: as text" '^total (computed, dirty) <- net, rate$' graph shop
+has "graph: for Mermaid" '^graph LR$' graph shop --mermaid
+has "graph: for Graphviz" '^digraph heddle {$' graph shop --dot
+has "graph: as JSON" '"name":"rate","kind":"input","document":"piece:shop/rate"' graph shop --json
+if command -v dot >/dev/null; then
+    check "Graphviz reads it" sh -c "'$HEDDLE' graph shop --dot | dot -Tsvg >/dev/null"
+fi
+
+# ---- log, show ----
+
+has "log: the start" '^1 .*start of shop' log
+has "log: an event with what it wrote" 'event add of shop .*piece:shop/items#/value' log shop
+has "log: an edit from outside" 'an edit from outside .*piece:shop/rate#/value' log
+same "log: only so many" "$("$HEDDLE" log --limit 2 | wc -l)" 3
+refuses 1 "log: of a piece that there is" "there are shop" log nope
+edit=$("$HEDDLE" log | sed -n 's/^\([0-9]*\) .*an edit from outside.*/\1/p')
+same "show: before the edit" "$("$HEDDLE" show shop rate --at $((edit - 1)))" 0.5
+same "show: after it" "$("$HEDDLE" show shop rate --at "$edit")" 1
+same "show: through the links" "$("$HEDDLE" show shop items/0/price)" 10
+same "show: the whole result as it began" "$("$HEDDLE" show shop --at 1)" '{"items":[],"rate":0.5}'
+same "show: what is stored, and nothing runs" "$("$HEDDLE" show shop total)" 15
+refuses 1 "show: nothing is 1" "nothing" show shop nope
+refuses 2 "show: beyond the head" "beyond the head" show shop rate --at 999
+refuses 2 "show: no number" "whole number" show shop rate --at x
+
+# ---- check, doctor ----
+
+has "check: all is well" '^main.db: .*: all is well$' check
+has "check: as JSON" '"differences":0' check --json
+has "doctor: versions" '^heddle .*, SQLite .*, Lua 5' doctor
+has "doctor: no hazard" 'no hazard' doctor --dir heddle-data
+got=$("$HEDDLE" doctor --dir nowhere)
+same "doctor: a directory that is not there is a hazard" "$?" 1
+after=$("$HEDDLE" log --json | tr -d '\n' | wc -c)
+check "looking has not changed anything but what was sent" [ "$after" -gt "$before" ]
+seq=$("$HEDDLE" store info heddle-data/main.db --json | sed 's/.*"seq":\([0-9]*\).*/\1/')
+for command in "ps" "why shop total" "why-not shop total" "graph shop" "log" "show shop" "check" "doctor"; do
+    # shellcheck disable=SC2086
+    "$HEDDLE" $command >/dev/null
+done
+same "nor has looking committed" "$("$HEDDLE" store info heddle-data/main.db --json | sed 's/.*"seq":\([0-9]*\).*/\1/')" "$seq"
+
+# ---- somebody who is there ----
+
+"$HEDDLE" run shop.lua >run.out 2>/dev/null &
+runner=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    "$HEDDLE" ps | grep -q "^  total .*clean .*live" && break
+    sleep 0.1
+done
+has "ps: who has it started" "^shop  started by run (pid $runner)" ps
+has "ps: what an effect reads is live" '^  net .*clean .*live' ps
+has "ps: and what the process itself looks at" '^  idle .*clean .*live' ps
+has "doctor: who is there" "running: run (pid $runner)" doctor
+kill -9 "$runner"
+wait "$runner" 2>/dev/null
+has "after a kill -9 it sleeps" '^shop  asleep' ps
+has "and why knows everything" 'by event add of shop' why shop total
+has "and check finds nothing" 'all is well' check
+check "the next one takes the file away that was left" sh -c "'$HEDDLE' run shop.lua --once >/dev/null 2>&1"
+same "and its own" "$(find heddle-data/run -type f | wc -l)" 0
+
+# ---- damage ----
+
+cp heddle-data/main.db whole.db
+printf 'this is no space' >heddle-data/other.db
+"$HEDDLE" check >out 2>&1
+same "check: a file that is no space is a difference" "$?" 1
+check "and is named" grep -q '^other.db: ' out
+rm heddle-data/other.db
+
+# ---- completions ----
+
+for shell in bash zsh fish; do
+    has "completions for $shell know every command" 'why-not' completion "$shell"
+done
+check "bash reads its own" bash -n -c "$("$HEDDLE" completion bash)"
+refuses 2 "there are no others" "bash, zsh and fish" completion tcsh
+
+finish

@@ -1,0 +1,118 @@
+#!/bin/sh
+# heddle test, as a person uses it: the files of test/lua, what it prints, its
+# exit codes, and a sentence for what is wrong.
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+
+# ---- the files ----
+
+for file in test/lua/*.lua; do
+    "$HEDDLE" test --tap "$file" >"$scratch/out" 2>"$scratch/stderr"
+    code=$?
+    if [ "$code" -eq 0 ]; then
+        ok "$file: $(grep -c '^ok ' "$scratch/out") tests"
+    else
+        not_ok "$file" "exit code $code" "$(grep -v '^ok ' "$scratch/out")" "$(cat "$scratch/stderr")"
+    fi
+done
+
+# ---- what it prints ----
+
+# run CODE EXPECTED NAME ARGUMENT...: standard output and the exit code.
+run() {
+    code=$1 expected=$2 name=$3
+    shift 3
+    got=$(cd "$scratch" && "$HEDDLE" test "$@" 2>"$scratch/stderr")
+    was=$?
+    if [ "$was" -eq "$code" ] && [ "$got" = "$expected" ]; then
+        ok "$name"
+    else
+        not_ok "$name" "exit code $was" "$got" "$(cat "$scratch/stderr")"
+    fi
+}
+
+# refuse NAME SENTENCE ARGUMENT...: exit code 2 and one line.
+refuse() {
+    name=$1 sentence=$2
+    shift 2
+    (cd "$scratch" && "$HEDDLE" test "$@" >/dev/null 2>"$scratch/stderr")
+    same "$name" "$? $(cat "$scratch/stderr")" "2 heddle: $sentence"
+}
+
+cat >"$scratch/mixed.lua" <<'END'
+local test = require "heddle.test"
+local words = require "lib.words"
+test("adds up", function(t) print(words.greeting) t:eq(1 + 1, 2) end)
+test("does not", function(t) t:eq({ a = 1 }, { a = 2 }, "the table") end)
+END
+mkdir "$scratch/lib"
+echo 'return { greeting = "hello" }' >"$scratch/lib/words.lua"
+run 1 "hello
+ok    adds up
+FAIL  does not
+      mixed.lua:4: the table: is {\"a\":1}, expected {\"a\":2}
+1 passed, 1 failed" "a line a test, and why one failed" mixed.lua
+run 0 "hello
+ok    adds up
+1 passed, 0 failed, 1 left out" "a filter" mixed.lua --filter adds
+run 1 "# hello
+ok 1 - adds up
+not ok 2 - does not
+# mixed.lua:4: the table: is {\"a\":1}, expected {\"a\":2}
+1..2" "TAP" --tap mixed.lua
+run 1 "{\"tests\":[{\"file\":\"mixed.lua\",\"name\":\"adds up\",\"passed\":true,\"message\":null},\
+{\"file\":\"mixed.lua\",\"name\":\"does not\",\"passed\":false,\
+\"message\":\"mixed.lua:4: the table: is {\\\"a\\\":1}, expected {\\\"a\\\":2}\"}],\"passed\":1,\"failed\":1,\"leftOut\":0}" \
+    "JSON" --json mixed.lua
+
+cat >"$scratch/seeds.lua" <<'END'
+require "heddle.test"("seeds", function(t)
+  t:seeds(10, function(seed, random) t:ok(seed ~= 7, random(1000)) end)
+end)
+END
+"$HEDDLE" test "$scratch/seeds.lua" >"$scratch/out"
+check "a failure names its seed" grep -q 'seed 7: .*seeds.lua:2: ' "$scratch/out"
+tail -n 2 "$scratch/out" | head -n 1 >"$scratch/first"
+"$HEDDLE" test --seed 7 "$scratch/seeds.lua" | tail -n 2 | head -n 1 >"$scratch/second"
+check "with that seed it is the same, at once" cmp "$scratch/first" "$scratch/second"
+
+cat >"$scratch/violation.lua" <<'END'
+require "heddle.test"("counts itself up", function(t)
+  local rt = t:runtime()
+  local o = rt:doc("o", 0)
+  rt:computation{ name = "up", writes = { o }, fn = function() o:set(o:sample() + 1) end }
+  rt:computation{ writes = { o:key("x") }, fn = function() rt:doc("p"):set((rt:doc("p"):sample() or 0) + 1) end }
+  rt:pull(o)
+end)
+END
+run 1 "a computation without a name writes outside of its surface: at p
+FAIL  counts itself up
+      a computation without a name is not idempotent: at p a run left 1 and a second one 2
+      up is not idempotent: at o a run left 1 and a second one 2
+0 passed, 1 failed" "what is not idempotent fails its test" violation.lua
+sed 's/^  rt:pull(o)/  rt:pull(o) rt = rt:restart()/' "$scratch/violation.lua" >"$scratch/restarted.lua"
+"$HEDDLE" test "$scratch/restarted.lua" >/dev/null
+same "also before a restart" "$?" 1
+
+# ---- what is wrong ----
+
+echo 'local = 1' >"$scratch/syntax.lua"
+refuse "a file that is not Lua" "syntax.lua:1: <name> expected near '='" syntax.lua
+echo 'error("no")' >"$scratch/error.lua"
+refuse "a file that fails" "error.lua:1: no" error.lua
+refuse "no file" "'test' takes FILE...; see 'heddle test --help'"
+refuse "a seed that is none" "a seed is a number from 1; see 'heddle test --help'" --seed x mixed.lua
+"$HEDDLE" test --tap --json "$scratch/mixed.lua" >/dev/null 2>"$scratch/stderr"
+same "two forms" "$? $("$HEDDLE" value get --raw "$scratch/stderr" /message)" \
+    "2 --tap and --json exclude each other; see 'heddle test --help'"
+(cd "$scratch" && "$HEDDLE" test missing.lua mixed.lua --filter adds >/dev/null 2>&1)
+same "a file that is missing is 3" "$?" 3
+TMPDIR="$scratch/lib" "$HEDDLE" test test/lua/runtimes.lua --filter file >/dev/null
+same "folders of engines are removed" "$(ls "$scratch/lib")" "words.lua"
+echo 'require "heddle.test"("loop", function() while true do end end)' >"$scratch/loop.lua"
+run 1 "FAIL  loop
+      loop.lua:1: the budget of steps is used up
+0 passed, 1 failed" "an endless loop ends" loop.lua
+
+finish
