@@ -8,7 +8,7 @@
  *              double needs. Integers of 51 bits and strings of up to 5 bytes
  *              are in the handle, a 48-bit pointer otherwise; larger integers
  *              and longer strings are boxes on the heap. In the table it is
- *              "peer".
+ *              the peer.
  *
  * The data are the leaves and containers of the generated documents, an object
  * being the sequence of its keys and items. Nodes have the same header of 24
@@ -758,6 +758,7 @@ int main(int argc, char **argv)
     if (!bench_begin(&bench, "handle", argc, argv, &exit_code)) {
         return exit_code;
     }
+    bench.peer_name = "8 bytes";
     bench_plan(&bench, "10 KiB", DOCUMENT_MIXED, 10 * 1024);
     bench_plan(&bench, "10 MiB", DOCUMENT_MIXED, 10 * 1024 * 1024);
     bench_plan(&bench, "10 MiB of numbers", DOCUMENT_NUMBERS, 10 * 1024 * 1024);

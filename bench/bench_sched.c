@@ -5,6 +5,7 @@
  *             --peers, alien-signals under node: in rounds that alternate, in
  *             one run, each in a process of its own
  *   demand    what sleepers, long chains and memory cost
+ *   sizes     a write in deeper and deeper, larger and larger documents
  *   shapes    the design's own workloads (shapes/shapes.h), where counters are
  *             what is checked
  *
@@ -26,7 +27,7 @@
 
 enum {
     ROUNDS = 9,
-    ROUNDS_FEW = 3,    /* quick, or a workload that takes seconds */
+    ROUNDS_FEW = 4,    /* quick, or a workload that takes seconds */
     WORKLOADS_MAX = 64 /* a bound for the lists of ratios */
 };
 
@@ -59,7 +60,13 @@ static void start_peers(struct bench *bench,
     char node[] = "node";
     char collect[] = "--expose-gc";
     char serve[] = PEERS;
-    char *library[] = {node, collect, serve, NULL};
+    char warm_ns[] = "4e8";
+    char warm_quick_ns[] = "5e7";
+    char *library[] = {node,
+                       collect,
+                       serve,
+                       bench->quick ? warm_quick_ns : warm_ns,
+                       NULL};
     if (!child_start(&with->floor, floor)) {
         (void)fprintf(stderr, "sched: there is no %s\n", path);
     }
@@ -117,7 +124,7 @@ static void check_counts(struct bench *bench,
     }
 }
 
-/* Checks a workload and fills the note: runs over expected ones, and
+/* Checks a workload and counts: runs beside expected ones, and
  * allocations of one iteration of updates. */
 static void count_workload(struct bench *bench,
                            struct comparison *with,
@@ -127,21 +134,19 @@ static void count_workload(struct bench *bench,
     count_begin();
     const double checksum = workload_begin(workload);
     check_counts(bench, workload, checksum);
-    const int length = snprintf(row->note,
-                                sizeof row->note,
-                                "runs %" PRIu64 "/%" PRIu64,
-                                (computed_runs + effect_runs),
-                                (workload->computed + workload->effects));
+    row->counts = (struct bench_counts){
+        .has_runs = true,
+        .runs = computed_runs + effect_runs,
+        .expected = workload->computed + workload->effects,
+    };
     if (workload->updates > 0) {
         const uint64_t before = count_now().calls;
         (void)workload->iterate(workload);
         const uint64_t calls = count_now().calls - before;
         with->allocations += workload->lists ? 0 : (double)calls;
         with->counted += workload->lists ? 0 : 1;
-        (void)snprintf(row->note + length,
-                       sizeof row->note - (size_t)length,
-                       ", %" PRIu64 " allocations",
-                       calls);
+        row->counts.has_allocations = true;
+        row->counts.allocations = calls;
     }
     workload_end(workload);
     count_end();
@@ -155,12 +160,24 @@ struct rounds {
     double of_library[ROUNDS];
 };
 
+static bool takes_seconds(const struct workload *workload)
+{
+    return workload->warm > 2;
+}
+
+/* A quick run does without what takes seconds, unless it is asked for. */
+static bool is_left_out(const struct bench *bench,
+                        const struct workload *workload)
+{
+    return bench->quick && bench->filter == NULL && takes_seconds(workload);
+}
+
 static void time_workload(struct bench *bench,
                           struct comparison *with,
                           const struct workload *workload,
                           struct bench_row *row)
 {
-    const bool long_one = workload->warm > 2;
+    const bool long_one = takes_seconds(workload);
     const unsigned rounds = bench->quick || long_one ? ROUNDS_FEW : ROUNDS;
     const double round_ns = bench->quick ? ROUND_QUICK_NS : ROUND_NS;
     struct rounds all;
@@ -181,6 +198,10 @@ static void time_workload(struct bench *bench,
     (void)child_ask(&with->floor, &ignored, "end");
     (void)child_ask(&with->library, &ignored, "end");
 
+    row->apart = bench_apart(library ? all.of_library
+                             : floor ? all.of_floor
+                                     : all.ours,
+                             rounds);
     row->ours =
         bench_quantile(all.ours, rounds, 0.5) / workload_units(workload);
     row->spread = bench_spread(all.ours, rounds);
@@ -201,7 +222,8 @@ static void bench_workloads(struct bench *bench, struct comparison *with)
 {
     for (size_t i = 0; workload_at(i) != NULL; i++) {
         const struct workload *workload = workload_at(i);
-        if (!bench_wants(bench, workload->name)) {
+        if (!bench_wants(bench, workload->name) ||
+            is_left_out(bench, workload)) {
             continue;
         }
         (void)fprintf(stderr, "sched: %s\n", workload->name);
@@ -210,9 +232,7 @@ static void bench_workloads(struct bench *bench, struct comparison *with)
             .bar = {BENCH_TIMES, 3},
         };
         (void)snprintf(row.name, sizeof row.name, "%s", workload->name);
-        if (!bench->quick || workload->warm <= 2) {
-            count_workload(bench, with, workload, &row);
-        }
+        count_workload(bench, with, workload, &row);
         time_workload(bench, with, workload, &row);
         bench_add(bench, &row);
     }
@@ -236,6 +256,22 @@ static double worst(const double *ratios, unsigned count)
     return most;
 }
 
+static void bench_mean(struct bench *bench,
+                       const char *name,
+                       const double *ratios,
+                       unsigned count,
+                       double bar)
+{
+    struct bench_row row = {
+        .unit = "times",
+        .ours = geometric_mean(ratios, count),
+        .bar = {BENCH_AT_MOST, bar},
+    };
+    (void)snprintf(row.name, sizeof row.name, "%s", name);
+    (void)snprintf(row.note, sizeof row.note, "of %u workloads", count);
+    bench_add(bench, &row);
+}
+
 static void bench_means(struct bench *bench, const struct comparison *with)
 {
     const bool whole = bench->filter == NULL;
@@ -248,20 +284,18 @@ static void bench_means(struct bench *bench, const struct comparison *with)
                      (struct bench_bar){BENCH_AT_MOST, 0});
     }
     if (with->floor_count > 0) {
-        bench_figure(bench,
-                     "geometric mean over the floor",
-                     "times",
-                     geometric_mean(with->of_floor, with->floor_count),
-                     0,
-                     (struct bench_bar){BENCH_AT_MOST, 3});
+        bench_mean(bench,
+                   "geometric mean over the floor",
+                   with->of_floor,
+                   with->floor_count,
+                   3);
     }
     if (with->library_count > 0) {
-        bench_figure(bench,
-                     "geometric mean over alien-signals",
-                     "times",
-                     geometric_mean(with->of_library, with->library_count),
-                     0,
-                     (struct bench_bar){BENCH_AT_MOST, 1});
+        bench_mean(bench,
+                   "geometric mean over alien-signals",
+                   with->of_library,
+                   with->library_count,
+                   1);
         bench_figure(bench,
                      "worst over alien-signals",
                      "times",
@@ -290,6 +324,7 @@ int main(int argc, char **argv)
     child_stop(&with.floor);
     child_stop(&with.library);
     bench_demand(&bench);
+    bench_sizes(&bench);
     bench_shapes(&bench);
     return bench_end(&bench);
 }

@@ -12,20 +12,18 @@
  * it. Stores with histories of different lengths are built first, and then
  * measured in turn, so that a busy machine disturbs all of them. */
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/bench.h"
+#include "lib/raw_store.h"
 #include "store/engine.h"
 #include "value/json.h"
 
 enum {
-    DOCUMENTS = 1000,
-    GROUP_MAX = 1000,
-    TEXT_SIZE = 256
+    GROUP_MAX = 1000
 };
 
 /* Both sides, on files of their own in one temporary folder. */
@@ -36,11 +34,7 @@ struct stores {
     char path[2][256];
     struct engine engine;
     uint64_t local_seq;
-    sqlite3 *floor;
-    sqlite3_stmt *begin;
-    sqlite3_stmt *commit;
-    sqlite3_stmt *insert[3]; /* commit, revision, document */
-    uint64_t floor_seq;
+    struct raw_store floor;
 };
 
 static void stop(const char *why)
@@ -51,32 +45,14 @@ static void stop(const char *why)
 
 /* -- Ours ---------------------------------------------------------------- */
 
-static size_t document_text(char *to, uint64_t number)
-{
-    const int length =
-        snprintf(to,
-                 TEXT_SIZE,
-                 "{\"value\":{\"done\":false,\"note\":\"lorem ipsum dolor sit "
-                 "amet\",\"rank\":%d,\"title\":\"item number %llu\"}}",
-                 (int)(number % 17),
-                 (unsigned long long)number);
-    return (size_t)length;
-}
-
-static size_t document_id(char *to, uint64_t document)
-{
-    const int length = snprintf(to, TEXT_SIZE, "of:document-%d", (int)document);
-    return (size_t)length;
-}
-
 /* The commit with that local seq, which sets one document. */
 static void make_set(uint64_t number, uint64_t document, struct commit *commit)
 {
-    char text[TEXT_SIZE];
+    char text[RAW_TEXT_SIZE];
     struct commit_op op = {.kind = COMMIT_SET};
-    op.target.id = value_string_new(text, document_id(text, document));
+    op.target.id = value_string_new(text, raw_store_id(text, document));
     if (json_read(text,
-                  document_text(text, number),
+                  raw_store_text(text, number),
                   NULL,
                   &op.document,
                   NULL) != ERR_OK) {
@@ -100,7 +76,7 @@ static void run_ours(void *ctx, uint64_t times)
         bench_pause();
         for (unsigned j = 0; j < stores->group; j++) {
             const uint64_t number = ++stores->local_seq;
-            make_set(number, number % DOCUMENTS, &commits[j]);
+            make_set(number, number % RAW_DOCUMENTS, &commits[j]);
             requests[j] = (struct engine_request){.commit = &commits[j]};
         }
         bench_resume();
@@ -122,100 +98,12 @@ static void run_ours(void *ctx, uint64_t times)
 
 /* -- The floor ----------------------------------------------------------- */
 
-static void step(sqlite3_stmt *stmt)
-{
-    const int code = sqlite3_step(stmt);
-    if (code != SQLITE_DONE && code != SQLITE_ROW) {
-        stop(sqlite3_errmsg(sqlite3_db_handle(stmt)));
-    }
-    (void)sqlite3_reset(stmt);
-}
-
-static void floor_insert(struct stores *stores)
-{
-    static const unsigned char zeros[32];
-    char text[TEXT_SIZE];
-    char id[TEXT_SIZE];
-    const sqlite3_int64 seq = (sqlite3_int64)++stores->floor_seq;
-    const int length = (int)document_text(text, stores->floor_seq);
-    const int id_length = (int)document_id(id, stores->floor_seq % DOCUMENTS);
-    sqlite3_stmt *const *insert = stores->insert;
-    (void)sqlite3_bind_int64(insert[0], 1, seq);
-    (void)sqlite3_bind_blob(insert[0], 2, zeros, 16, SQLITE_STATIC);
-    (void)sqlite3_bind_blob(insert[0], 3, zeros, 32, SQLITE_STATIC);
-    step(insert[0]);
-    (void)sqlite3_bind_int64(insert[1], 1, 1 + seq % DOCUMENTS);
-    (void)sqlite3_bind_int64(insert[1], 2, seq);
-    (void)sqlite3_bind_text(insert[1], 3, text, length, SQLITE_STATIC);
-    step(insert[1]);
-    (void)sqlite3_bind_int64(insert[2], 1, seq);
-    (void)sqlite3_bind_text(insert[2], 2, id, id_length, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(insert[2], 3, length);
-    step(insert[2]);
-}
-
 static void run_floor(void *ctx, uint64_t times)
 {
     struct stores *stores = ctx;
     for (uint64_t i = 0; i < times; i++) {
-        step(stores->begin);
-        for (unsigned j = 0; j < stores->group; j++) {
-            floor_insert(stores);
-        }
-        step(stores->commit);
+        raw_store_group(&stores->floor, stores->group);
     }
-}
-
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *stmt = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK) {
-        stop(sqlite3_errmsg(db));
-    }
-    return stmt;
-}
-
-/* The same tables as ours: a copy of our empty file. */
-static void open_floor(struct stores *stores)
-{
-    sqlite3 *db = NULL;
-    if (sqlite3_open(stores->durable ? stores->path[1] : ":memory:", &db) !=
-        SQLITE_OK) {
-        stop("cannot open the floor");
-    }
-    sqlite3_backup *copy =
-        sqlite3_backup_init(db, "main", stores->engine.database.db, "main");
-    (void)sqlite3_backup_step(copy, -1);
-    (void)sqlite3_backup_finish(copy);
-    (void)sqlite3_exec(db,
-                       stores->durable
-                           ? "PRAGMA cache_size = -65536;"
-                             "PRAGMA journal_mode = WAL; PRAGMA synchronous = "
-                             "FULL; PRAGMA wal_autocheckpoint = 2000"
-                           : "PRAGMA journal_mode = MEMORY; PRAGMA synchronous "
-                             "= OFF",
-                       NULL,
-                       NULL,
-                       NULL);
-    stores->floor = db;
-    stores->begin = prepare(db, "BEGIN IMMEDIATE");
-    stores->commit = prepare(db, "COMMIT");
-    stores->insert[0] =
-        prepare(db,
-                "INSERT INTO \"commit\"(seq, record, branch, session,"
-                " local_seq, digest, at, documents, chain)"
-                " VALUES(?1, ?1, 0, 1, ?1, ?2, 0, '[1]', ?3)");
-    stores->insert[1] =
-        prepare(db,
-                "INSERT INTO revision(document, seq, op_index, op, data)"
-                " VALUES(?1, ?2, 0, 'set', ?3)");
-    stores->insert[2] = prepare(
-        db,
-        "INSERT INTO document(branch, scope, id, head_seq, head_index, op,"
-        " base_seq, tail_count, tail_bytes, base_bytes)"
-        " VALUES(0, 'space', ?2, ?1, 0, 'set', ?1, 0, 0, ?3)"
-        " ON CONFLICT(branch, scope, id) DO UPDATE SET head_seq = ?1,"
-        " base_seq = ?1, base_bytes = ?3");
 }
 
 /* -- Both ---------------------------------------------------------------- */
@@ -240,30 +128,16 @@ static void open_both(struct stores *stores, unsigned group, bool durable)
     if (engine_open(&stores->engine, &options, &detail) != ERR_OK) {
         stop(detail.text);
     }
-    open_floor(stores);
-}
-
-static void remove_files(const char *path)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm", "-lock"};
-    for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
-        char name[300];
-        (void)snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
-        (void)unlink(name);
-    }
+    raw_store_open(&stores->floor,
+                   &stores->engine,
+                   durable ? stores->path[1] : NULL);
 }
 
 static void close_both(struct stores *stores)
 {
-    (void)sqlite3_finalize(stores->begin);
-    (void)sqlite3_finalize(stores->commit);
-    for (size_t i = 0; i < COUNT_OF(stores->insert); i++) {
-        (void)sqlite3_finalize(stores->insert[i]);
-    }
-    (void)sqlite3_close(stores->floor);
+    raw_store_close(&stores->floor);
     engine_close(&stores->engine);
-    remove_files(stores->path[0]);
-    remove_files(stores->path[1]);
+    raw_store_remove(stores->path[0]);
 }
 
 static void bench_commits(struct bench *bench, struct stores *stores)
@@ -331,7 +205,7 @@ static void run_read(void *ctx, uint64_t times)
 static void run_raw_read(void *ctx, uint64_t times)
 {
     struct stores *stores = ctx;
-    sqlite3_stmt *stmt = prepare(
+    sqlite3_stmt *stmt = raw_store_prepare(
         stores->engine.database.db,
         "SELECT r.data FROM document d JOIN revision r ON r.document ="
         " d.document AND r.seq = d.head_seq AND r.op_index = d.head_index"
@@ -474,7 +348,7 @@ static void add_cost(struct history *history, struct history_cost before)
 /* A commit that replaces one field of the document. */
 static void make_patch(struct history *history, struct commit *commit)
 {
-    char text[TEXT_SIZE];
+    char text[RAW_TEXT_SIZE];
     struct value list = VALUE_NONE;
     make_set(++history->local_seq, history->document, commit);
     struct commit_op *op = &commit->ops.at[0];
@@ -679,7 +553,7 @@ static void bench_growth(struct bench *bench,
     for (size_t i = 0; wanted && i < count; i++) {
         engine_close(&all[i].engine);
         if (growth->durable) {
-            remove_files(all[i].path);
+            raw_store_remove(all[i].path);
         }
     }
 }
@@ -720,6 +594,7 @@ int main(int argc, char **argv)
     if (!bench_begin(&bench, "store", argc, argv, &exit_code)) {
         return exit_code;
     }
+    bench.peer_name = "SQLite";
     char folder[] = "build/bench-store-XXXXXX";
     if (mkdtemp(folder) == NULL) {
         stop("cannot make a folder below build");

@@ -757,6 +757,7 @@ int main(int argc, char **argv)
     if (!bench_begin(&bench, "value", argc, argv, &exit_code)) {
         return exit_code;
     }
+    bench.peer_name = "jansson";
     bench_texts(&bench);
     bench_memory(&bench);
     bench_large(&bench);

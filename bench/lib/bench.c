@@ -2,6 +2,7 @@
 
 #include "bench.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -17,9 +18,10 @@
 
 enum {
     ROUNDS = 15,
-    ROUNDS_QUICK = 3,
+    ROUNDS_QUICK = 4,
     ROUND_NS = 20 * 1000 * 1000,
     ROUND_QUICK_NS = 2 * 1000 * 1000,
+    APART_MAX = 15, /* percent */
 };
 
 /* -- Time ---------------------------------------------------------------- */
@@ -99,6 +101,24 @@ double bench_spread(double *figures, unsigned count)
            middle;
 }
 
+static double median_of(const double *figures, unsigned count)
+{
+    double copy[ROUNDS];
+    CHECK(count > 0 && count <= ROUNDS);
+    memcpy(copy, figures, count * sizeof *copy);
+    return bench_quantile(copy, count, 0.5);
+}
+
+double bench_apart(const double *figures, unsigned count)
+{
+    if (count < 2) {
+        return 0;
+    }
+    const double first = median_of(figures, count / 2);
+    const double second = median_of(figures + count / 2, count - count / 2);
+    return 100 * (fmax(first, second) / fmin(first, second) - 1);
+}
+
 bool bench_wants(const struct bench *bench, const char *name)
 {
     return bench->filter == NULL || strstr(name, bench->filter) != NULL;
@@ -157,10 +177,11 @@ double bench_run(struct bench *bench, const struct bench_case *work)
     struct bench_row row = {
         .unit = "ns",
         .bar = work->bar,
-        .spread = work->peer != NULL ? bench_spread(ratio, rounds)
-                                     : bench_spread(ours, rounds),
-        .ours = bench_quantile(ours, rounds, 0.5),
+        .apart = bench_apart(work->peer != NULL ? ratio : ours, rounds),
     };
+    row.spread = work->peer != NULL ? bench_spread(ratio, rounds)
+                                    : bench_spread(ours, rounds);
+    row.ours = bench_quantile(ours, rounds, 0.5);
     if (work->peer != NULL) {
         /* So that the columns agree with the ratio. */
         row.peer = row.ours * bench_quantile(ratio, rounds, 0.5);
@@ -292,6 +313,34 @@ static void print_peer(const struct bench_row *row, double figure)
     (void)printf(" %12s %8s", peer, ratio);
 }
 
+/* Counts, what the workload says, and a remark if the halves disagree. */
+static void note_text(char *to, size_t size, const struct bench_row *row)
+{
+    char runs[64] = "";
+    char allocations[48] = "";
+    char apart[48] = "";
+    if (row->counts.has_runs) {
+        (void)snprintf(runs,
+                       sizeof runs,
+                       "runs %" PRIu64 "/%" PRIu64 " ",
+                       row->counts.runs,
+                       row->counts.expected);
+    }
+    if (row->counts.has_allocations) {
+        (void)snprintf(allocations,
+                       sizeof allocations,
+                       "%" PRIu64 " allocations ",
+                       row->counts.allocations);
+    }
+    if (row->apart > APART_MAX) {
+        (void)snprintf(apart,
+                       sizeof apart,
+                       " (halves %.0f %% apart)",
+                       row->apart);
+    }
+    (void)snprintf(to, size, "%s%s%s%s", runs, allocations, row->note, apart);
+}
+
 static void print_row(const struct bench *bench, const struct bench_row *row)
 {
     char ours[16];
@@ -302,13 +351,19 @@ static void print_row(const struct bench *bench, const struct bench_row *row)
         (void)snprintf(spread, sizeof spread, "%.0f %%", row->spread);
     }
     bar_text(bar, row);
+    char note[160];
+    note_text(note, sizeof note, row);
     (void)printf("%-54s %12s", row->name, ours);
     print_peer(row, row->peer);
     if (bench->other_name != NULL) {
         print_peer(row, row->other);
     }
-    (void)
-        printf(" %7s %10s  %-6s %s\n", spread, bar, verdict_of(row), row->note);
+    (void)printf(" %7s %10s  %-6s %s\n", spread, bar, verdict_of(row), note);
+}
+
+static const char *peer_name(const struct bench *bench)
+{
+    return bench->peer_name != NULL ? bench->peer_name : "peer";
 }
 
 static void print_head(const struct bench *bench)
@@ -316,7 +371,7 @@ static void print_head(const struct bench *bench)
     (void)printf("%-54s %12s %12s %8s",
                  bench->name,
                  "ours",
-                 bench->peer_name != NULL ? bench->peer_name : "peer",
+                 peer_name(bench),
                  "ratio");
     if (bench->other_name != NULL) {
         (void)printf(" %12s %8s", bench->other_name, "ratio");
@@ -326,13 +381,17 @@ static void print_head(const struct bench *bench)
 
 static unsigned print_table(struct bench *bench)
 {
-    print_head(bench);
     unsigned missed = 0;
+    if (!bench->silent) {
+        print_head(bench);
+    }
     VEC_FOREACH (&bench->rows, row) {
-        print_row(bench, row);
+        if (!bench->silent) {
+            print_row(bench, row);
+        }
         missed += is_met(row) ? 0U : 1U;
     }
-    if (missed > 0) {
+    if (missed > 0 && !bench->silent) {
         (void)printf("%u of %zu rows missed their bar\n",
                      missed,
                      bench->rows.count);
@@ -354,6 +413,21 @@ static struct value rounded(double figure)
     return value_double(round(figure * 1000) / 1000);
 }
 
+static struct value with_counts(struct value value,
+                                const struct bench_counts *counts)
+{
+    if (counts->has_runs) {
+        value = with(value, "runs", value_int((int64_t)counts->runs));
+        value =
+            with(value, "runs_expected", value_int((int64_t)counts->expected));
+    }
+    if (counts->has_allocations) {
+        value =
+            with(value, "allocations", value_int((int64_t)counts->allocations));
+    }
+    return value;
+}
+
 static struct value row_value(const struct bench_row *row)
 {
     struct value value = value_empty_object();
@@ -361,17 +435,24 @@ static struct value row_value(const struct bench_row *row)
     value = with(value, "unit", value_text_new(row->unit));
     value = with(value, "ours", rounded(row->ours));
     if (has_peer(row)) {
+        char ratio[16];
+        ratio_text(ratio, row, row->peer);
         value = with(value, "peer", rounded(row->peer));
-        value = with(value, "ratio", rounded(row->peer / row->ours));
+        value = with(value, "ratio", value_text_new(ratio));
     }
     if (row->other > 0) {
+        char ratio[16];
+        ratio_text(ratio, row, row->other);
         value = with(value, "other", rounded(row->other));
+        value = with(value, "other_ratio", value_text_new(ratio));
     }
+    value = with_counts(value, &row->counts);
     if (row->note[0] != '\0') {
         value = with(value, "note", value_text_new(row->note));
     }
     if (row->spread > 0) {
         value = with(value, "spread_percent", rounded(row->spread));
+        value = with(value, "apart_percent", rounded(row->apart));
     }
     if (row->bar.kind != BENCH_NO_BAR) {
         char bar[24];
@@ -430,6 +511,11 @@ static bool save(struct bench *bench)
     }
     struct value run = value_empty_object();
     run = with(run, "quick", value_bool(bench->quick));
+    run = with(run, "peer", value_text_new(peer_name(bench)));
+    if (bench->other_name != NULL) {
+        run = with(run, "other", value_text_new(bench->other_name));
+    }
+    run = with(run, "wrong", value_int(bench->wrong));
     run = with(run, "rows", rows);
     struct value all = with(file_read(bench->json), bench->name, run);
     const bool written = file_write(bench->json, all);
@@ -450,6 +536,7 @@ static void print_help(const char *name)
                  "  --peers      also beside libraries that have to be\n"
                  "               installed (sched)\n"
                  "  --strict     exit code 1 if a bar is missed\n"
+                 "  --silent     no table: for who reads the file\n"
                  "  --help       this\n",
                  name);
 }
@@ -479,6 +566,8 @@ bool bench_begin(struct bench *bench,
             bench->quick = true;
         } else if (strcmp(argv[i], "--strict") == 0) {
             bench->strict = true;
+        } else if (strcmp(argv[i], "--silent") == 0) {
+            bench->silent = true;
         } else if (strcmp(argv[i], "--peers") == 0) {
             bench->peers = true;
         } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {

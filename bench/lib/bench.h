@@ -8,7 +8,8 @@
  * ours and of the peer's alternate, so that a busy machine disturbs both. The
  * figures are medians, the ratio is the median of the rounds' ratios, and the
  * spread is how far the middle half of the rounds lies apart, in percent of the
- * median.
+ * median. If the two halves of the rounds do not agree within 15 %, two runs
+ * might not, and the table says so.
  *
  *   struct bench bench;
  *   if (!bench_begin(&bench, "value", argc, argv, &exit_code)) {
@@ -52,6 +53,15 @@ struct bench_case {
     bool wall;      /* time that passes, for work that waits for a disk */
 };
 
+/* What is exact. */
+struct bench_counts {
+    bool has_runs; /* of nodes, and how many are expected */
+    uint64_t runs;
+    uint64_t expected;
+    bool has_allocations;
+    uint64_t allocations;
+};
+
 struct bench_row {
     char name[64];
     const char *unit; /* "ns", "bytes", ... */
@@ -59,14 +69,17 @@ struct bench_row {
     double peer;  /* 0: there is none */
     double other; /* another peer's; 0: there is none */
     double spread;
+    double apart; /* the halves of the rounds: bench_apart() */
     struct bench_bar bar;
-    char note[48]; /* counts that belong to it, or "" */
+    struct bench_counts counts;
+    char note[48]; /* what else belongs to it, or "" */
 };
 
 struct bench {
     const char *name;
     bool quick;
     bool strict;
+    bool silent;        /* prints no table */
     const char *filter; /* only workloads whose name contains it, or NULL */
     const char *json;
     bool peers;             /* also those that have to be installed */
@@ -116,6 +129,12 @@ double bench_quantile(double *figures, unsigned count, double where);
 
 /* How far the middle half lies apart, in percent of the median. */
 double bench_spread(double *figures, unsigned count);
+
+/* How far the median of the rounds' first half and that of the second are
+ * apart, in percent of the smaller one: two runs of half the length. The
+ * figures are in the order of the rounds, so this comes before what sorts
+ * them. */
+double bench_apart(const double *figures, unsigned count);
 
 /* Inside a bench_fn: the clock stands still between the two. Costs about a
  * microsecond, so it is for work that takes longer. */

@@ -7,6 +7,8 @@
 // one line each, and one line back. What goes wrong is answered by a line that
 // begins with "error".
 //
+// usage: serve.mjs [NS], which is how long a workload warms up.
+//
 // Time is what the main thread spent on a CPU: what the collector and the
 // compiler do in threads of their own is not held against the library.
 
@@ -15,7 +17,7 @@ import { createInterface } from "node:readline";
 import { computed, effect, effectScope, endBatch, signal, startBatch } from "alien-signals";
 import { creations, updates } from "./workloads.mjs";
 
-const WARM_NS = 4e8;
+const WARM_NS = Number(process.argv[2] ?? 4e8);
 
 let kept = [];
 const lib = {

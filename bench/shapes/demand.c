@@ -190,7 +190,10 @@ void bench_demand(struct bench *bench)
 {
     bench_sleepers(bench, 0, 0);
     bench_sleepers(bench, 100, 0);
+    bench_sleepers(bench, 1000, 0);
     bench_sleepers(bench, 10000, 200);
+    bench_chain(bench, 10);
+    bench_chain(bench, 100);
     bench_chain(bench, 1000);
     bench_chain(bench, 10000);
     bench_chain(bench, 100000);

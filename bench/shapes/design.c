@@ -1,8 +1,8 @@
 /* The design's own workloads.
  *
  * Not here: B12 and B33 measure the sorting and matching of addresses, which
- * are places that need no sorting; B15, B16 and B23 to B26 need events; B30 and
- * B31 need nodes that are kept. */
+ * are places that need no sorting; B15, B16 and B23 to B26 have events, and are
+ * in bench_events.c; B30 and B31 need nodes that are kept. */
 
 #include <inttypes.h>
 #include <stdio.h>

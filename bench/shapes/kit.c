@@ -11,7 +11,7 @@
 static void stop_if(enum err err, const struct err_detail *detail)
 {
     if (err != ERR_OK) {
-        (void)fprintf(stderr, "bench_sched: %s\n", detail->text);
+        (void)fprintf(stderr, "bench: %s\n", detail->text);
         exit(1);
     }
 }
@@ -20,26 +20,43 @@ static void stop_if(enum err err, const struct err_detail *detail)
 
 void kit_open(struct kit *kit, bool store)
 {
+    kit_open_with(kit, &(struct kit_options){.store = store});
+}
+
+static void open_store(struct kit *kit, const struct kit_options *options)
+{
+    struct err_detail detail;
+    stop_if(engine_open(&kit->engine,
+                        &(struct engine_options){.path = options->path},
+                        &detail),
+            &detail);
+    hub_init(&kit->hub,
+             &kit->engine,
+             &(struct hub_options){.immediate = true, .seed = 1},
+             kit->now);
+    link_init(&kit->link,
+              &kit->hub,
+              options->held ? LINK_HELD : LINK_DIRECT,
+              VALUE_NONE);
+}
+
+void kit_open_with(struct kit *kit, const struct kit_options *options)
+{
     struct err_detail detail;
     memset(kit, 0, sizeof *kit);
-    kit->store = store;
+    kit->store = options->store;
     kit->now = ours_host()->now(ours_host());
-    struct space_options options = {.id = value_text_new("bench")};
-    if (store) {
-        stop_if(engine_open(&kit->engine,
-                            &(struct engine_options){.path = NULL},
-                            &detail),
-                &detail);
-        hub_init(&kit->hub,
-                 &kit->engine,
-                 &(struct hub_options){.immediate = true, .seed = 1},
-                 kit->now);
-        link_init(&kit->link, &kit->hub, LINK_DIRECT, VALUE_NONE);
-        options.transport = &kit->link.transport;
-        options.session = value_text_new("s1");
+    struct space_options space = {
+        .id = value_text_new("bench"),
+        .batch = options->batch,
+    };
+    if (options->store) {
+        open_store(kit, options);
+        space.transport = &kit->link.transport;
+        space.session = value_text_new("s1");
     }
     replica_init(&kit->replica, NULL);
-    stop_if(space_open(&kit->replica, &options, &kit->space, &detail), &detail);
+    stop_if(space_open(&kit->replica, &space, &kit->space, &detail), &detail);
     kit->sched = scheduler_new(&kit->replica,
                                &(struct scheduler_options){ours_host(), {0}});
 }

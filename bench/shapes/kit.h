@@ -52,7 +52,15 @@ struct calc {
     struct place *out; /* or NULL */
 };
 
+struct kit_options {
+    bool store;
+    const char *path; /* of its file, at `full`; NULL: in memory */
+    bool batch;       /* commits wait for space_flush */
+    bool held;        /* messages wait for link_pump */
+};
+
 void kit_open(struct kit *kit, bool store);
+void kit_open_with(struct kit *kit, const struct kit_options *options);
 void kit_close(struct kit *kit);
 
 /* A new document, holding 0. Or a place below it; both live as long as the

@@ -8,6 +8,9 @@
 /* Sleepers, chains and memory (demand.c). */
 void bench_demand(struct bench *bench);
 
+/* Deeper and larger documents (sizes.c). */
+void bench_sizes(struct bench *bench);
+
 /* The design's own workloads, B01 to B29 and B32, but for those with events
  * (B15, B16, B23 to B26): graphs of a few nodes up to a thousand, in a space
  * that is its own authority and in one with a store in memory, where each run

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "replica/space.h"
@@ -25,7 +26,8 @@ struct room {
 };
 
 enum {
-    LIST_MAX = 128
+    LIST_MAX = 128,
+    CREATED_MAX = 256 /* documents, in one transaction */
 };
 
 uint64_t computed_runs;
@@ -36,7 +38,8 @@ static struct graph {
     struct space *space;
     struct sched *sched;
     struct transaction *open; /* a batch, or the signals that were made */
-    uint32_t documents;
+    struct err_detail detail;
+    char id[sizeof "of:0000000"]; /* of the last document */
     VEC(struct place *) places;
     struct room *rooms;
     size_t room_used;
@@ -53,11 +56,16 @@ struct sched *ours_sched(void)
     return graph.sched;
 }
 
-static void stop_if(enum err err, const struct err_detail *detail)
+COLD static void stop(const struct err_detail *detail)
 {
-    if (err != ERR_OK) {
-        (void)fprintf(stderr, "%s\n", detail->text);
-        exit(1);
+    (void)fprintf(stderr, "%s\n", detail->text);
+    exit(1);
+}
+
+static inline void stop_if(enum err err, const struct err_detail *detail)
+{
+    if (UNLIKELY(err != ERR_OK)) {
+        stop(detail);
     }
 }
 
@@ -101,7 +109,7 @@ void *graph_alloc(size_t size)
 void graph_open(void)
 {
     struct err_detail detail;
-    graph = (struct graph){0};
+    graph = (struct graph){.id = "of:0000000"};
     replica_init(&graph.replica, NULL);
     const struct space_options options = {.id = value_text_new("bench")};
     stop_if(space_open(&graph.replica, &options, &graph.space, &detail),
@@ -128,8 +136,7 @@ void graph_close(void)
 
 static void commit_open(void)
 {
-    struct err_detail detail;
-    stop_if(transaction_commit(graph.open, &detail), &detail);
+    stop_if(transaction_commit(graph.open, &graph.detail), &graph.detail);
     transaction_release(graph.open);
     graph.open = NULL;
 }
@@ -144,18 +151,24 @@ void graph_settle(void)
 
 /* -- Members ------------------------------------------------------------- */
 
+/* "of:0000000", "of:0000001", ...: counted in their digits, because a number
+ * that is written out would take a part of what is measured. */
+static struct value next_id(void)
+{
+    size_t last = sizeof graph.id - 2;
+    while (graph.id[last] == '9') {
+        graph.id[last--] = '0';
+    }
+    graph.id[last]++;
+    return value_string_new(graph.id, sizeof graph.id - 1);
+}
+
 static struct place *place_new_document(void)
 {
-    char text[24];
-    const int length = snprintf(text, sizeof text, "of:%u", graph.documents++);
     struct entity *entity;
-    struct err_detail detail;
-    stop_if(entity_of(graph.space,
-                      SCOPE_SPACE,
-                      value_string_new(text, (size_t)length),
-                      &entity,
-                      &detail),
-            &detail);
+    stop_if(
+        entity_of(graph.space, SCOPE_SPACE, next_id(), &entity, &graph.detail),
+        &graph.detail);
     struct place *place = place_payload(entity);
     vec_push(&graph.places, place);
     return place;
@@ -165,12 +178,15 @@ static void put(struct transaction *transaction,
                 struct place *place,
                 struct value value)
 {
-    struct err_detail detail;
-    stop_if(transaction_put_adopt(transaction, place, value, &detail), &detail);
+    stop_if(transaction_put_adopt(transaction, place, value, &graph.detail),
+            &graph.detail);
 }
 
 struct signal *signal_new(double number)
 {
+    if (graph.open != NULL && graph.open->quick.count == CREATED_MAX) {
+        commit_open();
+    }
     if (graph.open == NULL) {
         graph.open = transaction_begin(&graph.replica, NULL);
     }
@@ -315,9 +331,7 @@ double signal_peek(struct signal *signal)
         (void)
             scheduler_pull(graph.sched, signal->place, clock_ms(&host), &value);
     } else {
-        (void)entity_state_at(&signal->place->entity->visible,
-                              signal->place->path,
-                              &value);
+        value = value_ref(signal->place->entity->visible.payload);
     }
     const double number = number_of(value);
     value_unref(value);

@@ -1,0 +1,233 @@
+/* How fast a piece is there again. Its nodes are chains: each reads what the
+ * one before it has written; at the end of a chain somebody looks. They have
+ * run once, in another process. Then, from a warm file: the pages are asked
+ * for, the nodes are registered with places that are found by name, and a step
+ * finds nothing to do. */
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "lib/count.h"
+#include "persist/desk.h"
+#include "persist/rows.h"
+
+enum {
+    NODES = 100 * 1000,
+    CHAIN = 100, /* links, and one who looks at the last */
+};
+
+struct resuming {
+    struct bench *bench;
+    struct store store;
+    struct desk desk;
+    struct digest *actions;
+    size_t nodes;
+    uint64_t lives;
+    uint64_t dirty; /* expected */
+    bool loads;     /* the documents come, and what is dirty runs */
+};
+
+static void add_nodes(struct resuming *resuming)
+{
+    struct desk *desk = &resuming->desk;
+    for (uint64_t i = 0; i < resuming->nodes; i++) {
+        const bool first = i % CHAIN == 0;
+        const bool looks = i % CHAIN == CHAIN - 1;
+        desk_add(desk,
+                 first ? desk_place(desk, 's', 0)
+                       : desk_place(desk, 'n', i - 1),
+                 NULL,
+                 looks ? NULL : desk_place(desk, 'n', i),
+                 &resuming->actions[i]);
+    }
+}
+
+static void open_desk(struct resuming *resuming)
+{
+    char session[24];
+    (void)snprintf(session,
+                   sizeof session,
+                   "life %llu",
+                   (unsigned long long)++resuming->lives);
+    store_open(&resuming->store, NULL, NULL, DURABILITY_NORMAL);
+    desk_open(&resuming->desk,
+              &resuming->store,
+              session,
+              true,
+              resuming->nodes);
+}
+
+static void close_desk(struct resuming *resuming)
+{
+    desk_close(&resuming->desk);
+    store_close(&resuming->store);
+}
+
+/* The first life. */
+static void fill(struct resuming *resuming, const char *folder)
+{
+    (void)snprintf(resuming->store.path,
+                   sizeof resuming->store.path,
+                   "%s/resume",
+                   folder);
+    open_desk(resuming);
+    struct place *source = desk_place(&resuming->desk, 's', 0);
+    desk_put(&resuming->desk, source, 1);
+    place_unref(source);
+    add_nodes(resuming);
+    desk_settle(&resuming->desk);
+    close_desk(resuming);
+}
+
+static struct resume_counts take_up(struct resuming *resuming)
+{
+    struct desk *desk = &resuming->desk;
+    const struct resume_query query = {
+        .branch = value_text_new(""),
+        .piece = desk->piece,
+    };
+    struct resume_page page;
+    struct err_detail detail = {0};
+    if (engine_resume(&resuming->store.engine, &query, &page, &detail) !=
+        ERR_OK) {
+        stop(detail.text);
+    }
+    const struct resume_page *pages[] = {&page};
+    const struct resume_options options = {
+        .space = desk->space,
+        .piece = desk->piece,
+        .pages = pages,
+        .page_count = 1,
+    };
+    if (persistence_resume_begin(desk->sched, &options, &detail) != ERR_OK) {
+        stop(detail.text);
+    }
+    add_nodes(resuming);
+    const struct resume_counts counts = persistence_resume_end(desk->sched);
+    resume_page_release(&page);
+    if (resuming->loads) {
+        desk_settle(desk);
+    } else if (resuming->dirty == 0) {
+        scheduler_step(desk->sched, ++desk->now);
+    }
+    return counts;
+}
+
+static void check_life(struct resuming *resuming,
+                       const struct resume_counts *counts)
+{
+    if (counts->restored != resuming->nodes - resuming->dirty ||
+        counts->dirty != resuming->dirty || counts->unknown != 0) {
+        bench_wrong(resuming->bench,
+                    "%llu clean, %llu dirty and %llu unknown nodes",
+                    (unsigned long long)counts->restored,
+                    (unsigned long long)counts->dirty,
+                    (unsigned long long)counts->unknown);
+    }
+}
+
+static void resume(void *ctx, uint64_t times)
+{
+    struct resuming *resuming = ctx;
+    for (uint64_t i = 0; i < times; i++) {
+        bench_pause();
+        open_desk(resuming);
+        bench_resume();
+        const struct resume_counts counts = take_up(resuming);
+        bench_pause();
+        check_life(resuming, &counts);
+        close_desk(resuming);
+        bench_resume();
+    }
+}
+
+/* What a resumed piece takes, and what it took meanwhile. */
+static void measure_memory(struct resuming *resuming)
+{
+    struct bench *bench = resuming->bench;
+    const struct bench_bar none = {BENCH_NO_BAR, 0};
+    const double nodes = (double)resuming->nodes;
+    count_begin();
+    open_desk(resuming);
+    const struct count before = count_now();
+    (void)take_up(resuming);
+    const struct count after = count_now();
+    bench_figure(bench,
+                 "resumed piece, bytes a node",
+                 "bytes",
+                 (double)(after.usable - before.usable) / nodes,
+                 0,
+                 none);
+    bench_figure(bench,
+                 "resumed piece, bytes a node at its height",
+                 "bytes",
+                 (double)(after.peak - before.usable) / nodes,
+                 0,
+                 none);
+    close_desk(resuming);
+    count_end();
+}
+
+/* Somebody else writes what the first of them all read. */
+static void edit(struct resuming *resuming)
+{
+    open_desk(resuming);
+    struct place *source = desk_place(&resuming->desk, 'n', 0);
+    desk_put(&resuming->desk, source, 1000);
+    desk_settle(&resuming->desk);
+    place_unref(source);
+    close_desk(resuming);
+}
+
+static void bench_piece(struct resuming *resuming, const char *folder)
+{
+    char name[64];
+    (void)snprintf(name,
+                   sizeof name,
+                   "resume into the scheduler, %zu clean, a node",
+                   resuming->nodes);
+    if (!bench_wants(resuming->bench, name)) {
+        return;
+    }
+    const size_t size =
+        mem_array_size(resuming->nodes, sizeof *resuming->actions);
+    resuming->actions = mem_alloc(size);
+    for (uint64_t i = 0; i < resuming->nodes; i++) {
+        resuming->actions[i] = desk_action(i);
+    }
+    resuming->lives = 0;
+    resuming->dirty = 0;
+    fill(resuming, folder);
+    struct bench_case work = {
+        .name = name,
+        .ours = resume,
+        .ctx = resuming,
+        .units = resuming->nodes,
+        .times = NODES / resuming->nodes,
+        .bar = {BENCH_AT_MOST, 2000}, /* 500,000 a second */
+    };
+    (void)bench_run(resuming->bench, &work);
+    if (resuming->nodes == NODES) {
+        measure_memory(resuming);
+        edit(resuming);
+        resuming->dirty = 1;
+        work.name = "resume into the scheduler, 1 dirty, a node";
+        (void)bench_run(resuming->bench, &work);
+        work.name = "the same with all documents and the run";
+        work.bar = (struct bench_bar){BENCH_NO_BAR, 0};
+        resuming->loads = true;
+        (void)bench_run(resuming->bench, &work);
+    }
+    store_remove(&resuming->store);
+    mem_free(resuming->actions, size);
+}
+
+void bench_resuming(struct bench *bench, const char *folder)
+{
+    static const size_t sizes[] = {NODES, 10 * 1000, 1000};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        static struct resuming resuming;
+        resuming = (struct resuming){.bench = bench, .nodes = sizes[i]};
+        bench_piece(&resuming, folder);
+    }
+}

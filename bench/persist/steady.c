@@ -1,0 +1,191 @@
+/* What it costs to remember every run, as a runtime sees it: nodes run because
+ * of an edit, their commits go to a file in groups, and are answered. On one
+ * side the store is also told what each run saw. Both get the same edits, in
+ * turn. */
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "persist/desk.h"
+#include "persist/rows.h"
+
+enum {
+    NODES_MAX = 1000,
+    SOURCES = 10,
+};
+
+struct half {
+    struct store store;
+    struct desk desk;
+    struct place *sources[SOURCES];
+};
+
+struct steady {
+    struct half with;
+    struct half without;
+    size_t nodes;
+    uint64_t edits;
+};
+
+/* Each node reads two of the sources and writes a document of its own, and
+ * somebody looks at that. */
+static void half_open(struct half *half,
+                      const struct steady *steady,
+                      const char *folder,
+                      enum durability durability,
+                      bool known)
+{
+    store_open(&half->store, folder, known ? "a" : "b", durability);
+    struct desk *desk = &half->desk;
+    desk_open(desk, &half->store, "bench", known, 2 * steady->nodes);
+    for (uint64_t i = 0; i < SOURCES; i++) {
+        half->sources[i] = desk_place(desk, 's', i);
+        desk_put(desk, half->sources[i], i);
+    }
+    for (uint64_t i = 0; i < steady->nodes; i++) {
+        struct digest action = desk_action(i);
+        desk_add(desk,
+                 place_ref(half->sources[i % SOURCES]),
+                 place_ref(half->sources[(i + 1) % SOURCES]),
+                 desk_place(desk, 'n', i),
+                 &action);
+    }
+    desk->known = false; /* who only looks has nothing to do with it */
+    for (uint64_t i = 0; i < steady->nodes; i++) {
+        const struct digest nobody = {0};
+        desk_add(desk, desk_place(desk, 'n', i), NULL, NULL, &nobody);
+    }
+    desk_settle(desk);
+}
+
+static void half_close(struct half *half)
+{
+    for (uint64_t i = 0; i < SOURCES; i++) {
+        place_unref(half->sources[i]);
+    }
+    desk_close(&half->desk);
+    store_close(&half->store);
+    store_remove(&half->store);
+}
+
+/* One edit of all sources, and all nodes run. */
+static void half_run(struct half *half, uint64_t number)
+{
+    for (uint64_t i = 0; i < SOURCES; i++) {
+        desk_put(&half->desk, half->sources[i], number);
+    }
+    desk_work(&half->desk);
+}
+
+static void run_with(void *ctx, uint64_t times)
+{
+    struct steady *steady = ctx;
+    for (uint64_t i = 0; i < times; i++) {
+        half_run(&steady->with, ++steady->edits);
+    }
+}
+
+static void run_without(void *ctx, uint64_t times)
+{
+    struct steady *steady = ctx;
+    for (uint64_t i = 0; i < times; i++) {
+        half_run(&steady->without, ++steady->edits);
+    }
+}
+
+/* Every run was one commit, and all have landed. */
+static void check_half(struct bench *bench, struct half *half)
+{
+    desk_settle(&half->desk);
+    const struct sched_counters *counters = &half->desk.sched->counters;
+    if (space_outstanding(half->desk.space) != 0 ||
+        counters->failed_runs != 0 ||
+        half->desk.replica.counters.commits * 2 < counters->runs) {
+        bench_wrong(bench, "not every run has landed");
+    }
+}
+
+static double wal_growth(const struct steady *steady, struct half *half)
+{
+    enum {
+        TIMES = 20
+    };
+    char path[320];
+    struct stat before = {0};
+    struct stat after = {0};
+    (void)snprintf(path, sizeof path, "%s-wal", half->store.path);
+    half->store.engine.database.wal_bytes_max = UINT64_MAX;
+    if (stat(path, &before) != 0) {
+        stop("there is no WAL");
+    }
+    for (uint64_t i = 0; i < TIMES; i++) {
+        half_run(half, 1000000 + i);
+    }
+    if (stat(path, &after) != 0) {
+        stop("there is no WAL");
+    }
+    return (double)(after.st_size - before.st_size) /
+           ((double)TIMES * (double)steady->nodes);
+}
+
+void bench_steady(struct bench *bench, const char *folder)
+{
+    static const struct {
+        const char *name;
+        const char *bytes;
+        enum durability durability;
+        size_t nodes;
+        bool wall;
+    } rows[] = {
+        {"scheduler, runs in groups of 1000, normal",
+         "scheduler, WAL bytes a run more, 1000",
+         DURABILITY_NORMAL,
+         1000,
+         false},
+        {"scheduler, runs in groups of 100, normal",
+         "scheduler, WAL bytes a run more, 100",
+         DURABILITY_NORMAL,
+         100,
+         false},
+        {"scheduler, runs in groups of 1000, full",
+         NULL,
+         DURABILITY_FULL,
+         1000,
+         true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        static struct steady steady;
+        if (!bench_wants(bench, rows[i].name)) {
+            continue;
+        }
+        steady = (struct steady){.nodes = rows[i].nodes};
+        half_open(&steady.with, &steady, folder, rows[i].durability, true);
+        half_open(&steady.without, &steady, folder, rows[i].durability, false);
+        (void)bench_run(bench,
+                        &(struct bench_case){
+                            .name = rows[i].name,
+                            .ours = run_with,
+                            .peer = run_without,
+                            .ctx = &steady,
+                            .units = rows[i].nodes,
+                            .times = NODES_MAX * 5 / rows[i].nodes,
+                            .wall = rows[i].wall,
+                            /* at least 0.85 of the throughput */
+                            .bar = {BENCH_TIMES, 1 / 0.85},
+                        });
+        check_half(bench, &steady.with);
+        check_half(bench, &steady.without);
+        if (rows[i].bytes != NULL) {
+            const double more = wal_growth(&steady, &steady.with) -
+                                wal_growth(&steady, &steady.without);
+            bench_figure(bench,
+                         rows[i].bytes,
+                         "bytes",
+                         more,
+                         0,
+                         (struct bench_bar){BENCH_AT_MOST, 120});
+        }
+        half_close(&steady.with);
+        half_close(&steady.without);
+    }
+}
