@@ -488,3 +488,28 @@ test("who reads from a node that waits for a document waits with it", function(t
   t:eq(piece:node("e"):runs(), 1)
   t:eq(piece:get("b"), 21)
 end)
+
+-- `a` meets a document that it had not read before; what it wrote last is here.
+test("who reads from a node that waits does not see what that wrote before", function(t)
+  local sums = heddle.pattern("v", function(p)
+    local s, more = p:state("s", 1), p:state("more", 5)
+    local a = p:computed("a", function() return s:get() < 10 and s:get() * 2 or more:get() end)
+    local b = p:computed("b", function() return s:get() + a:get() end)
+    p:effect("e", function() b:get() end)
+    return { b = b }
+  end)
+  local engine = t:engine{}
+  local rt = t:runtime{ engine = engine }
+  rt:run(sums, nil, { name = "v" })
+  rt:settled()
+  local other = t:runtime{ engine = engine }
+  other:doc("piece:v/s"):set(10)
+  other:settled()
+  rt = rt:restart()
+  local piece = rt:run(sums, nil, { name = "v" })
+  rt:settled()
+  t:eq(piece:get("b"), 15)
+  t:eq(piece:node("a"):runs(), 1)
+  t:eq(piece:node("b"):runs(), 1)
+  t:eq(piece:node("e"):runs(), 1)
+end)
