@@ -45,6 +45,7 @@ static void *resize_zero(void *array,
 
 void bucket_queue_grow(struct bucket_queue *queue, uint32_t key)
 {
+    CHECK(key <= BUCKET_KEY_MAX);
     const size_t old = queue->capacity;
     size_t capacity = old > 0 ? old : WORD_BITS;
     while (capacity <= key) {
@@ -118,12 +119,11 @@ struct bucket_item *bucket_queue_pop_from(struct bucket_queue *queue,
     if (queue->count == 0) {
         return NULL;
     }
-    /* Mostly the bucket of the last pop has more, or the only item is the one
-     * just pushed: then there is nothing to search. */
-    uint32_t key = queue->low;
-    if (from > key || queue->buckets[key].oldest == NULL) {
-        key = bucket_queue_lowest(queue, from);
+    struct bucket_item *low = bucket_queue_pop_low(queue, from);
+    if (low != NULL) {
+        return low;
     }
+    const uint32_t key = bucket_queue_lowest(queue, from);
     if (key == BUCKET_KEY_NONE) {
         /* What the search has learned saves the next one. */
         if (from <= queue->high) {

@@ -125,17 +125,20 @@ static inline void bucket_queue_push(struct bucket_queue *queue,
                                      uint32_t key)
 {
     CHECK(!bucket_item_is_queued(item));
-    CHECK(key <= BUCKET_KEY_MAX);
     if (UNLIKELY(key >= queue->capacity)) {
         bucket_queue_grow(queue, key);
     }
     bucket_widen_marks(queue, key);
 
     struct bucket_item *oldest = queue->buckets[key].oldest;
-    list_node_init(&item->links);
-    if (oldest != NULL) {
-        list_insert_before(&item->links, &oldest->links); /* a ring: last */
+    if (oldest != NULL) { /* a ring: before the oldest is the last place */
+        struct list_node *last = oldest->links.prev;
+        item->links.next = &oldest->links;
+        item->links.prev = last;
+        last->next = &item->links;
+        oldest->links.prev = &item->links;
     } else {
+        list_node_init(&item->links);
         queue->buckets[key].oldest = item;
         bucket_set_used(queue, key);
     }
@@ -177,6 +180,35 @@ uint32_t bucket_queue_lowest(const struct bucket_queue *queue, uint32_t from);
  * key it has reached as `from`; what joins behind it waits for the next one. */
 struct bucket_item *bucket_queue_pop_from(struct bucket_queue *queue,
                                           uint32_t from);
+
+/* The same if that is at the low mark, as it is mostly: the bucket of the last
+ * one has more, or the only item is the one just pushed. NULL: it has to be
+ * searched. */
+static inline struct bucket_item *bucket_queue_pop_low(
+    struct bucket_queue *queue,
+    uint32_t from)
+{
+    const uint32_t key = queue->low;
+    if (queue->count == 0 || from > key || queue->buckets[key].oldest == NULL) {
+        return NULL;
+    }
+    struct bucket_item *item = queue->buckets[key].oldest;
+    struct list_node *next = item->links.next;
+    if (next == &item->links) {
+        queue->buckets[key].oldest = NULL;
+        bucket_clear_used(queue, key);
+    } else {
+        struct list_node *last = item->links.prev;
+        last->next = next;
+        next->prev = last;
+        queue->buckets[key].oldest =
+            CONTAINER_OF(next, struct bucket_item, links);
+        list_node_init(&item->links);
+    }
+    item->place = 0;
+    queue->count--;
+    return item;
+}
 
 /* The oldest item with the least key, or NULL. */
 static inline struct bucket_item *bucket_queue_pop(struct bucket_queue *queue)

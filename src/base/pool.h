@@ -39,13 +39,16 @@ struct pool {
 /* One from a new block, not zero: the rest of pool_new. */
 COLD void *pool_begin_block(struct pool *pool, size_t size);
 
-/* In pieces of two stores: for records of this size, the instruction that
+/* In pieces of a few stores: for records of this size, the instruction that
  * compilers take for a larger piece needs longer than everything else. */
 static inline void pool_make_zero(char *record, size_t size)
 {
     size_t at = 0;
-    for (; at + 32 <= size; at += 32) {
-        memset(record + at, 0, 32);
+    for (; at + 64 <= size; at += 64) {
+        memset(record + at, 0, 64);
+    }
+    for (; at + 16 <= size; at += 16) {
+        memset(record + at, 0, 16);
     }
     for (; at < size; at += 8) {
         memset(record + at, 0, 8);

@@ -2,9 +2,24 @@
  * commit has one canonical text (P2). */
 
 #include "proto/commit.h"
+
+#include "base/stack.h"
 #include "proto/fields.h"
 #include "value/array.h"
 #include "value/object.h"
+
+/* There may be many of them, in each of many commits on their way. */
+static struct value write_layers(const struct layer_list *layers)
+{
+    STACK(struct value, 64) numbers;
+    stack_init(&numbers);
+    for (size_t i = 0; i < layers->at.count; i++) {
+        stack_push(&numbers, value_int((int64_t)layers->at.at[i]));
+    }
+    const struct value array = array_new_adopt(numbers.at, numbers.count);
+    stack_release(&numbers);
+    return array;
+}
 
 static struct value write_read(const struct commit_read *read)
 {
@@ -12,13 +27,7 @@ static struct value write_read(const struct commit_read *read)
     put_target(&object, &read->target);
     put_path(&object, read->path);
     if (read->pending) {
-        struct value layers = value_empty_array();
-        for (size_t i = 0; i < read->layers.at.count; i++) {
-            layers =
-                array_push_adopt(layers,
-                                 value_int((int64_t)read->layers.at.at[i]));
-        }
-        object_put_adopt(&object, "localSeq", layers);
+        object_put_adopt(&object, "localSeq", write_layers(&read->layers));
     } else if (!value_is_absent(read->branch)) {
         object_put_adopt(&object, "branch", value_ref(read->branch));
     }

@@ -38,6 +38,7 @@ void message_release(struct message *message)
     VEC_FOREACH (&message->upserts, upsert) {
         value_unref(upsert->target.id);
         value_unref(upsert->document);
+        value_unref(upsert->before);
     }
     VEC_FOREACH (&message->told, one) {
         observation_unref(one->observation);
@@ -47,6 +48,7 @@ void message_release(struct message *message)
     }
     vec_release(&message->commits);
     vec_release(&message->targets);
+    vec_release(&message->since);
     vec_release(&message->upserts);
     vec_release(&message->told);
     vec_release(&message->verdicts);

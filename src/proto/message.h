@@ -11,15 +11,18 @@
  *                "observations":true}
  *     commits   {"commits":[...]}                 proto/commit.h, in local
  *                                                 order
- *     watch     {"targets":[{"id":"of:a"}]}       from now on, and what is
- *                                                 there now
+ *     watch     {"targets":[{"id":"of:a"},        from now on, and what is
+ *                {"id":"of:b","since":12}]}       there now; or only what
+ *                                                 comes after that seq
  *     ack       {"seenSeq":14}
  *   to the replica
  *     opened    {"session":"s1","resumed":true,"serverSeq":14,
  *                "caughtUpLocalSeq":3,"markers":true,"observations":true}
  *     verdicts  {"verdicts":[{"localSeq":7,...}]} proto/verdict.h
  *     sync      {"fromSeq":12,"toSeq":14,"caughtUpLocalSeq":7,"pull":true,
- *                "upserts":[{"id":"of:a","seq":13,"document":{...}}],
+ *                "upserts":[{"id":"of:a","seq":13,"document":{...}},
+ *                {"id":"of:b","seq":14,"document":{...},
+ *                "before":{...}}],
  *                "removes":[{"id":"of:b"}],
  *                "observations":[{"seq":13,"observation":{...}}]}
  *     revoked   {"reason":"taken-over"}
@@ -27,7 +30,15 @@
  * each with "kind", "connection" and "number" (from 1 on) before them. Flags
  * that are false, a marker of 0, a branch that is the main one, and upserts and
  * removes of which there are none are left out. An upsert without a document
- * says that there is none at that seq. `caughtUpLocalSeq` is the marker: the
+ * says that there is none at that seq.
+ *
+ * Who watches a document with `since` says that it knows, without having it
+ * here, what it was at that seq: it is told nothing until it is another one.
+ * Then the upsert has `before`, what it was at that seq, or null if there was
+ * none; it is left out if that is not known any more. A seq that the store has
+ * not, or has no past for, is as good as none.
+ *
+ * `caughtUpLocalSeq` is the marker: the
  * frame and those before it hold everything that the author needs to know about
  * its commits up to that one. Who asked for observations is told those of
  * others that were kept, in the sync that covers their seq; they are news, told
@@ -58,6 +69,9 @@ struct upsert {
     struct target target;
     uint64_t seq;
     struct value document; /* absent: there is none */
+    struct value before; /* what the other side knew without having it; absent:
+                            there was none */
+    bool has_before;     /* or it is not said */
 };
 
 /* What somebody else's run saw, and the watermark that it got. */
@@ -91,6 +105,9 @@ struct message {
     commits;                    /* borrowed from the sender, unless
                                    `owned` */
     VEC(struct target) targets; /* watch; of sync, what left the watch */
+    VEC(uint64_t)
+    since; /* watch: of each target, 0 if it is to be told
+              now; empty: all are */
 
     bool resumed;        /* opened: the store still knows the session */
     bool markers;        /* opened: syncs will carry markers */

@@ -64,6 +64,30 @@ static enum err read_targets(struct fields *fields,
     return err;
 }
 
+/* A document in a field that may be left out. */
+static enum err read_document(struct fields *fields,
+                              struct value object,
+                              const char *field,
+                              struct value *out)
+{
+    const struct value document = object_field(object, field);
+    if (value_is_absent(document)) {
+        return ERR_OK;
+    }
+    if (!value_is_object(document)) {
+        return fields_bad(fields, field, "must be an object");
+    }
+    if (value_depth(document) > LIMIT_DEPTH) {
+        return err_set(fields->detail,
+                       ERR_LIMIT_DEPTH,
+                       "%s%s is nested too deeply",
+                       fields->where,
+                       field);
+    }
+    *out = value_ref(document);
+    return ERR_OK;
+}
+
 static enum err read_upsert(struct fields *fields,
                             struct value object,
                             struct upsert *out)
@@ -72,21 +96,14 @@ static enum err read_upsert(struct fields *fields,
     if (err == ERR_OK) {
         err = field_number(fields, object, "seq", &out->seq);
     }
-    const struct value document = object_field(object, "document");
-    if (err != ERR_OK || value_is_absent(document)) {
-        return err;
+    if (err == ERR_OK) {
+        err = read_document(fields, object, "document", &out->document);
     }
-    if (!value_is_object(document)) {
-        return fields_bad(fields, "document", "must be an object");
-    }
-    if (value_depth(document) > LIMIT_DEPTH) {
-        return err_set(fields->detail,
-                       ERR_LIMIT_DEPTH,
-                       "%sdocument is nested too deeply",
-                       fields->where);
-    }
-    out->document = value_ref(document);
-    return ERR_OK;
+    const struct value before = object_field(object, "before");
+    out->has_before = !value_is_absent(before);
+    return err == ERR_OK && out->has_before && value_kind(before) != VALUE_NULL
+               ? read_document(fields, object, "before", &out->before)
+               : err;
 }
 
 static enum err read_upserts(struct fields *fields,
@@ -153,14 +170,45 @@ static enum err read_commits(struct fields *fields,
     return err;
 }
 
+/* From where on each target is wanted, if any of them says so. */
+static enum err read_since(struct fields *fields,
+                           struct value list,
+                           struct message *out)
+{
+    enum err err = ERR_OK;
+    bool any = false;
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        const struct value element = array_at(list, i);
+        uint64_t since = 0;
+        if (!value_is_absent(object_field(element, "since"))) {
+            fields_enter(fields, "targets[%u].", i);
+            err = field_number(fields, element, "since", &since);
+            if (err == ERR_OK && since == 0) {
+                return fields_bad(fields,
+                                  "since",
+                                  "must be a whole number from 1 on");
+            }
+            any = true;
+        }
+        vec_push(&out->since, since);
+    }
+    if (!any) {
+        vec_release(&out->since);
+    }
+    return err;
+}
+
 static enum err read_watch(struct fields *fields,
                            struct value object,
                            struct message *out)
 {
     struct value list;
-    const enum err err =
+    enum err err =
         read_list(fields, object, "targets", LIMIT_MESSAGE_DOCUMENTS, &list);
-    return err == ERR_OK ? read_targets(fields, list, "targets", out) : err;
+    if (err == ERR_OK) {
+        err = read_targets(fields, list, "targets", out);
+    }
+    return err == ERR_OK ? read_since(fields, list, out) : err;
 }
 
 static enum err read_ack(struct fields *fields,

@@ -52,6 +52,9 @@ static struct value write_targets(const struct message *message)
     for (size_t i = 0; i < message->targets.count; i++) {
         struct value target = value_empty_object();
         put_target(&target, &message->targets.at[i]);
+        if (i < message->since.count && message->since.at[i] > 0) {
+            put_number(&target, "since", message->since.at[i]);
+        }
         list = array_push_adopt(list, target);
     }
     return list;
@@ -88,6 +91,13 @@ static struct value write_upserts(const struct message *message)
         put_number(&upsert, "seq", one->seq);
         if (!value_is_absent(one->document)) {
             object_put_adopt(&upsert, "document", value_ref(one->document));
+        }
+        if (one->has_before) {
+            object_put_adopt(&upsert,
+                             "before",
+                             value_is_absent(one->before)
+                                 ? value_null()
+                                 : value_ref(one->before));
         }
         list = array_push_adopt(list, upsert);
     }

@@ -36,6 +36,8 @@ struct resume_place {
     uint64_t changed[2]; /* by enum read_kind: the newest change that such a
                             read sees, above the lowest watermark of the page;
                             0: none that one of its readers has not seen */
+    bool touched; /* something of the document has changed since one of its
+                     readers looked, perhaps elsewhere in it */
 };
 
 /* One of an action's indexes: which place, and what is done there. */

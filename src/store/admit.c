@@ -12,6 +12,7 @@
 #include "store/conflict.h"
 #include "store/hasher.h"
 #include "store/observed.h"
+#include "store/recent.h"
 #include "store/sessions.h"
 #include "value/array.h"
 #include "value/compare.h"
@@ -277,8 +278,8 @@ enum err admit_find_commit(struct admission *admission,
                            uint64_t local_seq,
                            uint64_t *seq)
 {
-    *seq = 0;
-    if (cannot_have_landed(admission, local_seq)) {
+    *seq = recent_commit(admission->engine, admission->session, local_seq);
+    if (*seq != 0 || cannot_have_landed(admission, local_seq)) {
         return ERR_OK;
     }
     struct query query = commit_query(admission, local_seq);
@@ -583,6 +584,8 @@ static enum outcome resolve_layers(struct admission *admission,
                                    const struct commit_read *read)
 {
     uint64_t last = read->seq;
+    vec_reserve(&admission->verdict->resolved,
+                admission->verdict->resolved.count + read->layers.at.count);
     for (size_t i = 0; i < read->layers.at.count; i++) {
         const uint64_t local_seq = read->layers.at.at[i];
         uint64_t seq = 0;
@@ -827,6 +830,7 @@ static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
     effects->at_ms = at_ms;
     effects->context = value_ref(admission->context);
     effects->context_text = value_ref(admission->context_text);
+    vec_reserve(&effects->resolved, admission->verdict->resolved.count);
     VEC_FOREACH (&admission->verdict->resolved, layer) {
         vec_push(&effects->resolved, *layer);
     }
@@ -895,6 +899,7 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
         check_preconditions,
         check_contents,
         check_reads,
+        admit_basis,
     };
     for (size_t i = 0; i < COUNT_OF(checks); i++) {
         const enum outcome outcome = checks[i](admission);
@@ -929,6 +934,7 @@ enum err admit_commit(struct engine *engine,
         verdict->seq = 0;
         vec_release(&verdict->resolved);
         vec_release(&verdict->elided);
+        vec_release(&verdict->dropped);
     }
     if (outcome == FAULT) {
         return detail->err != ERR_OK

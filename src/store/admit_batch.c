@@ -32,14 +32,18 @@ enum outcome admit_observers(struct admission *admission)
     return outcome;
 }
 
-/* -- Batches ------------------------------------------------------------- */
+/* -- Bases --------------------------------------------------------------- */
 
-/* A basis with a commit that did not land is of a state that never was. */
+/* A basis with a commit that did not land is of a state that never was; and so
+ * is one with commits that landed in another order, as for pending reads. That
+ * each of them was in view is the author's word, like all that it says of its
+ * reads. */
 static enum err check_layers(struct admission *admission,
                              const struct observation *observation,
                              enum observation_fate *fate)
 {
     const struct layer_list *layers = &observation->basis.layers;
+    uint64_t last = observation->basis.seq;
     *fate = OBSERVATION_KEPT;
     for (size_t i = 0; i < layers->at.count; i++) {
         uint64_t seq = 0;
@@ -49,9 +53,34 @@ static enum err check_layers(struct admission *admission,
             *fate = OBSERVATION_LAYER_MISSING;
             return err;
         }
+        if (seq > observation->basis.seq && seq < last) {
+            *fate = OBSERVATION_STALE;
+            return ERR_OK;
+        }
+        last = seq > last ? seq : last;
     }
     return ERR_OK;
 }
+
+/* What comes with a commit is dropped likewise, and the commit lands. What is
+ * recorded as failed says nothing that could be wrong. */
+enum outcome admit_basis(struct admission *admission)
+{
+    const struct observation *observation = admission->commit->observation;
+    enum observation_fate fate = OBSERVATION_KEPT;
+    if (observation == NULL || !observation->basis.given ||
+        observation->failed) {
+        return PASSED;
+    }
+    const enum err err = check_layers(admission, observation, &fate);
+    if (err == ERR_OK && fate != OBSERVATION_KEPT) {
+        const struct dropped_observation dropped = {0, fate};
+        vec_push(&admission->verdict->dropped, dropped);
+    }
+    return admit_passed(err);
+}
+
+/* -- Batches ------------------------------------------------------------- */
 
 static enum outcome take_batch(struct admission *admission)
 {

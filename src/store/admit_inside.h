@@ -55,6 +55,10 @@ enum outcome admit_branch(struct admission *admission);
 /* Whether the author can have observations of these scopes. */
 enum outcome admit_observers(struct admission *admission);
 
+/* Whether the observation of a commit is of a state that was: if it is not, the
+ * verdict drops it. */
+enum outcome admit_basis(struct admission *admission);
+
 /* Where the author's commit has landed; 0 if it has not. */
 MUST_CHECK enum err admit_find_commit(struct admission *admission,
                                       uint64_t local_seq,

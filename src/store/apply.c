@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/effects.h"
+#include "store/recent.h"
 #include "store/sessions.h"
 #include "value/json.h"
 
@@ -22,7 +23,7 @@ static void put_json(struct query *query,
     query_text(query, parameter, buf_text(text), text->length);
 }
 
-/* A string that lives until the query has ended, or NULL. */
+/* The same of a string, which lives until the query has ended. */
 static void put_string(struct query *query,
                        int parameter,
                        const struct value *string)
@@ -30,8 +31,7 @@ static void put_string(struct query *query,
     if (value_is_absent(*string)) {
         query_null(query, parameter);
     } else {
-        const struct text text = value_text(string);
-        query_text(query, parameter, text.at, text.length);
+        query_kept(query, parameter, string);
     }
 }
 
@@ -77,8 +77,8 @@ static enum err insert_document(struct engine *engine,
     struct query query =
         query_begin(&engine->database, STATEMENT_DOCUMENT_INSERT);
     query_int(&query, 1, document->branch->number);
-    query_string(&query, 2, document->scope_key);
-    query_string(&query, 3, document->id);
+    query_kept(&query, 2, &document->scope_key);
+    query_kept(&query, 3, &document->id);
     put_row(&query, 4, document);
     (void)query_step(&query);
     document->number = query_inserted(&query);
@@ -181,6 +181,7 @@ static bool snapshot_is_due(const struct engine *engine,
 
 static enum err apply_write(struct engine *engine,
                             const struct effects *effects,
+                            uint64_t session,
                             size_t index,
                             struct err_detail *detail)
 {
@@ -191,6 +192,7 @@ static enum err apply_write(struct engine *engine,
     const enum err err = document->number == 0
                              ? insert_document(engine, document, detail)
                              : document_update(engine, document, detail);
+    recent_add_write(document, session, effects->local_seq, effects->seq);
     return err == ERR_OK ? insert_revision(engine, effects, index, detail)
                          : err;
 }
@@ -250,11 +252,11 @@ static void write_documents(struct buf *to, const struct effects *effects)
 static void write_resolution(struct buf *to, const struct effects *effects)
 {
     for (size_t i = 0; i < effects->resolved.count; i++) {
-        buf_printf(to,
-                   "%s[%llu,%llu]",
-                   i == 0 ? "[" : ",",
-                   (unsigned long long)effects->resolved.at[i].local_seq,
-                   (unsigned long long)effects->resolved.at[i].seq);
+        buf_append(to, i == 0 ? "[[" : ",[", 2);
+        put_number(to, effects->resolved.at[i].local_seq);
+        buf_append_char(to, ',');
+        put_number(to, effects->resolved.at[i].seq);
+        buf_append_char(to, ']');
     }
     if (to->length > 0) {
         buf_append_char(to, ']');
@@ -304,7 +306,7 @@ static enum err apply_commit(struct engine *engine,
     enum err err =
         engine_session(engine, effects->session, true, &session, detail);
     for (size_t i = 0; err == ERR_OK && i < effects->writes.count; i++) {
-        err = apply_write(engine, effects, i, detail);
+        err = apply_write(engine, effects, session, i, detail);
     }
     if (err == ERR_OK) {
         err = apply_snapshots(engine, effects, detail);
@@ -314,6 +316,7 @@ static enum err apply_commit(struct engine *engine,
     }
     if (err == ERR_OK) {
         session_landed(engine, effects->session, effects->local_seq);
+        recent_add_commit(engine, session, effects->local_seq, effects->seq);
         engine->seq = effects->seq;
         engine_branch(engine, effects->branch)->head_seq = effects->seq;
     }

@@ -10,6 +10,7 @@
 #include "store/conflict.h"
 
 #include "store/effects.h"
+#include "store/recent.h"
 
 /* One search. */
 struct scan {
@@ -281,13 +282,27 @@ static enum err find_patch_change(struct scan *scan,
 
 /* -- Rows and branches --------------------------------------------------- */
 
+/* Whether all that is above what was read was in view. On a branch the rows
+ * are looked at all the same: what they carried matters for the parent's. */
+static bool is_all_in_view(const struct scan *scan, struct document *document)
+{
+    const struct conflict_query *query = scan->query;
+    return query->layers != NULL && document->branch->parent == NULL &&
+           recent_are_all_of(scan->engine,
+                             document,
+                             query->after_seq,
+                             query->session,
+                             query->layers);
+}
+
 /* Changes in one row of documents, up to `to`. */
 static enum err find_in_row(struct scan *scan,
-                            const struct document *document,
+                            struct document *document,
                             uint64_t to,
                             uint64_t *seq)
 {
-    if (document->number == 0 || document->head_seq <= scan->query->after_seq) {
+    if (document->number == 0 || document->head_seq <= scan->query->after_seq ||
+        is_all_in_view(scan, document)) {
         return ERR_OK;
     }
     const enum err err = find_base_change(scan, document, to, seq);

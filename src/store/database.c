@@ -17,7 +17,8 @@ enum {
     BUSY_WAIT_MS = 10000, /* for another process to finish its transaction */
     WAL_BYTES_MAX = 8 * 1024 * 1024,
     WAL_FRAME_BYTES = 4096 + 24,
-    LOCK_FILE_BYTES = 4096,
+    LOCK_TURN_BYTE = 0,
+    LOCK_LISTENERS_BYTE = 1,
 };
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
@@ -85,38 +86,50 @@ static enum err open_lock(struct database *database,
     return err;
 }
 
-/* Whether the page is in the file: who only reads does not put it there. */
-static bool has_page(const struct database *database)
+/* How much of it is there. Who only reads does not make it longer, and finds
+ * only the first page in one that was made by an older program; so does, on a
+ * disk that is full, who writes. */
+static size_t lock_file_bytes(const struct database *database)
 {
     struct stat file;
-    return database->read_only
-               ? fstat(database->lock_fd, &file) == 0 &&
-                     file.st_size >= LOCK_FILE_BYTES
-               : posix_fallocate(database->lock_fd, 0, LOCK_FILE_BYTES) == 0;
+    const size_t all = sizeof(struct lock_file);
+    const size_t least = offsetof(struct lock_file, ran);
+    if (!database->read_only) {
+        const int fd = database->lock_fd;
+        return posix_fallocate(fd, 0, (off_t)all) == 0     ? all
+               : posix_fallocate(fd, 0, (off_t)least) == 0 ? least
+                                                           : 0;
+    }
+    if (fstat(database->lock_fd, &file) != 0 || file.st_size < (off_t)least) {
+        return 0;
+    }
+    return file.st_size >= (off_t)all ? all : least;
 }
 
-/* Maps the counter. The page is allocated first: writing to a mapped hole of a
+/* Maps the counter. The file is allocated first: writing to a mapped hole of a
  * file on a full disk would kill the process. Without it everything works,
  * only slower. */
-static void map_changes(struct database *database)
+static void map_lock_file(struct database *database)
 {
-    void *page = MAP_FAILED;
     const int access = database->read_only ? PROT_READ : PROT_READ | PROT_WRITE;
-    if (database->lock_fd >= 0 && has_page(database)) {
-        page = mmap(NULL,
-                    LOCK_FILE_BYTES,
-                    access,
-                    MAP_SHARED,
-                    database->lock_fd,
-                    0);
+    const size_t bytes = database->lock_fd >= 0 ? lock_file_bytes(database) : 0;
+    void *at = bytes > 0
+                   ? mmap(NULL, bytes, access, MAP_SHARED, database->lock_fd, 0)
+                   : MAP_FAILED;
+    if (at == MAP_FAILED) {
+        return;
     }
-    database->page = page != MAP_FAILED ? page : NULL;
+    struct lock_file *file = at;
+    database->mapped = bytes;
+    database->page = &file->page;
+    database->ran.ring = bytes == sizeof *file ? &file->ran : NULL;
 }
 
-static void unmap_changes(struct database *database)
+static void unmap_lock_file(struct database *database)
 {
+    ran_release(&database->ran);
     if (database->page != NULL) {
-        (void)munmap(database->page, LOCK_FILE_BYTES);
+        (void)munmap(database->page, database->mapped);
         database->page = NULL;
     }
 }
@@ -324,7 +337,7 @@ enum err database_open(struct database *database,
     }
     if (!memory) {
         buf_append_text(&database->path, options->path);
-        map_changes(database);
+        map_lock_file(database);
     }
     err = database->read_only ? connect_reader(database, detail)
                               : connect_writer(database, detail);
@@ -352,7 +365,7 @@ void database_close(struct database *database)
             unlock(database);
         }
     }
-    unmap_changes(database);
+    unmap_lock_file(database);
     if (database->lock_fd >= 0) {
         (void)close(database->lock_fd);
     }
@@ -364,13 +377,23 @@ void database_close(struct database *database)
 
 static bool take_turn(int fd)
 {
-    struct flock turn = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    struct flock turn = {
+        .l_type = F_WRLCK,
+        .l_whence = SEEK_SET,
+        .l_start = LOCK_TURN_BYTE,
+        .l_len = 1,
+    };
     return fcntl(fd, F_OFD_SETLK, &turn) == 0;
 }
 
 static void leave_turn(int fd)
 {
-    struct flock turn = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_len = 1};
+    struct flock turn = {
+        .l_type = F_UNLCK,
+        .l_whence = SEEK_SET,
+        .l_start = LOCK_TURN_BYTE,
+        .l_len = 1,
+    };
     (void)fcntl(fd, F_OFD_SETLK, &turn);
 }
 
@@ -427,6 +450,37 @@ static void unlock(struct database *database)
     if (database->lock_fd >= 0) {
         (void)flock(database->lock_fd, LOCK_UN);
     }
+}
+
+/* -- Listeners ----------------------------------------------------------- */
+
+/* A lock that they share. */
+void database_listen(struct database *database, bool listens)
+{
+    struct flock listener = {
+        .l_type = listens ? F_RDLCK : F_UNLCK,
+        .l_whence = SEEK_SET,
+        .l_start = LOCK_LISTENERS_BYTE,
+        .l_len = 1,
+    };
+    if (database->lock_fd >= 0) {
+        (void)fcntl(database->lock_fd, F_OFD_SETLK, &listener);
+    }
+    ran_hear(&database->ran, listens);
+}
+
+/* Who could not have it alone is not alone. */
+bool database_has_listeners(const struct database *database)
+{
+    struct flock alone = {
+        .l_type = F_WRLCK,
+        .l_whence = SEEK_SET,
+        .l_start = LOCK_LISTENERS_BYTE,
+        .l_len = 1,
+    };
+    return database->lock_fd >= 0 &&
+           fcntl(database->lock_fd, F_OFD_GETLK, &alone) == 0 &&
+           alone.l_type != F_UNLCK;
 }
 
 const char *database_library(void)
@@ -621,6 +675,7 @@ enum err database_read_begin(struct database *database,
                              struct err_detail *detail)
 {
     CHECK(!database->writing);
+    ran_listen(&database->ran);
     const enum err err = thaw(database, detail);
     return err != ERR_OK ? err
                          : begin_with(database, STATEMENT_BEGIN_READ, detail);
@@ -684,6 +739,7 @@ enum err database_end(struct database *database,
         struct err_detail ignored;
         (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
     }
+    ran_end(&database->ran, err == ERR_OK);
     count_change(database, false);
     database->writing = false;
     if (err == ERR_OK && database->wal_bytes > database->wal_bytes_max) {
@@ -814,6 +870,12 @@ void query_string(struct query *query, int parameter, struct value string)
                                  SQLITE_TRANSIENT,
                                  SQLITE_UTF8));
     }
+}
+
+void query_kept(struct query *query, int parameter, const struct value *string)
+{
+    const struct text text = value_text(string);
+    query_text(query, parameter, text.at, text.length);
 }
 
 void query_bytes(struct query *query,

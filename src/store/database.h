@@ -12,7 +12,9 @@
  * as it was knows, by reading one word of shared memory, that nothing has been
  * written since: a hot document is read without asking SQLite. A writer that
  * dies leaves it odd, and then everybody asks. (Who writes to the file with
- * another program goes unnoticed until the next commit of ours.)
+ * another program goes unnoticed until the next commit of ours.) Behind it are
+ * words about runs (store/ran.h). Its first byte is locked by who waits for the
+ * lock, the second by everybody who wants to hear those words.
  *
  *   B1  Between database_begin and database_end the lock is held and an
  *       IMMEDIATE transaction is open.
@@ -49,6 +51,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "store/ran.h"
 #include "value/value.h"
 
 enum durability {
@@ -77,6 +80,12 @@ struct lock_page {
     struct wal_state wal;
 };
 
+/* The lock file. */
+struct lock_file {
+    _Alignas(4096) struct lock_page page;
+    _Alignas(4096) struct ran_ring ran;
+};
+
 struct database {
     sqlite3 *db;
     struct buf path;
@@ -84,6 +93,9 @@ struct database {
     enum durability durability;
     int lock_fd;            /* -1: memory */
     struct lock_page *page; /* of the lock file; NULL: it could not be mapped */
+    size_t mapped;          /* bytes of it */
+    struct ran ran;         /* what is said of runs; the file may lack the ring,
+                               if an older program made it */
     uint64_t changes_of_end;
     struct wal_state wal; /* used where the lock file is not mapped */
     bool writing;         /* B1 */
@@ -154,6 +166,12 @@ MUST_CHECK enum err database_version(struct database *database,
 /* The version of SQLite that is used: "3.40.1". */
 const char *database_library(void);
 
+/* Whether this connection wants to hear of the runs of others (store/ran.h),
+ * and whether another one does, of this process or any. The system knows: who
+ * ends, in whatever way, is not there any more. */
+void database_listen(struct database *database, bool listens);
+bool database_has_listeners(const struct database *database);
+
 /* Whether somebody holds the lock of a file at this moment; false also if there
  * is no lock file, or it cannot be read. */
 bool database_is_locked(const char *path);
@@ -190,6 +208,10 @@ struct query query_begin(struct database *database, enum statement statement);
 void query_int(struct query *query, int parameter, uint64_t number);
 void query_null(struct query *query, int parameter);
 void query_string(struct query *query, int parameter, struct value string);
+
+/* The same without a copy: of a string that stays where it is until the query
+ * has ended. */
+void query_kept(struct query *query, int parameter, const struct value *string);
 /* Borrowed until query_end. */
 void query_bytes(struct query *query,
                  int parameter,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "store/recent.h"
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -38,6 +39,7 @@ static void document_free(struct document *document)
     value_unref(document->id);
     value_unref(document->head);
     value_unref(document->staged);
+    recent_forget_document(document);
     mem_free(document, sizeof *document);
 }
 
@@ -82,8 +84,8 @@ static enum err load_row(struct engine *engine,
     struct query query =
         query_begin(&engine->database, STATEMENT_DOCUMENT_FIND);
     query_int(&query, 1, document->branch->number);
-    query_string(&query, 2, document->scope_key);
-    query_string(&query, 3, document->id);
+    query_kept(&query, 2, &document->scope_key);
+    query_kept(&query, 3, &document->id);
     bool known_op = true;
     if (query_step(&query)) {
         document->number = query_get_int(&query, 0);

@@ -8,7 +8,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "store/admit.h"
+#include "store/images.h"
 #include "store/observations.h"
+#include "store/recent.h"
 #include "store/schema.h"
 #include "store/sequence.h"
 #include "store/sessions.h"
@@ -33,6 +35,7 @@ void engine_forget(struct engine *engine)
     documents_forget(engine); /* they point at branches */
     forget_branches(engine);
     sessions_forget(engine);
+    recent_forget_commits(engine);
     engine->version = -1;
     engine->changes = 0;
 }
@@ -236,7 +239,9 @@ enum err engine_open(struct engine *engine,
 
 void engine_close(struct engine *engine)
 {
+    images_write_noted(engine);
     engine_forget(engine);
+    recent_release(engine);
     vec_release(&engine->branches);
     vec_release(&engine->landed);
     map_release(&engine->documents);
@@ -284,6 +289,12 @@ static enum err take_observation(struct engine *engine,
                                  struct err_detail *detail)
 {
     enum observation_fate fate = OBSERVATION_KEPT;
+    if (UNLIKELY(request->verdict.dropped.count > 0)) {
+        return observations_lose(engine,
+                                 request->commit,
+                                 request->principal,
+                                 detail);
+    }
     const enum err err = observations_take(engine,
                                            request->commit,
                                            request->principal,
@@ -517,6 +528,29 @@ enum err engine_read(struct engine *engine,
         database_read_end(&engine->database);
     }
     return err;
+}
+
+bool engine_has_past(struct engine *engine, struct value branch, uint64_t seq)
+{
+    const struct branch *found = engine_branch(engine, branch);
+    return found != NULL && seq >= found->fork_seq && seq >= engine->horizon &&
+           seq <= engine->seq;
+}
+
+enum err engine_before(struct engine *engine,
+                       const struct engine_address *address,
+                       uint64_t seq,
+                       struct value *out,
+                       struct err_detail *detail)
+{
+    *out = VALUE_NONE;
+    const struct branch *branch = engine_branch(engine, address->branch);
+    const bool past = branch != NULL && seq < branch->head_seq;
+    return read_document(engine,
+                         address,
+                         past ? seq : ENGINE_HEAD,
+                         out,
+                         detail);
 }
 
 enum err engine_head(struct engine *engine,

@@ -87,11 +87,18 @@ struct document {
     bool head_known;
     struct value head;   /* what is visible on this branch, or absent */
     uint64_t head_bytes; /* its canonical text has no more (documents.h) */
+    struct recent_writes *recent; /* who wrote it lately (recent.h), or NULL */
 
     /* The commit being built, if `stamp` is the engine's. */
     uint64_t stamp;
     struct value staged;
     uint64_t staged_bytes; /* as head_bytes */
+};
+
+/* Rows of a piece that no image stands for (images.h), a hint. */
+struct image_note {
+    uint64_t piece;
+    uint64_t rows;
 };
 
 struct engine {
@@ -109,6 +116,8 @@ struct engine {
     struct digest chain;  /* over all records (effects.h) */
     uint64_t stamp;       /* counts commits that were built */
     struct observed_cache *observed; /* of the rows of actions, or NULL */
+    struct recent *recent; /* commits that have landed lately, or NULL */
+    VEC(struct image_note) imaged; /* since it was opened */
     VEC(struct effects *)
     landed; /* since the transaction began, owned: for
                on_effects */
@@ -124,6 +133,7 @@ struct engine {
 MUST_CHECK enum err engine_open(struct engine *engine,
                                 const struct engine_options *options,
                                 struct err_detail *detail);
+/* Pieces that have changed since get their images (images.h) before. */
 void engine_close(struct engine *engine);
 
 /* The local seq with which a session of that identity goes on: above every one
@@ -191,7 +201,7 @@ MUST_CHECK enum err engine_read(struct engine *engine,
                                 struct value *out,
                                 struct err_detail *detail);
 
-/* One state of the space for several questions: engine_head and
+/* One state of the space for several questions: engine_head, engine_before and
  * engine_changes are asked between these two, with nothing else of this header
  * in between. `engine->seq` is then the seq of that state. */
 MUST_CHECK enum err engine_read_begin(struct engine *engine,
@@ -205,6 +215,16 @@ MUST_CHECK enum err engine_head(struct engine *engine,
                                 struct value *out,
                                 uint64_t *seq,
                                 struct err_detail *detail);
+
+/* Whether the branch was at `seq`, and can be read as it was then. */
+bool engine_has_past(struct engine *engine, struct value branch, uint64_t seq);
+
+/* The document as it was at such a seq, new; absent if there was none. */
+MUST_CHECK enum err engine_before(struct engine *engine,
+                                  const struct engine_address *address,
+                                  uint64_t seq,
+                                  struct value *out,
+                                  struct err_detail *detail);
 
 /* A document that the commit at `seq` wrote. Borrowed for the call. */
 struct engine_change {

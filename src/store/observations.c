@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "store/conflict.h"
+#include "store/images.h"
 #include "store/observed.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -361,6 +362,13 @@ static enum err write_action(struct taking *taking,
     const uint64_t row =
         observed_row_sum(action, value_text(&action->scope_key));
     action->sum = observed_action_sum(row, action->edges);
+    const enum err err = images_drop_cached(taking->engine,
+                                            taking->piece,
+                                            action->number,
+                                            taking->detail);
+    if (err != ERR_OK) {
+        return err;
+    }
     struct query query = query_begin(&taking->engine->database, statement);
     query_int(&query, 1, action->piece);
     query_int(&query, 2, action->number);
@@ -400,8 +408,10 @@ static enum err write_run(struct taking *taking, uint64_t action, uint64_t seq)
         failed ? sizeof observation->error.bytes : 0,
     };
     const struct text spaces = {buf_text(elsewhere), elsewhere->length};
-    struct query query =
-        query_begin(&taking->engine->database, STATEMENT_RUN_UPDATE);
+    /* A commit is always another run; a batch has to be looked at. */
+    struct query query = query_begin(&taking->engine->database,
+                                     taking->landed > 0 ? STATEMENT_RUN_LANDED
+                                                        : STATEMENT_RUN_UPDATE);
     query_int(&query, 1, action);
     query_int(&query, 3, observed_run_mark(action, seq, error, spaces));
     if (known) {
@@ -421,6 +431,9 @@ static enum err write_run(struct taking *taking, uint64_t action, uint64_t seq)
     }
     query_int(&query, 6, taking->landed);
     (void)query_step(&query);
+    if (known && observation->scope == SCOPE_SPACE) {
+        ran_note(&taking->engine->database.ran, taking->piece->number, action);
+    }
     return query_end(&query, taking->detail);
 }
 
@@ -600,6 +613,25 @@ static enum err take(struct taking *taking,
                           : update_action(taking, fingerprint, action, seq);
 }
 
+/* Rows that stand in the way of others, by a number or a name that is taken,
+ * are damage, and no reason to refuse a commit: they are mended, or all go. */
+static enum err take_in_any_case(struct taking *taking,
+                                 uint64_t seq,
+                                 enum observation_fate *fate)
+{
+    enum err err = take(taking, seq, fate);
+    for (int i = 0; UNLIKELY(err == ERR_STORE) && i < OBSERVED_MENDINGS; i++) {
+        err = observed_mend(taking->engine, i, taking->detail);
+        if (err == ERR_OK) {
+            taking->cache = observed_cache(taking->engine);
+            taking->piece = NULL;
+            *fate = OBSERVATION_KEPT;
+            err = take(taking, seq, fate);
+        }
+    }
+    return err;
+}
+
 /* -- From the engine ----------------------------------------------------- */
 
 /* Whose observation it is. */
@@ -641,9 +673,38 @@ enum err observations_take(struct engine *engine,
     if (err == ERR_OK) {
         /* What the admission has not proved is as old as the author says. */
         const struct observed_basis *basis = &observation->basis;
-        err = take(&taking,
-                   basis->given && basis->seq < seq ? basis->seq : seq,
-                   fate);
+        err = take_in_any_case(&taking,
+                               basis->given && basis->seq < seq ? basis->seq
+                                                                : seq,
+                               fate);
+    }
+    value_unref(taking.scope_key);
+    return err;
+}
+
+enum err observations_lose(struct engine *engine,
+                           const struct commit *commit,
+                           struct value principal,
+                           struct err_detail *detail)
+{
+    const struct observation *observation = commit->observation;
+    struct observed_action *action = NULL;
+    struct taking taking;
+    enum err err =
+        taking_begin(&taking, engine, commit, observation, principal, detail);
+    if (err == ERR_OK) {
+        err = observed_piece_find(engine,
+                                  taking.branch,
+                                  observation->piece,
+                                  &taking.piece,
+                                  detail);
+    }
+    if (err == ERR_OK && taking.piece != NULL) {
+        err = find_action(&taking, &action);
+    }
+    if (err == ERR_OK && action != NULL &&
+        taking.piece->generation <= observation->generation) {
+        err = write_run(&taking, action->number, UINT64_MAX);
     }
     value_unref(taking.scope_key);
     return err;
@@ -815,7 +876,7 @@ enum err observations_take_alone(struct engine *engine,
         }
     }
     if (err == ERR_OK && *fate == OBSERVATION_KEPT) {
-        err = take(&taking, engine->seq, fate);
+        err = take_in_any_case(&taking, engine->seq, fate);
     }
     checked_release(&list);
     value_unref(taking.scope_key);

@@ -131,6 +131,35 @@ MUST_CHECK enum err engine_pieces_to_wake(struct engine *engine,
                                           void *ctx,
                                           struct err_detail *detail);
 
+/* -- What others have run ------------------------------------------------- */
+
+/* Whether somebody wants to hear of the runs of others on the file, in any
+ * process; and whether another engine on it does. An engine that hears nothing
+ * pays nothing. */
+void engine_listen(struct engine *engine, bool listens);
+bool engine_has_company(const struct engine *engine);
+
+/* Whether others have run something since engine_ran was asked. */
+bool engine_ran_is_waiting(const struct engine *engine);
+
+/* Borrowed for the call; must not ask the engine anything. `seq` is the
+ * watermark. */
+typedef void engine_ran_fn(void *ctx,
+                           struct value branch,
+                           uint64_t seq,
+                           struct observation *observation);
+
+/* What others have run since the last time, as its rows say: the last run of
+ * each action of the whole space (not of a user or a session), whole, and in
+ * the order of numbers. What does not fit together is left out. It is news: who
+ * was away for long is told of everything that was proved at `since` or later,
+ * which may be some of its own. Between engine_read_begin and _end. */
+MUST_CHECK enum err engine_ran(struct engine *engine,
+                               uint64_t since,
+                               engine_ran_fn *ran,
+                               void *ctx,
+                               struct err_detail *detail);
+
 /* -- Mirrors ------------------------------------------------------------- */
 
 /* A piece of another space that reads here. */
@@ -220,6 +249,13 @@ MUST_CHECK enum err observations_take(struct engine *engine,
                                       struct value principal,
                                       uint64_t seq,
                                       enum observation_fate *fate,
+                                      struct err_detail *detail);
+
+/* The same if admission has dropped the observation: the action has run, and
+ * what is in its rows is of a run before that, so it is unknown. */
+MUST_CHECK enum err observations_lose(struct engine *engine,
+                                      const struct commit *commit,
+                                      struct value principal,
                                       struct err_detail *detail);
 
 /* One observation of a batch, by a session with this row (0: none), whose

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "store/images.h"
 #include "store/observed.h"
 #include "store/observed_page.h"
 #include "value/compare.h"
@@ -78,7 +79,12 @@ static enum err sweep_pieces(struct sweep *sweep)
     sweep->counts->pieces +=
         (uint64_t)sqlite3_changes64(sweep->engine->database.db);
     sweep->more = false;
-    return err;
+    if (err != ERR_OK) {
+        return err;
+    }
+    query = query_begin(&sweep->engine->database, STATEMENT_IMAGE_SWEEP);
+    (void)query_step(&query);
+    return query_end(&query, sweep->detail);
 }
 
 static enum err find_places(struct sweep *sweep)
@@ -131,6 +137,34 @@ static enum err sweep_fingerprints(struct sweep *sweep)
     return err;
 }
 
+/* The next piece. */
+static enum err next_piece(struct sweep *sweep)
+{
+    struct query query =
+        query_begin(&sweep->engine->database, STATEMENT_PIECE_ALL);
+    query_int(&query, 1, sweep->piece);
+    sweep->more = query_step(&query);
+    sweep->piece = sweep->more ? query_get_int(&query, 0) : 0;
+    sweep->number = 0;
+    return query_end(&query, sweep->detail);
+}
+
+/* What has no image yet gets one: this is the time when nobody waits. */
+static enum err write_images(struct sweep *sweep)
+{
+    bool more = false;
+    enum err err = ERR_OK;
+    if (sweep->piece > 0) {
+        err = images_write(sweep->engine,
+                           sweep->piece,
+                           &sweep->number,
+                           &more,
+                           sweep->detail);
+        observations_forget(sweep->engine);
+    }
+    return err != ERR_OK || more ? err : next_piece(sweep);
+}
+
 typedef enum err sweep_fn(struct sweep *sweep);
 
 /* One step in a transaction of its own. */
@@ -157,7 +191,8 @@ enum err engine_collect(struct engine *engine,
     static sweep_fn *const steps[] = {sweep_actions,
                                       sweep_pieces,
                                       sweep_places,
-                                      sweep_fingerprints};
+                                      sweep_fingerprints,
+                                      write_images};
     struct err_detail why = {0};
     struct sweep sweep = {.engine = engine, .counts = counts, .detail = &why};
     enum err err = ERR_OK;
@@ -363,12 +398,16 @@ enum err observations_check(struct engine *engine,
         err = inspect_all(&inspection);
     }
     *actions = inspection.actions;
-    return err;
+    return err == ERR_OK ? images_check(engine, difference, ctx, false, detail)
+                         : err;
 }
 
 /* -- Repairing ----------------------------------------------------------- */
 
 static const char repair_sql[] =
+    "DELETE FROM piece WHERE piece < 1; DELETE FROM place WHERE place < 1;"
+    "DELETE FROM fingerprint WHERE fingerprint < 1;"
+    "DELETE FROM run WHERE action < 1; DELETE FROM action WHERE action < 1;"
     "DELETE FROM action WHERE piece NOT IN (SELECT piece FROM piece)"
     "  OR action NOT IN (SELECT action FROM run);"
     "DELETE FROM run WHERE action NOT IN (SELECT action FROM action);"
@@ -401,8 +440,30 @@ static enum err repair(struct engine *engine,
     if (err == ERR_OK) {
         err = database_run(&engine->database, repair_sql, detail);
     }
+    if (err == ERR_OK) {
+        err = images_check(engine, NULL, NULL, true, detail);
+    }
     *removed =
         (uint64_t)(sqlite3_total_changes64(engine->database.db) - before);
+    return err;
+}
+
+/* Nothing is remembered, which is always right. */
+static const char clear_sql[] =
+    "DELETE FROM image; DELETE FROM action; DELETE FROM run; DELETE FROM edge;"
+    "DELETE FROM piece; DELETE FROM fingerprint; DELETE FROM mirror_edge;"
+    "DELETE FROM mirror; DELETE FROM place";
+
+enum err observed_mend(struct engine *engine,
+                       int attempt,
+                       struct err_detail *detail)
+{
+    uint64_t removed = 0;
+    observations_forget(engine);
+    const enum err err =
+        attempt == 0 ? repair(engine, &removed, detail)
+                     : database_run(&engine->database, clear_sql, detail);
+    observations_forget(engine);
     return err;
 }
 

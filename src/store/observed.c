@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "store/hasher.h"
+#include "store/images.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
@@ -379,6 +380,9 @@ enum err observed_action_remove(struct engine *engine,
     query_int(&query, 1, action);
     (void)query_step(&query);
     enum err err = query_end(&query, detail);
+    if (err == ERR_OK) {
+        err = images_drop(engine, piece, action, detail);
+    }
     static const enum statement statements[] = {STATEMENT_EDGE_REMOVE_ALL,
                                                 STATEMENT_ACTION_REMOVE};
     for (size_t i = 0; err == ERR_OK && i < COUNT_OF(statements); i++) {

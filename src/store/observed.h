@@ -31,6 +31,9 @@ struct observed_piece {
     struct value id;
     uint64_t number;
     uint64_t generation;
+    bool imaged; /* where its images are is known: */
+    uint64_t image_first;
+    uint64_t image_last;
 };
 
 /* A place without what is done there. */
@@ -168,5 +171,16 @@ void observed_elsewhere_write(struct buf *to,
 bool observed_elsewhere_read(struct text text,
                              struct resume_page *page,
                              struct resume_action *action);
+
+enum {
+    OBSERVED_MENDINGS = 2
+};
+
+/* Rows do not let others be written: what does not fit together is removed at
+ * the first attempt, and everything at the second. Inside a write transaction;
+ * the caches are forgotten. */
+MUST_CHECK enum err observed_mend(struct engine *engine,
+                                  int attempt,
+                                  struct err_detail *detail);
 
 #endif

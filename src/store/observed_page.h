@@ -1,12 +1,25 @@
-/* The inside of a page of actions: what making one and checking one share. */
+/* The inside of a page of actions: what making one, checking one and keeping
+ * an image of one share.
+ *
+ * A page is made in three steps. Its *static* part (who the actions are and
+ * what they read and write) is put together of stretches of numbers, each from
+ * an image or from rows; then each action gets what its last run was; then who
+ * is dirty is derived.
+ *
+ *   M1  The actions of a page are in the order of their numbers.
+ *   M2  Within a stretch a place is there once; the place of another stretch
+ *       may be there again. */
 
 #ifndef STORE_OBSERVED_PAGE_H
 #define STORE_OBSERVED_PAGE_H
 
+#include <string.h>
+
 #include "store/observed.h"
 
 enum {
-    CHECK_PAGE = 1000
+    CHECK_PAGE = 1000,
+    SCOPES = SCOPE_SESSION + 1,
 };
 
 /* The sum of an action's row, until its edges are known. */
@@ -30,11 +43,67 @@ struct number_table {
 /* The slot of a number, or the free one where it would go. */
 struct number_slot *number_table_slot(struct number_table *table,
                                       uint64_t number);
+/* Room for that many, so that nothing moves. */
+void number_table_reserve(struct number_table *table, size_t count);
+void number_table_clear(struct number_table *table);
 void number_table_release(struct number_table *table);
+
+/* A page being made. */
+struct maker {
+    struct engine *engine;
+    struct branch *branch;
+    struct resume_page *page;
+    uint64_t piece;
+    uint64_t generation;
+    uint64_t after;
+    uint32_t limit;
+    bool all; /* for the check: everybody's, of every generation */
+    struct err_detail *detail;
+    struct value scope_keys[SCOPES]; /* absent: not for this one; owned */
+
+    /* The stretch of rows at hand. */
+    size_t first_action; /* in the page */
+    size_t first_place;
+    size_t others;               /* of its generation, not for this one */
+    struct number_table numbers; /* of places, to their indexes */
+    VEC(uint64_t) place_numbers;
+    VEC(uint64_t) place_sums; /* 0: there is no such place, or it is damaged */
+    VEC(struct resume_sums) sums; /* one an action */
+
+    /* Of all of them. */
+    VEC(uint64_t) code_numbers; /* of fingerprints, */
+    VEC(uint32_t) codes;        /* and where in the page they are */
+    size_t last_code;           /* which one was asked for the last time */
+    struct buf last_path;
+    struct path *path; /* that it is, a reference */
+};
+
+void maker_release(struct maker *maker);
+
+static inline bool same_text(struct text a, struct text b)
+{
+    return a.length == b.length &&
+           (a.length == 0 || memcmp(a.at, b.at, a.length) == 0);
+}
+
+/* The scope of a key that is this one's; false for anybody else's. */
+bool maker_own_scope(const struct maker *maker,
+                     struct text key,
+                     enum scope *out);
+
+/* The actions with numbers above `after` and up to `last`, from the rows, as
+ * far as there is room. Those whose rows do not fit together are UNKNOWN, the
+ * others CLEAN, and nothing is known of their runs. */
+MUST_CHECK enum err maker_add_rows(struct maker *maker,
+                                   uint64_t after,
+                                   uint64_t last);
+
+/* Who of the CLEAN ones is dirty, or has failed. */
+MUST_CHECK enum err maker_derive(struct maker *maker);
 
 /* The next actions of a piece, everybody's and of every generation; those whose
  * rows do not fit together are UNKNOWN, and nothing else is decided. Inside a
- * transaction. */
+ * transaction, and from the rows. */
 MUST_CHECK enum err resume_page_of_piece(struct engine *engine,
                                          uint64_t piece,
                                          uint64_t after,

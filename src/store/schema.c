@@ -139,6 +139,12 @@ static const char *const migrations[SCHEMA_VERSION] = {
     "ALTER TABLE run ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE run ADD COLUMN before INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE run ADD COLUMN landed INTEGER NOT NULL DEFAULT 0;",
+
+    /* Copies of what is in the rows of neighbouring actions (images.h). */
+    "CREATE TABLE image("
+    "  piece INTEGER NOT NULL, last INTEGER NOT NULL, first INTEGER NOT NULL,"
+    "  generation INTEGER NOT NULL, actions INTEGER NOT NULL,"
+    "  data BLOB NOT NULL, PRIMARY KEY(piece, last)) WITHOUT ROWID;",
 };
 
 static enum err read_pragma(struct database *database,

@@ -101,6 +101,28 @@ X(DOCUMENT_TAIL,
   " (SELECT coalesce(max(seq), 0) FROM snapshot WHERE document = ?1),"
   " (SELECT coalesce(max(seq), 0) FROM revision WHERE document = ?1"
   "  AND op <> 'patch'))")
+X(DOCUMENT_REBUILD,
+  "UPDATE document SET (head_seq, head_index, op) ="
+  " (SELECT seq, op_index, op FROM revision WHERE document = ?1"
+  "  ORDER BY seq DESC, op_index DESC LIMIT 1),"
+  " base_seq = coalesce((SELECT max(seq) FROM revision"
+  "  WHERE document = ?1 AND op <> 'patch'), 0),"
+  " (tail_count, tail_bytes) ="
+  " (SELECT count(*), coalesce(sum(length(CAST(data AS BLOB))), 0)"
+  "  FROM revision WHERE document = ?1 AND op = 'patch' AND seq > max("
+  "  (SELECT coalesce(max(seq), 0) FROM snapshot WHERE document = ?1),"
+  "  (SELECT coalesce(max(seq), 0) FROM revision WHERE document = ?1"
+  "   AND op <> 'patch'))),"
+  " base_bytes = coalesce("
+  "  (SELECT length(CAST(value AS BLOB)) FROM snapshot WHERE document = ?1"
+  "   ORDER BY seq DESC LIMIT 1),"
+  "  (SELECT length(CAST(data AS BLOB)) FROM revision WHERE document = ?1"
+  "   AND op <> 'patch' ORDER BY seq DESC, op_index DESC LIMIT 1), 0)"
+  " WHERE document = ?1"
+  " AND EXISTS(SELECT 1 FROM revision WHERE document = ?1)")
+X(DOCUMENT_REMOVE,
+  "DELETE FROM document WHERE document = ?1"
+  " AND NOT EXISTS(SELECT 1 FROM revision WHERE document = ?1)")
 X(DOCUMENT_COUNT, "SELECT count(*) FROM document")
 X(DOCUMENT_LIST,
   "SELECT id FROM document WHERE branch = ?1 AND scope = ?2 AND id > ?3"
@@ -151,6 +173,7 @@ X(SNAPSHOT_LAST,
 X(SNAPSHOT_INSERT,
   "INSERT OR REPLACE INTO snapshot(document, seq, value) VALUES(?1, ?2, ?3)")
 X(SNAPSHOT_FORGET, "DELETE FROM snapshot WHERE document = ?1 AND seq <= ?2")
+X(SNAPSHOT_REMOVE, "DELETE FROM snapshot WHERE document = ?1 AND seq = ?2")
 X(SNAPSHOT_PRUNE,
   "DELETE FROM snapshot WHERE document = ?1 AND seq NOT IN"
   " (SELECT seq FROM snapshot WHERE document = ?1"
@@ -205,11 +228,10 @@ X(ACTION_SWEEP,
   " LEFT JOIN branch b ON b.branch = p.branch"
   " WHERE (a.piece, a.action) > (?1, ?2) ORDER BY a.piece, a.action LIMIT ?3")
 X(ACTION_COUNT, "SELECT count(*) FROM action")
-X(ACTION_PAGE,
-  "SELECT r.action, a.generation, a.name, a.scope, a.kind, a.fingerprint,"
-  " a.sets, a.gates, a.sum, r.seq, r.mark, r.error, r.elsewhere"
-  " FROM action a JOIN run r ON r.action = a.action"
-  " WHERE a.piece = ?1 AND a.action > ?2 ORDER BY a.action")
+X(ACTION_ROWS,
+  "SELECT action, generation, name, scope, kind, fingerprint, sets, gates, sum"
+  " FROM action WHERE piece = ?1 AND action > ?2 AND action <= ?3"
+  " ORDER BY action")
 X(ACTION_SCOPES,
   "SELECT DISTINCT scope FROM action WHERE piece = ?1 AND generation = ?2"
   " ORDER BY scope")
@@ -228,9 +250,27 @@ X(RUN_UPDATE,
   "    ifnull(seq, 0), before),"
   "  landed = iif(?6 > 0 OR error IS NULL AND seq IS NOT ?2, ?6, landed)"
   " WHERE action = ?1")
+X(RUN_LANDED,
+  "UPDATE run SET seq = ?2, mark = ?3, error = ?4, elsewhere = ?5,"
+  "  runs = runs + 1, before = ifnull(seq, 0), landed = ?6 WHERE action = ?1")
 X(RUN_PAST, "SELECT before, landed, runs FROM run WHERE action = ?1")
 X(RUN_REMOVE, "DELETE FROM run WHERE action = ?1")
-X(RUN_GET, "SELECT seq, mark, error, elsewhere FROM run WHERE action = ?1")
+X(RUN_TOLD,
+  "SELECT p.branch, p.id, a.generation, a.name, a.scope, a.kind,"
+  " a.fingerprint, a.sets, a.gates, a.sum, r.seq, r.mark, r.error, r.elsewhere"
+  " FROM action a CROSS JOIN piece p ON p.piece = a.piece"
+  " AND p.id IS NOT NULL AND p.generation = a.generation"
+  " CROSS JOIN run r ON r.action = a.action"
+  " WHERE a.piece = ?1 AND a.action = ?2")
+X(RUN_SINCE,
+  "SELECT a.piece, a.action FROM action a"
+  " CROSS JOIN run r ON r.action = a.action"
+  " WHERE r.seq >= ?1 AND a.scope = 'space'")
+X(RUN_GET,
+  "SELECT seq, mark, error, elsewhere, action FROM run WHERE action = ?1")
+X(RUN_ROWS,
+  "SELECT seq, mark, error, elsewhere, action FROM run WHERE action >= ?1"
+  " AND action <= ?2 ORDER BY action")
 X(PLACE_FIND,
   "SELECT place FROM place WHERE space = ?1 AND scope = ?2 AND id = ?3"
   " AND path = ?4")
@@ -250,9 +290,9 @@ X(PLACE_SWEEP,
 X(PLACE_REMOVE, "DELETE FROM place WHERE place = ?1")
 X(EDGE_OF_ACTION,
   "SELECT edge FROM edge WHERE piece = ?1 AND action = ?2 ORDER BY edge")
-X(EDGE_OF_PIECE,
+X(EDGE_ROWS,
   "SELECT action, edge FROM edge WHERE piece = ?1 AND action > ?2"
-  " ORDER BY action, edge")
+  " AND action <= ?3 ORDER BY action, edge")
 X(EDGE_INSERT, "INSERT INTO edge(piece, action, edge) VALUES(?1, ?2, ?3)")
 X(EDGE_REMOVE,
   "DELETE FROM edge WHERE piece = ?1 AND action = ?2 AND edge = ?3")
@@ -263,6 +303,26 @@ X(EDGE_READERS,
   " CROSS JOIN piece p ON p.piece = a.piece AND p.id IS NOT NULL"
   " AND p.generation = a.generation LEFT JOIN run r ON r.action = a.action"
   " WHERE e.edge = ?1")
+X(IMAGE_OF_PIECE,
+  "SELECT first, last, generation, data FROM image WHERE piece = ?1"
+  " AND last > ?2 ORDER BY last")
+X(IMAGE_RANGES,
+  "SELECT first, last, generation, actions FROM image WHERE piece = ?1"
+  " AND last > ?2 ORDER BY last")
+X(IMAGE_BOUNDS,
+  "SELECT (SELECT first FROM image WHERE piece = ?1 ORDER BY last LIMIT 1),"
+  " (SELECT last FROM image WHERE piece = ?1 ORDER BY last DESC LIMIT 1)")
+X(IMAGE_INSERT,
+  "INSERT INTO image(piece, last, first, generation, actions, data)"
+  " VALUES(?1, ?2, ?3, ?4, ?5, ?6)")
+X(IMAGE_REMOVE, "DELETE FROM image WHERE piece = ?1 AND last = ?2")
+X(IMAGE_DROP,
+  "DELETE FROM image WHERE piece = ?1 AND first <= ?2 AND last = (SELECT last"
+  " FROM image WHERE piece = ?1 AND last >= ?2 ORDER BY last LIMIT 1)")
+X(IMAGE_ALL,
+  "SELECT piece, last, first, generation, actions, data FROM image"
+  " WHERE (piece, last) > (?1, ?2) ORDER BY piece, last LIMIT 1")
+X(IMAGE_SWEEP, "DELETE FROM image WHERE piece NOT IN (SELECT piece FROM piece)")
 X(MIRROR_READERS,
   "SELECT m.space, m.branch, m.piece, m.here, m.seq FROM mirror_edge e"
   " CROSS JOIN mirror m USING(mirror) WHERE e.edge = ?1")

@@ -52,6 +52,16 @@ static bool go_on(struct verify *verify)
     return !verify->counts->stopped;
 }
 
+/* What follows from the history is not what it says. */
+static void is_wrong(struct verify *verify,
+                     uint64_t document,
+                     uint64_t snapshot)
+{
+    if (verify->options->wrong != NULL) {
+        verify->options->wrong(verify->options->ctx, document, snapshot);
+    }
+}
+
 /* -- SQLite itself ------------------------------------------------------- */
 
 static enum err check_integrity(struct verify *verify)
@@ -67,6 +77,7 @@ static enum err check_integrity(struct verify *verify)
                     text.at);
         }
     }
+    verify->counts->damaged = verify->counts->differences > 0;
     return query_end(&query, verify->detail);
 }
 
@@ -175,6 +186,7 @@ static enum err check_row(struct verify *verify,
     query_int(&query, 1, document->number);
     query_int(&query, 2, INT64_MAX);
     enum commit_op_kind op = COMMIT_SET;
+    const uint64_t before = verify->counts->differences;
     if (!query_step(&query)) {
         differs(verify, "%s: a row without revisions", name);
     } else if (query_get_int(&query, 0) != document->head_seq ||
@@ -193,6 +205,9 @@ static enum err check_row(struct verify *verify,
     const uint64_t base = query_step(&query) ? query_get_int(&query, 0) : 0;
     if (base != document->base_seq) {
         differs(verify, "%s: its row names another base", name);
+    }
+    if (verify->counts->differences > before) {
+        is_wrong(verify, document->number, 0);
     }
     return query_end(&query, verify->detail);
 }
@@ -253,6 +268,7 @@ static enum err load_snapshots(struct verify *verify,
                             &copy.value,
                             &why) != ERR_OK) {
             differs(verify, "%s: a snapshot is damaged", name);
+            is_wrong(verify, document->number, copy.seq);
             continue;
         }
         vec_push(out, copy);
@@ -268,6 +284,7 @@ static enum err check_snapshots(struct verify *verify,
     enum err err = load_snapshots(verify, document, &copies, name);
     VEC_FOREACH (&copies, copy) {
         if (err == ERR_OK) {
+            const uint64_t before = verify->counts->differences;
             verify->counts->snapshots++;
             err = check_fold(verify,
                              document,
@@ -275,6 +292,9 @@ static enum err check_snapshots(struct verify *verify,
                              copy->value,
                              "a snapshot",
                              name);
+            if (verify->counts->differences > before) {
+                is_wrong(verify, document->number, copy->seq);
+            }
         }
         value_unref(copy->value);
     }
@@ -317,26 +337,47 @@ static enum err check_document(struct verify *verify, struct document *document)
     return err;
 }
 
+/* One that cannot be read is a difference like any other. */
+static enum err check_named(struct verify *verify,
+                            const struct document_name *name)
+{
+    struct document *document = NULL;
+    struct err_detail why = {0};
+    if (name->branch >= verify->engine->branches.count) {
+        differs(verify,
+                "document %llu is on an unknown branch",
+                (unsigned long long)name->number);
+        return ERR_OK;
+    }
+    const enum err err =
+        document_find(verify->engine,
+                      engine_branch_by_number(verify->engine, name->branch),
+                      name->scope_key,
+                      name->id,
+                      &document,
+                      &why);
+    if (err == ERR_OK) {
+        return check_document(verify, document);
+    }
+    if (err == ERR_CORRUPT) {
+        differs(verify, "%s", why.text);
+        is_wrong(verify, name->number, 0);
+        return ERR_OK;
+    }
+    *verify->detail = why;
+    return err;
+}
+
 static enum err check_documents(struct verify *verify)
 {
     document_names names = {0};
     enum err err =
         documents_list(verify->engine, 0, INT64_MAX, &names, verify->detail);
     VEC_FOREACH (&names, name) {
-        struct document *document = NULL;
         if (err != ERR_OK || verify->counts->stopped) {
             break;
         }
-        err =
-            document_find(verify->engine,
-                          engine_branch_by_number(verify->engine, name->branch),
-                          name->scope_key,
-                          name->id,
-                          &document,
-                          verify->detail);
-        if (err == ERR_OK) {
-            err = check_document(verify, document);
-        }
+        err = check_named(verify, name);
         (void)go_on(verify);
     }
     document_names_release(&names);
@@ -393,6 +434,7 @@ enum err engine_verify(struct engine *engine,
     }
     if (err == ERR_OK) {
         err = check_history(&verify);
+        counts->holds = err == ERR_OK && counts->differences == 0;
     }
     if (err == ERR_OK && !counts->stopped) {
         err = check_documents(&verify);

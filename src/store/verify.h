@@ -18,6 +18,10 @@ struct verify_options {
     /* Called now and then; false stops the check. May be NULL. */
     bool (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *ctx;
+
+    /* Called for what can be made anew (rebuild.h): the row of a document, or,
+     * if `snapshot` is not 0, its snapshot at that seq. May be NULL. */
+    void (*wrong)(void *ctx, uint64_t document, uint64_t snapshot);
 };
 
 struct verify_counts {
@@ -27,6 +31,8 @@ struct verify_counts {
     uint64_t snapshots;
     uint64_t actions; /* of which observations are kept */
     uint64_t differences;
+    bool damaged; /* SQLite's own structures are */
+    bool holds;   /* the history, from which all the rest follows */
     bool stopped; /* by progress */
 };
 

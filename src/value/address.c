@@ -199,10 +199,30 @@ enum err scope_key_read(struct value key,
 
 /* -- Ids ----------------------------------------------------------------- */
 
+/* Whether it is a string in the handle, with 8 bytes or more of which none is
+ * zero: most ids are. */
+static inline bool is_usual(struct value id)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const unsigned tag = (unsigned)(id.word[1] >> VALUE_TAG_SHIFT);
+    const unsigned length = tag >> 4;
+    if ((tag & 15U) != TAG_SHORT || length < 8) {
+        return false;
+    }
+    /* What is behind its end counts as not zero. */
+    const uint64_t rest = id.word[1] | UINT64_MAX << (length - 8) * 8;
+    const uint64_t zeros =
+        ((id.word[0] - ones) & ~id.word[0]) | ((rest - ones) & ~rest);
+    return (zeros & ones << 7) == 0;
+}
+
 enum err document_id_check(struct value id, struct err_detail *detail)
 {
     if (!value_is_string(id)) {
         return err_set(detail, ERR_TYPE, "an id is a string");
+    }
+    if (LIKELY(is_usual(id))) {
+        return ERR_OK;
     }
     const struct text text = value_text(&id);
     if (text.length == 0) {

@@ -381,20 +381,39 @@ static enum verdict compare_on(struct pair_frame *frame,
                                       : compare_tagged(frame, inner);
 }
 
-static bool equal_inside(struct value a, struct value b)
+/* The frames that were open when a difference was found, as a trail. */
+static void write_trail(value_trail *trail,
+                        const struct pair_frame *frames,
+                        size_t count,
+                        const struct pair_frame *inner)
+{
+    vec_reserve(trail, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct value_pair pair = {frames[i].a, frames[i].b};
+        vec_push(trail, pair);
+    }
+    const struct value_pair last = {inner->a, inner->b};
+    vec_push(trail, last);
+}
+
+/* `trail` may be NULL. */
+static bool equal_inside(struct value a, struct value b, value_trail *trail)
 {
     STACK(struct pair_frame, 16) stack;
     bool equal = true;
     stack_init(&stack);
     stack_push(&stack, ((struct pair_frame){a, b, 0}));
     while (equal && stack.count > 0) {
-        struct pair_frame inner;
+        struct pair_frame inner = *stack_top(&stack);
         switch (compare_on(stack_top(&stack), &inner)) {
         case EQUAL:
             stack.count--;
             break;
         case DIFFERENT:
             equal = false;
+            if (trail != NULL) {
+                write_trail(trail, stack.at, stack.count, &inner);
+            }
             break;
         case LOOK_INSIDE:
             stack_push(&stack, inner);
@@ -408,7 +427,21 @@ static bool equal_inside(struct value a, struct value b)
 bool value_equal_heap(struct value a, struct value b)
 {
     const enum verdict verdict = glance(a, b);
-    return verdict == LOOK_INSIDE ? equal_inside(a, b) : verdict == EQUAL;
+    return verdict == LOOK_INSIDE ? equal_inside(a, b, NULL) : verdict == EQUAL;
+}
+
+bool value_equal_or_trail(struct value a, struct value b, value_trail *trail)
+{
+    vec_clear(trail);
+    const enum verdict verdict = glance(a, b);
+    if (verdict == LOOK_INSIDE) {
+        return equal_inside(a, b, trail);
+    }
+    if (verdict == DIFFERENT) {
+        const struct value_pair pair = {a, b};
+        vec_push(trail, pair);
+    }
+    return verdict == EQUAL;
 }
 
 /* Two strings in their handles: the bytes as two big-endian numbers, then the

@@ -12,6 +12,7 @@
 #ifndef VALUE_COMPARE_H
 #define VALUE_COMPARE_H
 
+#include "base/vec.h"
 #include "value/value.h"
 
 /* The rest of value_equal, for two values on the heap. */
@@ -26,6 +27,20 @@ static inline bool value_equal(struct value a, struct value b)
     }
     return value_is_heap(a) && value_is_heap(b) && value_equal_heap(a, b);
 }
+
+/* Two values that were found to differ; borrowed. */
+struct value_pair {
+    struct value a;
+    struct value b;
+};
+
+typedef VEC(struct value_pair) value_trail;
+
+/* value_equal; and if they are not, the way to the first difference: the two
+ * values, then those within them in which they differ, and so on down. Who
+ * goes that way himself need not compare again. The trail is written anew, and
+ * empty if they are equal. */
+bool value_equal_or_trail(struct value a, struct value b, value_trail *trail);
 
 /* A hash of the content for use in this process: never stored, because
  * another build may compute another one. Kept in the nodes; after a change

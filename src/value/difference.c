@@ -46,6 +46,10 @@ static bool look_at(struct diff_walk *walk,
     if (value_is_same(before, after)) {
         return false;
     }
+    if (walk->how == DIFFERENCE_OF_CHILDREN && walk->path.count > 0) {
+        report(walk, before, after);
+        return false;
+    }
     const bool arrays = value_is_array(before) && value_is_array(after);
     bool objects = value_is_object(before) && value_is_object(after);
     if (walk->how == DIFFERENCE_BY_STEPS && objects &&

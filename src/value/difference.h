@@ -39,6 +39,9 @@ enum difference_how {
      * reported at their own path only, and so are objects that a single step
      * could turn into an envelope (value_is_near_envelope). */
     DIFFERENCE_BY_STEPS,
+    /* Of the children only: each that is not the same value in both, without a
+     * look inside. They may be equal all the same. */
+    DIFFERENCE_OF_CHILDREN,
 };
 
 /* Calls `report` for each difference, in the order of the walk. */

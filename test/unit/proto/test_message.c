@@ -100,6 +100,13 @@ static const char *const canonical[] = {
                      "'removes':[{'id':'of:b','scope':'session'}]}",
     "{" HEAD("sync") ",'fromSeq':0,'toSeq':0}",
     "{" HEAD("revoked") ",'reason':'taken-over'}",
+    "{" HEAD("watch") ",'targets':[{'id':'of:a'},{'id':'of:b','since':12},"
+                      "{'id':'of:b','scope':'user','since':1}]}",
+    "{" HEAD("sync") ",'fromSeq':12,'toSeq':14,'upserts':["
+                     "{'id':'of:a','seq':13,'document':{'value':1},"
+                     "'before':{'value':0,'k':2}},"
+                     "{'id':'of:b','seq':14,'before':{'value':0}},"
+                     "{'id':'of:c','seq':14,'document':{},'before':null}]}",
 };
 
 TEST(m2_every_kind_with_every_field_is_written_as_it_was_read)
@@ -202,6 +209,12 @@ TEST(m1_what_goes_to_the_store_is_checked)
         {"{" HEAD("watch") ",'targets':[{'id':'a'},{'id':''}]}",
          "targets[1].id"},
         {"{" HEAD("watch") ",'targets':[{}]}", "targets[0].id"},
+        {"{" HEAD("watch") ",'targets':[{'id':'a'},{'id':'a','since':0}]}",
+         "targets[1].since"},
+        {"{" HEAD("watch") ",'targets':[{'id':'a','since':-1}]}",
+         "targets[0].since"},
+        {"{" HEAD("watch") ",'targets':[{'id':'a','since':'1'}]}",
+         "targets[0].since"},
         {"{" HEAD("watch") ",'targets':[{'id':'a','scope':'all'}]}",
          "targets[0].scope"},
         {"{" HEAD("ack") "}", "seenSeq"},
@@ -244,6 +257,10 @@ TEST(m1_what_goes_to_the_replica_is_checked)
         {SYNC "'upserts':[{'seq':1}]}", "upserts[0].id"},
         {SYNC "'upserts':[{'id':'a','scope':1,'seq':1}]}", "upserts[0].scope"},
         {SYNC "'upserts':[{'id':'a'}]}", "upserts[0].seq"},
+        {SYNC "'upserts':[{'id':'a','seq':1,'before':7}]}",
+         "upserts[0].before"},
+        {SYNC "'upserts':[{'id':'a','seq':1,'before':[null]}]}",
+         "upserts[0].before"},
         {SYNC "'upserts':[{'id':'a','seq':1,'document':null}]}",
          "upserts[0].document"},
         {SYNC "'upserts':[{'id':'a','seq':1,'document':[]}]}",

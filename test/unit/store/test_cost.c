@@ -222,3 +222,162 @@ TEST(a_local_seq_whose_group_was_rolled_back_has_not_landed)
     EXPECT(!kit.verdicts[0].replayed);
     kit_close(&kit);
 }
+
+/* -- Layers -------------------------------------------------------------- */
+
+/* "s1 N | pend A.x [B+1,...,N-1] b=B | replace A.x N", and its cost. */
+static struct cost cost_of_layer(struct store_kit *kit,
+                                 unsigned basis,
+                                 unsigned number)
+{
+    char line[1024];
+    int length = snprintf(line, sizeof line, "s1 %u | pend A.x [", number);
+    for (unsigned i = basis + 1; i < number; i++) {
+        length += snprintf(line + length,
+                           sizeof line - (size_t)length,
+                           i + 1 < number ? "%u," : "%u",
+                           i);
+    }
+    (void)snprintf(line + length,
+                   sizeof line - (size_t)length,
+                   "] b=%u | replace A.x %u",
+                   basis,
+                   number);
+    const struct cost before = spent(kit);
+    EXPECT_LANDED(kit, number, line);
+    return less(spent(kit), before);
+}
+
+/* Each names all those below it, and none of them is looked for or looked at
+ * when that has been asked once. */
+TEST(a_commit_on_many_layers_costs_what_one_on_few_does)
+{
+    const struct engine_options options = {.snapshot_patches = 1000,
+                                           .snapshot_bytes = UINT32_MAX};
+    struct store_kit kit;
+    kit_open_memory(&kit, &options);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':1}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | replace A.x 2");
+    (void)cost_of_layer(&kit, 1, 3); /* asks for the first time */
+    EXPECT_LANDED(&kit, 4, "s1 4 | replace A.x 4");
+    const struct cost few = cost_of_layer(&kit, 3, 5);
+    for (unsigned i = 6; i < 99; i++) {
+        const struct cost more = cost_of_layer(&kit, 3, i);
+        EXPECT_EQ(more.engine.rows, 0);
+        EXPECT_EQ(more.engine.lookups, 0);
+        EXPECT_EQ(more.steps, few.steps);
+    }
+    kit_close(&kit);
+}
+
+/* What is remembered decides nothing that the rows would not. */
+TEST(what_is_remembered_of_layers_is_what_the_rows_say)
+{
+    struct store_kit kit;
+    struct store_kit other;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':1,'y':1}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | replace A.x 2");
+    (void)cost_of_layer(&kit, 1, 3);
+    EXPECT_LANDED(&kit, 4, "s1 4 | pend A.x [3] b=2 | replace A.x 4");
+    /* One that was not in view, of the same session. */
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 3",
+                   "s1 5 | pend A.x [4] b=2 | replace A.x 5");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 4",
+                   "s1 5 | pend A.x [3] b=2 | replace A.x 5");
+    /* One of somebody else with such a number, elsewhere and at the place. */
+    EXPECT_LANDED(&kit, 5, "s2 4 | replace A.y 5");
+    EXPECT_LANDED(&kit, 6, "s1 5 | pend A.x [3,4] b=2 | replace A.x 5");
+    EXPECT_LANDED(&kit, 7, "s2 5 | replace A.x 7");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 7",
+                   "s1 6 | pend A.x [3,4,5] b=2 | replace A.x 6");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 7",
+                   "s1 6 | pend A.x [5] b=6 | replace A.x 6");
+    /* And by another process. */
+    EXPECT_LANDED(&kit, 8, "s1 6 | replace A.x 6");
+    EXPECT_LANDED(&kit, 9, "s1 7 | pend A.x [6] b=7 | replace A.x 7");
+    kit_open_beside(&other, &kit);
+    EXPECT_LANDED(&other, 10, "s2 6 | replace A.x 8");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 10",
+                   "s1 8 | pend A.x [6,7] b=7 | replace A.x 8");
+    EXPECT_LANDED(&kit, 11, "s1 8 | conf A.x @10 | replace A.x 8");
+    kit_close(&other);
+    kit_close(&kit);
+}
+
+/* A group that was rolled back is not remembered. */
+TEST(layers_whose_group_was_rolled_back_have_not_landed)
+{
+    static const char *const group[] = {
+        "s1 4 | pend A.x [3] b=2 | replace A.x 4",
+        "s1 5 | pend A.x [3,4] b=2 | replace A.x 5",
+    };
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':1}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | replace A.x 2");
+    EXPECT_LANDED(&kit, 3, "s1 3 | pend A.x [2] b=1 | replace A.x 3");
+    /* A number below the last one is not known to be free. */
+    EXPECT_LANDED(&kit, 4, "s1 9 | set B 1");
+    kit_run(&kit,
+            "CREATE TEMP TRIGGER stop AFTER INSERT ON \"commit\""
+            " WHEN new.seq = 6 BEGIN SELECT RAISE(ABORT, 'no'); END");
+    kit_group(&kit, group, COUNT_OF(group));
+    EXPECT_INT(kit.fault, ERR_STORE);
+    kit_run(&kit, "DROP TRIGGER stop");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "pending dependency not resolved: 4",
+                   "s1 5 | pend A.x [3,4] b=2 | replace A.x 5");
+    EXPECT_LANDED(&kit, 5, "s1 6 | pend A.x [3] b=2 | replace A.x 6");
+    kit_close(&kit);
+}
+
+enum {
+    MANY_LAYERS = 5000 /* more than are remembered */
+};
+
+TEST(layers_beyond_what_is_remembered_are_found_in_the_rows)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':1}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | replace A.x 2");
+    EXPECT_LANDED(&kit, 3, "s1 3 | pend A.x [2] b=1 | replace A.x 3");
+    EXPECT_LANDED(&kit, 4, "s1 4 | replace A.x 4");
+    EXPECT_LANDED(&kit, 5, "s2 5 | replace A.x 5");
+    for (unsigned i = 6; i < MANY_LAYERS; i++) {
+        char line[64];
+        (void)snprintf(line, sizeof line, "s1 %u | replace A.x %u", i, i);
+        EXPECT_LANDED(&kit, i, line);
+    }
+    struct buf layers = {0};
+    for (unsigned i = 6; i < MANY_LAYERS; i++) {
+        buf_printf(&layers, ",%u", i);
+    }
+    struct buf line = {0};
+    buf_printf(&line,
+               "s1 %d | pend A.x [4%s] b=3 | replace A.x 0",
+               MANY_LAYERS,
+               buf_text(&layers));
+    EXPECT_REFUSED(&kit, ERR_CONFLICT, "with seq 5", buf_text(&line));
+    buf_clear(&line);
+    buf_printf(&line,
+               "s1 %d | pend A.x [%s] b=5 | replace A.x 0",
+               MANY_LAYERS,
+               buf_text(&layers) + 1);
+    EXPECT_LANDED(&kit, MANY_LAYERS, buf_text(&line));
+    buf_release(&line);
+    buf_release(&layers);
+    kit_close(&kit);
+}

@@ -13,6 +13,7 @@
 #include "lib/values.h"
 #include "store/maintain.h"
 #include "store/observed.h"
+#include "store/runs.h"
 
 static const char rows_sql[] =
     "SELECT (SELECT count(*) FROM action), (SELECT count(*) FROM run),"
@@ -161,6 +162,83 @@ TEST(r06_a_basis_with_a_commit_that_did_not_land_is_dropped)
     kit_close(&kit);
 }
 
+/* With a commit likewise: what the commit does not prove is of the basis, which
+ * never was. The commit lands, and what was known of the action is of a run
+ * before this one. */
+TEST(r06_the_basis_of_a_commit_with_one_that_did_not_land_is_dropped)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    observe_commit(&kit, "s1 2 | set C 1", "p/a1 deep A out C");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean");
+    EXPECT_REFUSED(&kit, ERR_CONFLICT, "", "s1 3 | conf A @0 | set B 1");
+    observe_commit(&kit,
+                   "s1 4 | set C 2",
+                   "p/a1 deep A deep B out C basis=2 layers=3");
+    EXPECT_TEXT(observe_verdict(&kit), "3 dropped 0=layer-missing");
+    EXPECT_TEXT(kit_read(&kit, "C"), "{'value':2}");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=unknown");
+    /* Nobody knows it; or it failed, which is no claim. */
+    observe_commit(&kit,
+                   "s1 5 | set D 2",
+                   "p/a2 deep B out D basis=2 layers=3");
+    EXPECT_TEXT(observe_verdict(&kit), "4 dropped 0=layer-missing");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=unknown");
+    observe_commit(&kit,
+                   "s1 6 | set D 3",
+                   "p/a2 deep B out D basis=2 layers=3 fail=x");
+    EXPECT_TEXT(observe_verdict(&kit), "5");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=unknown a2=failed");
+    /* What did land is taken, and another session's is not this one's. */
+    observe_commit(&kit,
+                   "s1 7 | set D 4",
+                   "p/a2 deep A out D basis=2 layers=2");
+    EXPECT_TEXT(observe_verdict(&kit), "6");
+    observe_commit(&kit,
+                   "s2 1 | set D 5",
+                   "p/a2 deep A out D basis=2 layers=2");
+    EXPECT_TEXT(observe_verdict(&kit), "7 dropped 0=layer-missing");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=unknown a2=unknown");
+    /* A commit that is refused says nothing of its observation. */
+    observe_commit(&kit,
+                   "s2 2 | replace A.x.y.z 6",
+                   "p/a2 deep A out D basis=2 layers=9");
+    EXPECT(kit.verdicts[0].err != ERR_OK);
+    EXPECT_EQ(kit.verdicts[0].dropped.count, 0);
+    EXPECT_TEXT(observe_check(&kit), "");
+    kit_close(&kit);
+}
+
+/* One that is to come cannot have been in view. */
+TEST(a_basis_with_a_commit_of_later_is_dropped)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    observe_alone(&kit, 2, "p/a1 deep A basis=1 layers=3");
+    EXPECT_TEXT(observe_verdict(&kit), "1 dropped 0=layer-missing");
+    observe_commit(&kit,
+                   "s1 3 | set C 1",
+                   "p/a1 deep A out C basis=1 layers=3");
+    EXPECT_TEXT(observe_verdict(&kit), "2 dropped 0=layer-missing");
+    kit_close(&kit);
+}
+
+TEST(a_basis_whose_commits_landed_in_another_order_is_stale)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':1}");
+    EXPECT_LANDED(&kit, 2, "s1 3 | replace A.x 3");
+    EXPECT_LANDED(&kit, 3, "s1 2 | replace A.x 2");
+    observe_alone(&kit, 4, "p/a1 deep A.x basis=1 layers=2,3");
+    EXPECT_TEXT(observe_verdict(&kit), "3 dropped 0=stale");
+    observe_alone(&kit, 5, "p/a1 deep A.x basis=3 layers=2,3"); /* all below */
+    EXPECT_TEXT(observe_verdict(&kit), "3");
+    kit_close(&kit);
+}
+
 TEST(layers_that_were_in_view_do_not_make_an_observation_stale)
 {
     struct store_kit kit;
@@ -192,6 +270,32 @@ TEST(r08_pers25_the_same_again_after_dirt_is_one_row_and_clean)
     kit_close(&kit);
 }
 
+/* "a1@2 a2@0": the newest commit that makes each of them dirty. */
+static const char *changed_at(struct store_kit *kit, const char *piece)
+{
+    static char text[80];
+    struct run_list list;
+    size_t length = 0;
+    text[0] = '\0';
+    const struct value branch = value_text_new("");
+    const struct value name = value_text_new(piece);
+    EXPECT_INT(engine_read_begin(&kit->engine, &kit->detail), ERR_OK);
+    EXPECT_INT(runs_of_piece(&kit->engine, branch, name, &list, NULL), ERR_OK);
+    VEC_FOREACH (&list.at, action) {
+        length += (size_t)snprintf(text + length,
+                                   sizeof text - length,
+                                   "%sa%d@%d",
+                                   length > 0 ? " " : "",
+                                   (int)action->number,
+                                   (int)action->changed);
+    }
+    run_list_release(&list);
+    engine_read_end(&kit->engine);
+    value_unref(branch);
+    value_unref(name);
+    return text;
+}
+
 /* Ours marks nothing at the write: the question is asked when a piece comes
  * back, and the answer is the same. */
 TEST(r11_pers28_a_commit_to_what_was_read_makes_the_reader_dirty)
@@ -206,8 +310,10 @@ TEST(r11_pers28_a_commit_to_what_was_read_makes_the_reader_dirty)
     EXPECT_TEXT(observe_resume(&kit, "p"), "a1=dirty a2=clean a3=clean");
     EXPECT_LANDED(&kit, 3, "s2 2 | add A.z 1");
     EXPECT_TEXT(observe_resume(&kit, "p"), "a1=dirty a2=clean a3=dirty");
+    EXPECT_TEXT(changed_at(&kit, "p"), "a1@2 a2@0 a3@3");
     EXPECT_LANDED(&kit, 4, "s2 3 | set A 1");
     EXPECT_TEXT(observe_resume(&kit, "p"), "a1=dirty a2=dirty a3=dirty");
+    EXPECT_TEXT(changed_at(&kit, "p"), "a1@4 a2@4 a3@4");
     kit_close(&kit);
 }
 
@@ -251,6 +357,59 @@ TEST(a_refused_commit_leaves_nothing_of_its_observation)
     EXPECT_TEXT(buf_text(&after), buf_text(&before));
     buf_release(&before);
     buf_release(&after);
+    kit_close(&kit);
+}
+
+/* S02: ours has no waves; a commit is one run's. It is refused if anything that
+ * it read has moved, names it, and leaves nothing. The seq to wait for is above
+ * all that has moved, so one look brings the whole basis up to date; and a
+ * basis is what was seen, no less and no more. */
+TEST(s02_a_basis_that_was_left_behind_is_refused_and_named_document_by_document)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1 | set B 1 | set C 1");
+    observe_alone(&kit, 2, "p/a1 deep A deep B deep C out D");
+    EXPECT_LANDED(&kit, 2, "s2 1 | set A 2");
+    EXPECT_LANDED(&kit, 3, "s2 2 | set B 2");
+    static const struct {
+        const char *basis;
+        const char *moved; /* or NULL: it lands */
+        uint64_t at;
+    } rows[] = {
+        {"conf A @1 | conf B @1 | conf C @1", "A", 2},
+        {"conf A @2 | conf B @1 | conf C @1", "B", 3},
+        {"conf A @2 | conf B @2 | conf C @1", "B", 3},
+        {"conf A @2 | conf B @4 | conf C @1", NULL, 0}, /* beyond the head */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char line[100];
+        struct buf before = kit_dump(&kit);
+        (void)snprintf(line,
+                       sizeof line,
+                       "s1 %d | %s | set D 1",
+                       (int)i + 3,
+                       rows[i].basis);
+        observe_commit(&kit, line, "p/a1 same deep A deep B deep C out D");
+        const struct verdict *verdict = &kit.verdicts[0];
+        EXPECT(verdict->err != ERR_OK);
+        if (rows[i].moved != NULL) {
+            EXPECT_INT(verdict->err, ERR_CONFLICT);
+            EXPECT(value_is_text(verdict->id, rows[i].moved));
+            EXPECT_EQ(verdict->conflict_seq, rows[i].at);
+            EXPECT_EQ(verdict->head_seq, 3);
+        }
+        struct buf after = kit_dump(&kit);
+        EXPECT_TEXT(buf_text(&after), buf_text(&before));
+        buf_release(&before);
+        buf_release(&after);
+        EXPECT_TEXT(observe_resume(&kit, "p"), "a1=dirty");
+    }
+    observe_commit(&kit,
+                   "s1 9 | conf A @2 | conf B @3 | conf C @1 | set D 1",
+                   "p/a1 same deep A deep B deep C out D");
+    EXPECT_TEXT(observe_verdict(&kit), "4");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean");
     kit_close(&kit);
 }
 
@@ -309,7 +468,7 @@ TEST(a_number_that_was_lost_is_not_given_out_again)
     engine_forget(&kit.engine);
     observe_alone(&kit, 3, "p/a2 deep A");
     EXPECT_TEXT(observe_verdict(&kit), "1");
-    EXPECT_TEXT(observe_resume(&kit, "p"), "a2=clean");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=unknown a2=clean");
     kit_close(&kit);
 }
 
@@ -409,54 +568,6 @@ TEST(r39_an_observation_is_of_its_branch)
     kit_close(&kit);
 }
 
-/* R24 and R25: who has rows of his own is decided by what is read, and a user's
- * documents are his. */
-TEST(r24_r25_what_reads_a_users_documents_is_that_users)
-{
-    struct store_kit kit;
-    kit_open_memory(&kit, NULL);
-    kit.principal = "alice";
-    EXPECT_LANDED(&kit, 1, "s1 1 | set A~user 1");
-    observe_alone(&kit, 2, "p/a1 deep A~user");
-    observe_alone(&kit, 3, "p/a2 deep B");
-    kit.principal = "bob";
-    EXPECT_TEXT(observe_resume(&kit, "p"), "a2=clean");
-    EXPECT_LANDED(&kit, 2, "s1 1 | set A~user 1");
-    observe_alone(&kit, 2, "p/a1 deep A~user");
-    EXPECT_TEXT(observe_resume(&kit, "p"), "a2=clean a1=clean");
-    EXPECT_LANDED(&kit, 3, "s1 3 | set A~user 2");
-    EXPECT_TEXT(observe_resume(&kit, "p"), "a2=clean a1=dirty");
-    kit.principal = "alice";
-    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean a2=clean");
-    kit.principal = NULL;
-    observe_alone(&kit, 9, "p/a1 deep A~user");
-    EXPECT_CONTAINS(observe_verdict(&kit), "PROTOCOL");
-    EXPECT_TEXT(observe_check(&kit), "");
-    kit_close(&kit);
-}
-
-TEST(r23_pers30_of_many_sessions_the_last_32_are_kept)
-{
-    struct store_kit kit;
-    kit_open_memory(&kit, NULL);
-    kit.principal = "alice";
-    for (int i = 0; i < 35; i++) {
-        char session[16];
-        char commit[40];
-        (void)snprintf(session, sizeof session, "t%02d", i);
-        (void)snprintf(commit, sizeof commit, "%s 1 | set A %d", session, i);
-        kit_commit(&kit, commit);
-        const char *const line = "p/a1 deep A~session";
-        observe_batch(&kit, session, 2, &line, 1);
-    }
-    EXPECT_TEXT(kit_sql(&kit,
-                        "SELECT count(*), min(scope), (SELECT count(*) FROM"
-                        " run), (SELECT count(*) FROM edge) FROM action"),
-                "32|session:alice:t03|32|32;");
-    EXPECT_TEXT(observe_check(&kit), "");
-    kit_close(&kit);
-}
-
 /* -- Pages --------------------------------------------------------------- */
 
 TEST(r13_pages_are_in_order_and_of_one_seq)
@@ -475,10 +586,17 @@ TEST(r13_pages_are_in_order_and_of_one_seq)
         .limit = 2,
     };
     static const size_t want[] = {2, 2, 1};
+    int listed = 0;
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         struct resume_page page;
         EXPECT_INT(engine_resume(&kit.engine, &query, &page, NULL), ERR_OK);
         EXPECT_EQ(page.actions.count, want[i]);
+        VEC_FOREACH (&page.actions, action) { /* each once, in order */
+            char name[16];
+            (void)snprintf(name, sizeof name, "a%d", listed++);
+            const struct digest digest = observe_name(name);
+            EXPECT(digest_equal(&action->action, &digest));
+        }
         EXPECT(page.more == (i < 2));
         EXPECT_EQ(page.places.count, 1);
         query.after = vec_last(&page.actions)->number;
@@ -763,92 +881,6 @@ TEST(fingerprints_of_nobody_are_collected)
     observe_alone(&kit, 5, "p/a2 deep A out C impl=one");
     EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean a2=clean");
     EXPECT_TEXT(kit_sql(&kit, "SELECT count(*) FROM fingerprint"), "3;");
-    EXPECT_TEXT(observe_check(&kit), "");
-    kit_close(&kit);
-}
-
-/* -- Damage -------------------------------------------------------------- */
-
-TEST(rows_that_were_changed_or_are_missing_never_look_clean)
-{
-    static const struct {
-        const char *sql;
-        const char *want; /* of a1; a2 is always clean */
-        const char *check;
-    } rows[] = {
-        {"DELETE FROM edge WHERE action = 1 AND edge = 4", "a1=unknown", "fit"},
-        {"UPDATE edge SET edge = 404 WHERE action = 1 AND edge = 4",
-         "a1=unknown",
-         "fit"},
-        {"DELETE FROM place WHERE id = 'A'", "a1=unknown", "fit"},
-        {"UPDATE place SET id = 'Z' WHERE id = 'A'", "a1=unknown", "fit"},
-        {"UPDATE place SET path = 'x' WHERE id = 'A'", "a1=unknown", "fit"},
-        {"UPDATE run SET seq = 1 WHERE action = 1", "a1=unknown", "fit"},
-        {"UPDATE run SET seq = 99 WHERE action = 1", "a1=unknown", "fit"},
-        {"UPDATE run SET error = x'00' WHERE action = 1", "a1=unknown", "fit"},
-        {"UPDATE run SET elsewhere = '[' WHERE action = 1",
-         "a1=unknown",
-         "fit"},
-        {"DELETE FROM run WHERE action = 1", "", "no run"},
-        {"DELETE FROM action WHERE action = 1", "", "no action"},
-        {"UPDATE action SET sets = zeroblob(64) WHERE action = 1",
-         "a1=unknown",
-         "fit"},
-        {"UPDATE action SET kind = 2 WHERE action = 1", "a1=unknown", "fit"},
-        {"UPDATE action SET fingerprint = 77 WHERE action = 1",
-         "a1=unknown",
-         "fit"},
-        {"UPDATE action SET name = x'11' WHERE action = 1", NULL, "fit"},
-        {"UPDATE action SET gates = '1 2' WHERE action = 1",
-         "a1=unknown",
-         "fit"},
-        {"UPDATE fingerprint SET runtime = x'11' WHERE fingerprint = 1",
-         NULL,
-         "fit"},
-        {"UPDATE action SET sum = 5 WHERE action = 1", "a1=unknown", "fit"},
-        {"DELETE FROM piece WHERE id = 'p'", "", "no piece"},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct store_kit kit;
-        kit_open_memory(&kit, NULL);
-        EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
-        EXPECT_LANDED(&kit, 2, "s1 2 | set A 2");
-        observe_alone(&kit, 3, "p/a1 deep A out B");
-        observe_alone(&kit, 4, "q/a2 deep C out D impl=other");
-        kit_run(&kit, rows[i].sql);
-        if (rows[i].want != NULL) {
-            EXPECT_TEXT(observe_resume(&kit, "p"), rows[i].want);
-        } else {
-            EXPECT(strstr(observe_resume(&kit, "p"), "clean") == NULL);
-        }
-        EXPECT_TEXT(observe_resume(&kit, "q"), "a2=clean");
-        EXPECT_CONTAINS(observe_check(&kit), rows[i].check);
-        uint64_t removed = 0;
-        EXPECT_INT(engine_repair_observations(&kit.engine, &removed, NULL),
-                   ERR_OK);
-        EXPECT(removed > 0);
-        EXPECT_TEXT(observe_check(&kit), "");
-        EXPECT_TEXT(observe_resume(&kit, "p"), "");
-        EXPECT_TEXT(observe_resume(&kit, "q"), "a2=clean");
-        observe_alone(&kit, 5, "p/a1 deep A out B");
-        EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean");
-        EXPECT_TEXT(observe_check(&kit), "");
-        kit_close(&kit);
-    }
-}
-
-TEST(the_same_set_over_damaged_rows_is_not_taken)
-{
-    struct store_kit kit;
-    kit_open_memory(&kit, NULL);
-    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
-    observe_alone(&kit, 2, "p/a1 deep A out B");
-    kit_run(&kit, "DELETE FROM edge WHERE edge = 4");
-    observe_alone(&kit, 3, "p/a1 same deep A out B");
-    EXPECT_TEXT(observe_verdict(&kit), "1 dropped 0=set-unknown");
-    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=unknown");
-    observe_alone(&kit, 4, "p/a1 deep A out B");
-    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean");
     EXPECT_TEXT(observe_check(&kit), "");
     kit_close(&kit);
 }

@@ -399,10 +399,20 @@ static void model_end(struct model *model)
     kit_close(&model->kit);
 }
 
+/* Whatever has no image gets one. */
+static void collect(struct model *model)
+{
+    struct collect_counts counts;
+    EXPECT_INT(engine_collect(&model->kit.engine, NULL, NULL, &counts, NULL),
+               ERR_OK);
+}
+
 static void step(struct model *model, bool file)
 {
-    const int what = draw(model, 20);
-    if (what < 8) {
+    const int what = draw(model, 22);
+    if (what >= 20) {
+        collect(model);
+    } else if (what < 8) {
         write_something(model, draw_branch(model), NULL);
     } else if (what < 13) {
         observe_something(model, false);
@@ -448,6 +458,30 @@ TEST(the_model_has_seen_both_answers_often)
 
 /* -- Damage -------------------------------------------------------------- */
 
+static void expect_clean_is_clean(struct model *model)
+{
+    struct resume_query query = {
+        .branch = value_text_new(""),
+        .piece = value_text_new("p"),
+    };
+    struct resume_page page;
+    EXPECT_INT(engine_resume(&model->kit.engine, &query, &page, NULL), ERR_OK);
+    VEC_FOREACH (&page.actions, action) {
+        for (int i = 0; i < ACTIONS; i++) {
+            char name[16];
+            (void)snprintf(name, sizeof name, "a%d", i);
+            const struct digest digest = observe_name(name);
+            if (digest_equal(&digest, &action->action) &&
+                action->state == RESUME_CLEAN) {
+                EXPECT(!is_dirty(model, 0, &model->actions[0][i]));
+            }
+        }
+    }
+    resume_page_release(&page);
+    value_unref(query.branch);
+    value_unref(query.piece);
+}
+
 /* One row of one table is changed or removed: whatever is still called clean
  * is clean. */
 PROPERTY(a_row_that_was_changed_at_random_never_yields_a_clean_action, 60)
@@ -466,6 +500,12 @@ PROPERTY(a_row_that_was_changed_at_random_never_yields_a_clean_action, 60)
         "UPDATE action SET sets = zeroblob(64) WHERE action %% 5 = %d",
         ("UPDATE action SET generation = 0, kind = 1 - kind"
          " WHERE action %% 5 = %d"),
+        ("UPDATE image SET data = substr(data, 1, length(data) - 1 - %d)"),
+        ("UPDATE image SET last = last + 1 + %d"),
+        ("UPDATE image SET first = first + 1 + %d"),
+        ("UPDATE image SET generation = generation + %d"),
+        ("UPDATE image SET piece = 3 - piece WHERE %d >= 0 AND piece < 3 AND"
+         " (SELECT count(*) FROM image WHERE piece < 3) = 1"),
     };
     struct model model;
     model_begin(&model, random, false);
@@ -481,28 +521,40 @@ PROPERTY(a_row_that_was_changed_at_random_never_yields_a_clean_action, 60)
                    (int)random_below(random, 5));
 #pragma GCC diagnostic pop
     kit_run(&model.kit, sql);
-    struct resume_query query = {
-        .branch = value_text_new(""),
-        .piece = value_text_new("p"),
-    };
-    struct resume_page page;
-    EXPECT_INT(engine_resume(&model.kit.engine, &query, &page, NULL), ERR_OK);
-    VEC_FOREACH (&page.actions, action) {
-        for (int i = 0; i < ACTIONS; i++) {
-            char name[16];
-            (void)snprintf(name, sizeof name, "a%d", i);
-            const struct digest digest = observe_name(name);
-            if (digest_equal(&digest, &action->action) &&
-                action->state == RESUME_CLEAN) {
-                EXPECT(!is_dirty(&model, 0, &model.actions[0][i]));
-            }
-        }
-    }
-    resume_page_release(&page);
-    value_unref(query.branch);
-    value_unref(query.piece);
+    expect_clean_is_clean(&model);
     uint64_t removed = 0;
     EXPECT_INT(engine_repair_observations(&model.kit.engine, &removed, NULL),
                ERR_OK);
+    model_end(&model);
+}
+
+/* Some bytes of an image: the piece is as if there were none. */
+PROPERTY(bytes_of_an_image_that_were_changed_at_random_change_nothing, 60)
+{
+    struct model model;
+    model_begin(&model, random, false);
+    for (int i = 0; i < STEPS; i++) {
+        step(&model, false);
+    }
+    collect(&model);
+    for (int i = 0; i < 5; i++) {
+        char sql[300];
+        const int at = (int)random_below(random, 2000);
+        (void)snprintf(sql,
+                       sizeof sql,
+                       "UPDATE image SET data = CAST(substr(data, 1,"
+                       " %d %% length(data)) || x'%02x' || substr(data,"
+                       " %d %% length(data) + 2) AS BLOB)",
+                       at,
+                       (unsigned)random_below(random, 256),
+                       at);
+        kit_run(&model.kit, sql);
+    }
+    expect_clean_is_clean(&model);
+    compare(&model, 0);
+    uint64_t removed = 0;
+    EXPECT_INT(engine_repair_observations(&model.kit.engine, &removed, NULL),
+               ERR_OK);
+    compare(&model, 0);
     model_end(&model);
 }

@@ -8,19 +8,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/store_kit.h"
+#include "lib/observe_kit.h"
 #include "lib/test.h"
 
 TEST(a01_a_new_file_has_the_tables_of_this_version_and_no_others)
 {
     struct store_kit kit;
     kit_open_file(&kit, NULL);
-    EXPECT_TEXT(kit_sql(&kit,
-                        "SELECT name FROM sqlite_schema WHERE type = 'table'"
-                        " AND name NOT LIKE 'sqlite%' ORDER BY name"),
-                "action;branch;commit;document;edge;environment;fingerprint;"
-                "message;mirror;mirror_edge;piece;place;revision;run;schedule;"
-                "session;snapshot;space;thread;");
+    EXPECT_TEXT(
+        kit_sql(&kit,
+                "SELECT name FROM sqlite_schema WHERE type = 'table'"
+                " AND name NOT LIKE 'sqlite%' ORDER BY name"),
+        "action;branch;commit;document;edge;environment;fingerprint;"
+        "image;message;mirror;mirror_edge;piece;place;revision;run;schedule;"
+        "session;snapshot;space;thread;");
     EXPECT_TEXT(kit_sql(&kit, "PRAGMA application_id"), "1214541925;");
     struct buf version = {0};
     buf_printf(&version, "%d;", SCHEMA_VERSION);
@@ -91,7 +92,9 @@ TEST(a02_opening_again_changes_nothing)
     kit_close(&kit);
 }
 
+#define DROP_VERSION_5 "DROP TABLE image;"
 #define DROP_VERSION_3                                             \
+    DROP_VERSION_5                                                 \
     "DROP TABLE fingerprint; DROP TABLE piece; DROP TABLE action;" \
     "DROP TABLE run; DROP TABLE place; DROP TABLE edge;"           \
     "DROP TABLE mirror; DROP TABLE mirror_edge;"
@@ -104,13 +107,33 @@ TEST(r28_a_file_of_the_second_version_gets_empty_tables_of_observations)
     struct buf before = kit_dump(&kit);
     kit_run(&kit, DROP_VERSION_3 "PRAGMA user_version = 2");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "4;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "5;");
     struct buf after = kit_dump(&kit);
     EXPECT_TEXT(buf_text(&after), buf_text(&before));
     kit_reopen(&kit);
     EXPECT_LANDED(&kit, 2, "s1 2 | set A 2");
     buf_release(&before);
     buf_release(&after);
+    kit_close(&kit);
+}
+
+TEST(a_file_of_the_fourth_version_keeps_its_observations_and_gets_images)
+{
+    struct store_kit kit;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    observe_alone(&kit, 2, "p/a1 deep A out B debounce=5");
+    observe_alone(&kit, 3, "p/a2 deep B out C");
+    EXPECT_LANDED(&kit, 2, "s1 4 | set B 1");
+    kit_run(&kit, DROP_VERSION_5 "PRAGMA user_version = 4");
+    kit_reopen(&kit);
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "5;");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean a2=dirty");
+    struct collect_counts counts;
+    EXPECT_INT(engine_collect(&kit.engine, NULL, NULL, &counts, NULL), ERR_OK);
+    EXPECT_TEXT(kit_sql(&kit, "SELECT piece, first, last FROM image"),
+                "1|1|2;");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean a2=dirty");
     kit_close(&kit);
 }
 
@@ -124,7 +147,7 @@ TEST(a_file_of_the_first_version_gets_the_registry_and_keeps_what_it_has)
             "DROP TABLE schedule; DROP TABLE message; DROP TABLE thread;"
             "DROP TABLE environment;" DROP_VERSION_3 "PRAGMA user_version = 1");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "4;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "5;");
     EXPECT_TEXT(kit_sql(&kit,
                         "SELECT count(*) FROM thread JOIN environment"
                         " JOIN message JOIN schedule"),

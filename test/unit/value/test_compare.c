@@ -210,6 +210,32 @@ PROPERTY(equality_is_that_of_the_model, 400)
     value_unref(b);
 }
 
+/* What a trail says is true: each pair differs, and each is within the one
+ * before it. */
+PROPERTY(a_trail_leads_to_a_difference, 400)
+{
+    const struct gen gen = {random, 4, 5, GEN_SPECIALS | GEN_ENVELOPES};
+    struct value a = gen_value(&gen);
+    struct value b = gen_edit_adopt(&gen, value_ref(a));
+    value_trail trail = {0};
+    const bool equal = value_equal_or_trail(a, b, &trail);
+    EXPECT_EQ(equal, value_equal(a, b));
+    EXPECT_EQ(trail.count == 0, equal);
+    for (size_t i = 0; i < trail.count; i++) {
+        EXPECT(!value_equal(trail.at[i].a, trail.at[i].b));
+        EXPECT(i > 0 || (value_is_same(trail.at[0].a, a) &&
+                         value_is_same(trail.at[0].b, b)));
+        EXPECT(i == 0 ||
+               value_depth(trail.at[i].a) < value_depth(trail.at[i - 1].a) ||
+               !value_is_container(trail.at[i - 1].a));
+    }
+    EXPECT(value_equal_or_trail(a, a, &trail));
+    EXPECT_EQ(trail.count, 0);
+    vec_release(&trail);
+    value_unref(a);
+    value_unref(b);
+}
+
 /* Equal hashes are never taken for equality: forge them. */
 TEST(equal_hashes_alone_do_not_make_values_equal)
 {

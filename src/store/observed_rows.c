@@ -1,0 +1,433 @@
+/* The static part of a page from the rows: actions, their edges, and the places
+ * that the edges name, each once. Three scans that run side by side; no JSON is
+ * read and nothing is allocated a row but the id of a place. What the runs were
+ * is not its business (observations_resume.c). */
+
+#include "base/mem.h"
+#include "store/observed_page.h"
+#include "value/compare.h"
+
+/* -- A table of numbers -------------------------------------------------- */
+
+static size_t table_home(const struct number_table *table, uint64_t number)
+{
+    return (size_t)(observed_mix(number) & (table->capacity - 1));
+}
+
+static void table_grow(struct number_table *table, size_t capacity)
+{
+    const struct number_table old = *table;
+    table->capacity = capacity;
+    table->slots =
+        mem_alloc_zero(mem_array_size(table->capacity, sizeof *table->slots));
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.slots[i].number != 0) {
+            size_t at = table_home(table, old.slots[i].number);
+            while (table->slots[at].number != 0) {
+                at = (at + 1) & (table->capacity - 1);
+            }
+            table->slots[at] = old.slots[i];
+        }
+    }
+    mem_free(old.slots, mem_array_size(old.capacity, sizeof *old.slots));
+}
+
+struct number_slot *number_table_slot(struct number_table *table,
+                                      uint64_t number)
+{
+    if (table->count * 2 >= table->capacity) {
+        table_grow(table, table->capacity > 0 ? table->capacity * 2 : 64);
+    }
+    size_t at = table_home(table, number);
+    while (table->slots[at].number != 0 && table->slots[at].number != number) {
+        at = (at + 1) & (table->capacity - 1);
+    }
+    return &table->slots[at];
+}
+
+void number_table_reserve(struct number_table *table, size_t count)
+{
+    size_t capacity = 64;
+    while (capacity / 2 <= count) {
+        capacity *= 2;
+    }
+    if (capacity > table->capacity) {
+        table_grow(table, capacity);
+    }
+}
+
+void number_table_clear(struct number_table *table)
+{
+    if (table->count > 0) {
+        memset(table->slots,
+               0,
+               mem_array_size(table->capacity, sizeof *table->slots));
+        table->count = 0;
+    }
+}
+
+void number_table_release(struct number_table *table)
+{
+    mem_free(table->slots,
+             mem_array_size(table->capacity, sizeof *table->slots));
+    *table = (struct number_table){0};
+}
+
+/* -- Actions ------------------------------------------------------------- */
+
+bool maker_own_scope(const struct maker *maker,
+                     struct text key,
+                     enum scope *out)
+{
+    for (unsigned i = 0; i < SCOPES; i++) {
+        if (!value_is_absent(maker->scope_keys[i]) &&
+            same_text(key, value_text(&maker->scope_keys[i]))) {
+            *out = (enum scope)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The index of a fingerprint among the page's codes: there are few, and rows
+ * that follow each other often have the same. RESUME_NONE if there is none. */
+static enum err find_code(struct maker *maker, uint64_t number, uint32_t *out)
+{
+    size_t at = maker->last_code;
+    if (at >= maker->code_numbers.count ||
+        maker->code_numbers.at[at] != number) {
+        for (at = 0; at < maker->code_numbers.count; at++) {
+            if (maker->code_numbers.at[at] == number) {
+                break;
+            }
+        }
+    }
+    if (at == maker->code_numbers.count) {
+        struct resume_code code;
+        bool found = false;
+        const enum err err = observed_fingerprint_get(maker->engine,
+                                                      number,
+                                                      &code,
+                                                      &found,
+                                                      maker->detail);
+        if (err != ERR_OK || !found) {
+            *out = RESUME_NONE;
+            return err;
+        }
+        vec_push(&maker->code_numbers, number);
+        vec_push(&maker->codes, (uint32_t)maker->page->codes.count);
+        vec_push(&maker->page->codes, code);
+    }
+    maker->last_code = at;
+    *out = maker->codes.at[at];
+    return ERR_OK;
+}
+
+static bool read_gates(struct maker *maker,
+                       struct text text,
+                       struct resume_action *action,
+                       struct gate_config *gates)
+{
+    if (text.length == 0) {
+        return true;
+    }
+    if (!observed_gates_read(text, gates)) {
+        return false;
+    }
+    action->gates = (uint32_t)maker->page->gates.count;
+    vec_push(&maker->page->gates, *gates);
+    return true;
+}
+
+/* One row; it is of this piece's generation, and this one's. */
+static enum err read_action(struct maker *maker,
+                            struct query *query,
+                            uint64_t generation,
+                            struct text scope_key,
+                            struct resume_action *action)
+{
+    struct observed_action row = {
+        .number = action->number,
+        .piece = maker->piece,
+        .generation = generation,
+        .fingerprint = query_get_int(query, 5),
+    };
+    const uint64_t kind = query_get_int(query, 4);
+    bool whole = observed_bytes(query, 2, &row.name, sizeof row.name) &&
+                 observed_bytes(query, 6, &row.sets, sizeof row.sets) &&
+                 kind <= ACTION_HANDLER;
+    row.kind = whole ? (enum action_kind)kind : ACTION_COMPUTATION;
+    whole = read_gates(maker, query_get_text(query, 7), action, &row.gates) &&
+            whole;
+    const enum err err = find_code(maker, row.fingerprint, &action->code);
+    whole = whole && action->code != RESUME_NONE;
+    action->action = row.name;
+    action->kind = (uint8_t)row.kind;
+    action->surface = row.sets.surface;
+    action->read_set = row.sets.read_set;
+    action->state = whole ? RESUME_CLEAN : RESUME_UNKNOWN;
+    const struct resume_sums sums = {
+        .stored = query_get_int(query, 8),
+        .row = observed_row_sum(&row, scope_key),
+    };
+    vec_push(&maker->sums, sums);
+    return err;
+}
+
+static enum err scan_actions(struct maker *maker, uint64_t after, uint64_t last)
+{
+    struct query query =
+        query_begin(&maker->engine->database, STATEMENT_ACTION_ROWS);
+    query_int(&query, 1, maker->piece);
+    query_int(&query, 2, after);
+    query_int(&query, 3, last);
+    enum err err = ERR_OK;
+    while (err == ERR_OK && query_step(&query)) {
+        struct resume_action action = {
+            .number = query_get_int(&query, 0),
+            .code = RESUME_NONE,
+            .gates = RESUME_NONE,
+            .error = RESUME_NONE,
+        };
+        enum scope scope = SCOPE_SPACE;
+        const uint64_t generation = query_get_int(&query, 1);
+        const struct text scope_key = query_get_text(&query, 3);
+        if (maker->page->actions.count == maker->limit) {
+            maker->page->more = true;
+            break;
+        }
+        if (!maker->all && generation != maker->generation) {
+            continue;
+        }
+        if (maker->all || maker_own_scope(maker, scope_key, &scope)) {
+            action.scope = (uint8_t)scope;
+            err = read_action(maker, &query, generation, scope_key, &action);
+            vec_push(&maker->page->actions, action);
+        } else {
+            maker->others++;
+        }
+    }
+    const enum err ended = query_end(&query, maker->detail);
+    return err != ERR_OK ? err : ended;
+}
+
+/* -- Edges --------------------------------------------------------------- */
+
+/* The index of a place in the page. */
+static uint32_t find_place(struct maker *maker, uint64_t number)
+{
+    struct number_slot *slot = number_table_slot(&maker->numbers, number);
+    if (slot->number == 0) {
+        *slot = (struct number_slot){
+            number,
+            (uint32_t)maker->place_numbers.count,
+        };
+        maker->numbers.count++;
+        vec_push(&maker->place_numbers, number);
+    }
+    return (uint32_t)maker->first_place + slot->index;
+}
+
+/* Both scans are in the order of actions. */
+static enum err scan_edges(struct maker *maker, uint64_t after, uint64_t last)
+{
+    struct resume_page *page = maker->page;
+    const size_t count = page->actions.count;
+    struct query query =
+        query_begin(&maker->engine->database, STATEMENT_EDGE_ROWS);
+    query_int(&query, 1, maker->piece);
+    query_int(&query, 2, after);
+    query_int(&query, 3, last);
+    size_t at = maker->first_action;
+    vec_make_room(&page->indexes, page->indexes.count + (count - at) * 2);
+    number_table_reserve(&maker->numbers, count - at);
+    page->actions.at[at].places = (uint32_t)page->indexes.count;
+    while (at < count && query_step(&query)) {
+        const uint64_t number = query_get_int(&query, 0);
+        while (at < count && page->actions.at[at].number < number) {
+            at++;
+            if (at < count) {
+                page->actions.at[at].places = (uint32_t)page->indexes.count;
+            }
+        }
+        if (at < count && page->actions.at[at].number == number) {
+            const uint64_t edge = query_get_int(&query, 1);
+            const uint32_t place = find_place(maker, edge / PLACE_KINDS);
+            vec_push(&page->indexes,
+                     place * PLACE_KINDS + (uint32_t)(edge % PLACE_KINDS));
+            page->actions.at[at].place_count++;
+        }
+    }
+    return query_end(&query, maker->detail);
+}
+
+/* -- Places -------------------------------------------------------------- */
+
+static bool read_path(struct maker *maker, struct text text, struct path **out)
+{
+    const struct text last = {buf_text(&maker->last_path),
+                              maker->last_path.length};
+    if (maker->path == NULL || !same_text(text, last)) {
+        path_unref(maker->path);
+        maker->path = NULL;
+        if (path_read(&maker->engine->paths,
+                      text.at,
+                      text.length,
+                      &maker->path,
+                      NULL) != ERR_OK) {
+            return false;
+        }
+        buf_clear(&maker->last_path);
+        buf_append(&maker->last_path, text.at, text.length);
+    }
+    *out = path_ref(maker->path);
+    return true;
+}
+
+/* A row of the table of places, which somebody may have asked for. */
+static void read_place(struct maker *maker, struct query *query)
+{
+    struct number_slot *slot =
+        number_table_slot(&maker->numbers, query_get_int(query, 4));
+    if (slot->number == 0) {
+        return; /* another piece's */
+    }
+    const struct text space = query_get_text(query, 0);
+    const struct text scope = query_get_text(query, 1);
+    const struct text id = query_get_text(query, 2);
+    const struct text path = query_get_text(query, 3);
+    struct resume_place *place =
+        &maker->page->places.at[maker->first_place + slot->index];
+    enum scope own = SCOPE_SPACE;
+    bool valid = maker_own_scope(maker, scope, &own);
+    if (maker->all) {
+        struct identity identity = {VALUE_NONE, VALUE_NONE};
+        struct value key = value_string_new(scope.at, scope.length);
+        valid = scope_key_read(key, &own, &identity, NULL) == ERR_OK;
+        value_unref(identity.principal);
+        value_unref(identity.session);
+        value_unref(key);
+    }
+    if (!valid || !read_path(maker, path, &place->path)) {
+        return;
+    }
+    place->target.scope = own;
+    place->target.id = value_string_new(id.at, id.length);
+    place->space = space.length > 0 ? value_string_new(space.at, space.length)
+                                    : VALUE_NONE;
+    maker->place_sums.at[slot->index] =
+        observed_address_sum(space, scope, id, path);
+}
+
+static enum err get_places(struct maker *maker)
+{
+    enum err err = ERR_OK;
+    for (size_t i = 0; err == ERR_OK && i < maker->place_numbers.count; i++) {
+        struct query query =
+            query_begin(&maker->engine->database, STATEMENT_PLACE_GET);
+        query_int(&query, 1, maker->place_numbers.at[i]);
+        if (query_step(&query)) {
+            read_place(maker, &query);
+        }
+        err = query_end(&query, maker->detail);
+    }
+    return err;
+}
+
+/* What a piece names was mostly named together, so it lies together. */
+static enum err scan_places(struct maker *maker)
+{
+    const size_t count = maker->place_numbers.count;
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t number = maker->place_numbers.at[i];
+        first = number < first ? number : first;
+        last = number > last ? number : last;
+    }
+    vec_make_room(&maker->page->places, maker->first_place + count);
+    vec_make_room(&maker->place_sums, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct resume_place empty = {0};
+        vec_push(&maker->page->places, empty);
+        vec_push(&maker->place_sums, 0);
+    }
+    if (count == 0) {
+        return ERR_OK;
+    }
+    if ((last - first) / 4 > count) {
+        return get_places(maker);
+    }
+    struct query query =
+        query_begin(&maker->engine->database, STATEMENT_PLACE_RANGE);
+    query_int(&query, 1, first);
+    query_int(&query, 2, last);
+    while (query_step(&query)) {
+        read_place(maker, &query);
+    }
+    return query_end(&query, maker->detail);
+}
+
+/* Whether the rows of each action fit together (observed.h). */
+static void compare_sums(struct maker *maker)
+{
+    const struct resume_page *page = maker->page;
+    for (size_t i = 0; i < maker->sums.count; i++) {
+        struct resume_action *action =
+            &page->actions.at[maker->first_action + i];
+        const struct resume_sums *sums = &maker->sums.at[i];
+        uint64_t edges = 0;
+        bool whole = true;
+        for (uint32_t j = 0; j < action->place_count; j++) {
+            const uint32_t index = page->indexes.at[action->places + j];
+            const size_t place = resume_index_place(index) - maker->first_place;
+            const uint64_t edge = maker->place_numbers.at[place] * PLACE_KINDS +
+                                  (uint64_t)resume_index_kind(index);
+            whole = whole && maker->place_sums.at[place] != 0;
+            edges += observed_edge_sum(edge, maker->place_sums.at[place]);
+        }
+        if (!whole || sums->stored != observed_action_sum(sums->row, edges)) {
+            action->state = RESUME_UNKNOWN;
+        }
+    }
+}
+
+/* -- All of it ----------------------------------------------------------- */
+
+enum err maker_add_rows(struct maker *maker, uint64_t after, uint64_t last)
+{
+    maker->first_action = maker->page->actions.count;
+    maker->first_place = maker->page->places.count;
+    maker->others = 0;
+    number_table_clear(&maker->numbers);
+    vec_clear(&maker->place_numbers);
+    vec_clear(&maker->place_sums);
+    vec_clear(&maker->sums);
+    enum err err = scan_actions(maker, after, last);
+    if (err != ERR_OK || maker->page->actions.count == maker->first_action) {
+        return err;
+    }
+    err = scan_edges(maker, after, last);
+    if (err == ERR_OK) {
+        err = scan_places(maker);
+    }
+    if (err == ERR_OK) {
+        compare_sums(maker);
+    }
+    return err;
+}
+
+void maker_release(struct maker *maker)
+{
+    for (unsigned i = 0; i < SCOPES; i++) {
+        value_unref(maker->scope_keys[i]);
+    }
+    number_table_release(&maker->numbers);
+    vec_release(&maker->place_numbers);
+    vec_release(&maker->place_sums);
+    vec_release(&maker->sums);
+    vec_release(&maker->code_numbers);
+    vec_release(&maker->codes);
+    buf_release(&maker->last_path);
+    path_unref(maker->path);
+}

@@ -1,0 +1,180 @@
+/* The last commits, and the last writes of some documents. */
+
+#include "store/recent.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum {
+    RECENT_COMMITS = 2048,
+    RECENT_WRITES = 2048, /* of a document */
+};
+
+struct recent_commit {
+    uint64_t age; /* of the table when it was put there */
+    uint64_t session;
+    uint64_t local_seq;
+    uint64_t seq;
+};
+
+struct recent {
+    uint64_t age; /* from 1 on; what is younger is not valid any more */
+    struct recent_commit commits[RECENT_COMMITS];
+};
+
+struct recent_write {
+    uint64_t session;
+    uint64_t local_seq;
+    uint64_t seq;
+};
+
+/* Every write above `since`, in their order. */
+struct recent_writes {
+    uint64_t since;
+    VEC(struct recent_write) at;
+};
+
+/* -- Commits ------------------------------------------------------------- */
+
+/* Numbers that follow each other have places that do, so a run of them never
+ * drives itself out. */
+static size_t place_of(uint64_t session, uint64_t local_seq)
+{
+    return (size_t)((session * 719 + local_seq) % RECENT_COMMITS);
+}
+
+void recent_add_commit(struct engine *engine,
+                       uint64_t session,
+                       uint64_t local_seq,
+                       uint64_t seq)
+{
+    struct recent *recent = engine->recent;
+    if (recent != NULL) {
+        recent->commits[place_of(session, local_seq)] = (struct recent_commit){
+            recent->age,
+            session,
+            local_seq,
+            seq,
+        };
+    }
+}
+
+/* R3. */
+static struct recent *recent_of(struct engine *engine)
+{
+    if (UNLIKELY(engine->recent == NULL)) {
+        engine->recent = mem_alloc_zero(sizeof *engine->recent);
+        engine->recent->age = 1;
+    }
+    return engine->recent;
+}
+
+/* What is at or below the horizon may have been folded into something else:
+ * the rows know. */
+uint64_t recent_commit(struct engine *engine,
+                       uint64_t session,
+                       uint64_t local_seq)
+{
+    const struct recent *recent = recent_of(engine);
+    const struct recent_commit *commit =
+        &recent->commits[place_of(session, local_seq)];
+    return commit->age == recent->age && commit->session == session &&
+                   commit->local_seq == local_seq &&
+                   commit->seq > engine->horizon
+               ? commit->seq
+               : 0;
+}
+
+void recent_forget_commits(struct engine *engine)
+{
+    if (engine->recent != NULL) {
+        engine->recent->age++;
+    }
+}
+
+void recent_release(struct engine *engine)
+{
+    mem_free(engine->recent, sizeof *engine->recent);
+    engine->recent = NULL;
+}
+
+/* -- Writes -------------------------------------------------------------- */
+
+/* Half of them go at a time. */
+static void drop_oldest(struct recent_writes *writes)
+{
+    const size_t dropped = writes->at.count / 2;
+    writes->since = writes->at.at[dropped - 1].seq;
+    writes->at.count -= dropped;
+    memmove(writes->at.at,
+            writes->at.at + dropped,
+            writes->at.count * sizeof writes->at.at[0]);
+}
+
+void recent_add_write(struct document *document,
+                      uint64_t session,
+                      uint64_t local_seq,
+                      uint64_t seq)
+{
+    struct recent_writes *writes = document->recent;
+    if (LIKELY(writes == NULL)) {
+        return;
+    }
+    if (writes->at.count == RECENT_WRITES) {
+        drop_oldest(writes);
+    }
+    const struct recent_write write = {session, local_seq, seq};
+    vec_push(&writes->at, write);
+}
+
+/* Whether `local_seq` is among the first *count layers; what is behind it does
+ * not count any more. */
+static bool take_layer(const struct layer_list *layers,
+                       size_t *count,
+                       uint64_t local_seq)
+{
+    while (*count > 0 && layers->at.at[*count - 1] > local_seq) {
+        --*count;
+    }
+    return *count > 0 && layers->at.at[*count - 1] == local_seq;
+}
+
+bool recent_are_all_of(const struct engine *engine,
+                       struct document *document,
+                       uint64_t after,
+                       uint64_t session,
+                       const struct layer_list *layers)
+{
+    struct recent_writes *writes = document->recent;
+    if (writes == NULL) { /* R3 */
+        writes = mem_alloc_zero(sizeof *writes);
+        writes->since = document->head_seq;
+        document->recent = writes;
+    }
+    /* Up to the horizon a revision stands for others as well. */
+    if (after < writes->since || after < engine->horizon) {
+        return false;
+    }
+    size_t count = layers->at.count;
+    for (size_t i = writes->at.count; i-- > 0;) {
+        const struct recent_write *write = &writes->at.at[i];
+        if (write->seq <= after) {
+            break;
+        }
+        if (write->session != session ||
+            !take_layer(layers, &count, write->local_seq)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void recent_forget_document(struct document *document)
+{
+    if (document->recent != NULL) {
+        vec_release(&document->recent->at);
+        mem_free(document->recent, sizeof *document->recent);
+        document->recent = NULL;
+    }
+}
