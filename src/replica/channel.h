@@ -60,10 +60,20 @@ enum channel_answer {
 typedef enum channel_answer channel_fn(void *ctx,
                                        const struct notification *notification);
 
+/* A commit has given one payload, of which nobody has read a part, another
+ * value; nobody in particular made it, in no group, and nobody waits for an
+ * answer. */
+typedef void channel_leaf_fn(void *ctx,
+                             const struct place *payload,
+                             uint64_t version);
+
 /* Embedded in the subscriber. */
 struct subscriber {
     struct list_node node;
     channel_fn *fn;
+    channel_leaf_fn *leaf; /* called instead of `fn` for such commits while
+                              there is no other subscriber, and no space with a
+                              store; or NULL */
     void *ctx;
 };
 

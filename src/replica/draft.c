@@ -414,6 +414,10 @@ bool draft_finish(struct draft *draft)
         return draft->writes.at[0].changed =
                    !entity_state_equal(&draft->base, &draft->work);
     }
+    if (draft->writes.count == 1 && !entity_state_exists(&draft->base)) {
+        /* A document that is new as a whole: a receipt, mostly. */
+        return draft->writes.at[0].changed = entity_state_exists(&draft->work);
+    }
     bool changed = false;
     VEC_FOREACH (&draft->writes, write) {
         const struct value before = look(&draft->base, write->step);

@@ -112,9 +112,15 @@ static bool is_entity(const void *item, const void *key)
     return entity->scope == want->scope && key_equal(entity->id, want->id);
 }
 
-static uint64_t entity_hash(enum scope scope, struct value id)
+/* Of a short id, its two words: the map itself spreads their bits. */
+static inline uint64_t entity_hash(enum scope scope, struct value id)
 {
-    return value_hash(id) + (uint64_t)scope;
+    if (UNLIKELY(value_is_heap(id))) {
+        return value_hash(id) + (uint64_t)scope;
+    }
+    const uint64_t odd = UINT64_C(0xD6E8FEB86659FD93);
+    const uint64_t first = id.word[0] * odd;
+    return (first ^ first >> 32 ^ id.word[1]) * odd + (uint64_t)scope;
 }
 
 struct entity *entity_find(struct space *space,
@@ -130,6 +136,10 @@ struct entity *entity_find(struct space *space,
 /* Whether an id is of a document that cannot change. */
 static bool is_pinned(struct value id)
 {
+    if (LIKELY((id.word[0] & UINT8_MAX) != 'c' &&
+               (id.word[0] & UINT8_MAX) != 'd' && !value_is_heap(id))) {
+        return false; /* short, and of another kind */
+    }
     const struct text text = value_text(&id);
     return (text.length >= 4 && memcmp(text.at, "cid:", 4) == 0) ||
            (text.length >= 5 && memcmp(text.at, "data:", 5) == 0);

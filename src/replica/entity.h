@@ -14,7 +14,11 @@
  *       the notification that told of it.
  *   N2  `overlay` is NULL iff no layer is pending; then the visible state is
  *       the confirmed one.
- *   N3  `visible` is the fold of the layers over the confirmed state. */
+ *   N3  `visible` is the fold of the layers over the confirmed state.
+ *   N4  A hollow entity is watched and not loaded: somebody here relies on what
+ *       the document was at `known`, the store tells when it is another one,
+ *       and nobody has asked what it is. Its confirmed state is absent like
+ *       that of any other that has not come. */
 
 #ifndef REPLICA_ENTITY_H
 #define REPLICA_ENTITY_H
@@ -96,10 +100,14 @@ struct entity {
     bool answered : 1; /* the store has got the last such request: it has
                           told */
     bool listed : 1;   /* in the list of changes (replica/channel.h) */
+    bool hollow : 1;   /* N4 */
+    bool queued : 1;   /* among the space's wanted */
+    bool torn : 1;     /* known as of two seqs, and not here */
     uint32_t written;  /* quickly, by which transaction (replica/quick.h) */
     struct entity_state visible;
     uint64_t version; /* N1 */
     uint64_t seq;     /* of the confirmed state; 0: never told of one */
+    uint64_t known;   /* N4; 0: was never hollow */
 
     struct value id;
     struct overlay *overlay;

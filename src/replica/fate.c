@@ -341,6 +341,22 @@ static bool is_contained(const struct pending *pending,
            pending->verdict.seq <= entity->seq;
 }
 
+/* Whether no layer from there on is contained. */
+static bool is_all_open(const struct entity *entity, size_t from)
+{
+    const struct overlay *overlay = entity->overlay;
+    for (size_t i = from; i < overlay->layers.count; i++) {
+        if (is_contained(find(entity->space, overlay->layers.at[i].local_seq),
+                         entity)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The store decides in the order of sending, and its answers come in that
+ * order: behind a layer that lives and is not contained there is none that
+ * is. So this costs what it settles, and not what is on its way. */
 void fate_absorb(struct entity *entity)
 {
     for (size_t i = 0;
@@ -349,8 +365,11 @@ void fate_absorb(struct entity *entity)
         const struct pending *pending = find(entity->space, local_seq);
         if (is_contained(pending, entity)) {
             overlay_promote(entity, local_seq, pending->verdict.seq, true);
-        } else {
+        } else if (pending == NULL || is_dead(pending)) {
             i++;
+        } else {
+            CHECK_DEEP(is_all_open(entity, i));
+            return;
         }
     }
 }

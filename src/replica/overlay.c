@@ -2,6 +2,8 @@
 
 #include "replica/overlay.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "replica/replica.h"
 #include "replica/space.h"
@@ -142,9 +144,9 @@ static size_t position_of(const struct overlay *overlay, uint64_t local_seq)
 static void take_out(struct overlay *overlay, size_t at)
 {
     overlay->layers.count--;
-    for (size_t i = at; i < overlay->layers.count; i++) {
-        overlay->layers.at[i] = overlay->layers.at[i + 1];
-    }
+    memmove(&overlay->layers.at[at],
+            &overlay->layers.at[at + 1],
+            (overlay->layers.count - at) * sizeof overlay->layers.at[0]);
 }
 
 /* After a change of the confirmed state or of the layers. */

@@ -108,6 +108,23 @@ static inline void quick_put_adopt(struct transaction *transaction,
 
 /* -- The straight way ---------------------------------------------------- */
 
+/* The part of the following that the writes and the listeners decide. */
+static inline bool quick_is_simple(const struct transaction *transaction,
+                                   const struct subscriber *listener)
+{
+    const struct replica *replica = transaction->replica;
+    const struct list_node *head = &replica->subscribers.head;
+    if (transaction->quick.count != 1 || replica->telling ||
+        head->next != &listener->node || head->prev != &listener->node) {
+        return false;
+    }
+    const struct place *payload = transaction->quick.at[0].place;
+    const struct entity *entity = payload->entity;
+    return ((uintptr_t)entity->root | payload->child_count |
+            (uintptr_t)payload->readers[READ_SHAPE].first) == 0 &&
+           !value_is_absent(entity->visible.payload);
+}
+
 /* Whether a commit can be made without being told of: it is one quick write to
  * a document that holds a value already, of which nobody has read more or less
  * than that value; nothing has changed since the transaction began; nobody
@@ -115,39 +132,38 @@ static inline void quick_put_adopt(struct transaction *transaction,
 static inline bool quick_is_straight(const struct transaction *transaction,
                                      const struct subscriber *listener)
 {
-    const struct replica *replica = transaction->replica;
-    const struct list_node *head = &replica->subscribers.head;
-    if (transaction->quick.count != 1 || transaction->has_more ||
-        transaction->began != replica->version ||
-        transaction->watch.settled != NULL ||
-        transaction->watch.verdict != NULL || replica->telling ||
-        head->next != &listener->node || head->prev != &listener->node) {
-        return false;
-    }
-    const struct place *payload = transaction->quick.at[0].place;
-    const struct entity *entity = payload->entity;
-    return entity->root == NULL && payload->child_count == 0 &&
-           payload->readers[READ_SHAPE].first == NULL &&
-           !value_is_absent(entity->visible.payload);
+    return !transaction->has_more &&
+           transaction->began == transaction->replica->version &&
+           transaction->watch.settled == NULL &&
+           transaction->watch.verdict == NULL &&
+           quick_is_simple(transaction, listener);
+}
+
+/* Applies its write, which changes something. */
+static inline void quick_exchange(struct transaction *transaction)
+{
+    struct replica *replica = transaction->replica;
+    const struct write_entry *write = transaction->quick.at;
+    struct entity *entity = write->place->entity;
+    const struct value before = value_load(&entity->visible.payload);
+    value_store(&entity->visible.payload, value_ref(value_load(&write->value)));
+    entity->version = ++replica->version;
+    entity->seq = ++entity->space->seq;
+    replica->counters.commits++;
+    replica->counters.notifications++;
+    value_unref(before);
 }
 
 /* Commits it, and tells nobody: the listener knows. False if it changes
  * nothing. */
 static inline bool quick_commit_straight(struct transaction *transaction)
 {
-    struct replica *replica = transaction->replica;
     struct write_entry *write = transaction->quick.at;
-    struct entity *entity = write->place->entity;
-    const struct value before = value_load(&entity->visible.payload);
-    const struct value after = value_load(&write->value);
-    write->changed = !value_equal(before, after);
+    write->changed =
+        !value_equal(value_load(&write->place->entity->visible.payload),
+                     value_load(&write->value));
     if (write->changed) {
-        value_store(&entity->visible.payload, value_ref(after));
-        entity->version = ++replica->version;
-        entity->seq = ++entity->space->seq;
-        replica->counters.commits++;
-        replica->counters.notifications++;
-        value_unref(before);
+        quick_exchange(transaction);
     }
     transaction_close(transaction, TRANSACTION_COMMITTED);
     return write->changed;

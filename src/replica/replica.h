@@ -46,11 +46,14 @@ struct replica {
     bool telling;            /* a notification is being delivered */
     const struct log *log;   /* or NULL */
 
-    uint64_t version; /* of the last notification with changes */
-    uint64_t epoch;   /* of the last transaction */
-    uint32_t open;    /* transactions now */
-    bool restless;    /* something is to be sent, or has arrived */
-    bool settling;    /* and is being seen to */
+    uint64_t version;             /* of the last notification with changes */
+    uint64_t epoch;               /* of the last transaction */
+    uint32_t open;                /* transactions now */
+    struct transaction *follower; /* of those, the one that logs no reads as
+                                     long as they are those that it is expected
+                                     to make; or NULL */
+    bool restless;                /* something is to be sent, or has arrived */
+    bool settling;                /* and is being seen to */
 
     /* What is kept for the next one. */
     VEC(struct transaction *) idle_transactions;
@@ -64,6 +67,7 @@ struct replica {
         uint64_t notifications; /* delivered, whoever listens */
         uint64_t folds;         /* overlays computed anew */
         uint64_t layers_skipped;
+        uint64_t documents; /* that have come from a store */
     } counters;
 };
 

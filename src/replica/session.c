@@ -86,6 +86,8 @@ void session_free(struct session *session)
     clear_held(session);
     vec_release(&session->held);
     vec_release(&session->outgoing.commits);
+    vec_release(&session->followed);
+    vec_release(&session->follows);
     value_unref(session->id);
     mem_free(session, sizeof *session);
 }
@@ -138,6 +140,8 @@ static void connect(struct session *session)
     session->sent_seq = 0;
     session->order = (struct message_order){session->connection, 0};
     session->pulls_owed = 0;
+    vec_clear(&session->followed);
+    vec_clear(&session->follows);
     session->wake = session->now + SESSION_ANSWER_MS;
     session->counters.connections++;
     session->transport->methods->connect(session->transport, session);
@@ -200,15 +204,28 @@ static void send_watch(struct session *session)
         return;
     }
     struct message message = {.kind = MESSAGE_WATCH};
-    VEC_FOREACH (&space->wanted, entity) {
-        const struct target target = {(*entity)->id, (*entity)->scope};
+    uint32_t follows = 0;
+    VEC_FOREACH (&space->wanted, item) {
+        struct entity *entity = *item;
+        const struct target target = {entity->id, entity->scope};
         vec_push(&message.targets, target);
+        vec_push(&message.since, entity->hollow ? entity->known : 0);
+        if (entity->hollow) {
+            vec_push(&session->followed, entity);
+            follows++;
+        }
+        entity->queued = false;
     }
     vec_clear(&space->wanted);
+    vec_push(&session->follows, follows);
+    if (follows == 0) {
+        vec_clear(&message.since);
+    }
     session->pulls_owed++;
     session->wake = session->now + SESSION_ANSWER_MS;
     send(session, &message);
     vec_release(&message.targets);
+    vec_release(&message.since);
 }
 
 /* The first that has not been looked at on this connection, or the head: from
@@ -341,9 +358,33 @@ static void integrate(struct session *session, const struct message *message)
     }
 }
 
+/* Watches are answered in their order. What was not told of in an answer is
+ * what it was known to be. */
+static void take_pull(struct session *session)
+{
+    if (session->pulls_owed == 0) {
+        return;
+    }
+    session->pulls_owed--;
+    const uint32_t follows = session->follows.at[0];
+    for (uint32_t i = 0; i < follows; i++) {
+        session->followed.at[i]->answered = true;
+    }
+    session->followed.count -= follows;
+    for (size_t i = 0; i < session->followed.count; i++) {
+        session->followed.at[i] = session->followed.at[i + follows];
+    }
+    session->follows.count--;
+    for (size_t i = 0; i < session->follows.count; i++) {
+        session->follows.at[i] = session->follows.at[i + 1];
+    }
+}
+
 static void take_sync(struct session *session, struct message *message)
 {
-    session->pulls_owed -= message->pull && session->pulls_owed > 0;
+    if (message->pull) {
+        take_pull(session);
+    }
     if (UNLIKELY(is_unsure(session))) {
         vec_push(&session->held, *message);
         *message = (struct message){0};

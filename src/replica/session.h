@@ -68,7 +68,9 @@ struct session {
     size_t inbox_read;
     VEC(struct message) held; /* syncs that wait (I4) */
     bool unsure;              /* a pending commit may be (space.h) */
-    uint32_t pulls_owed;      /* watches on this connection without answer */
+    uint32_t pulls_owed;      /* watches on this connection without answer, */
+    VEC(struct entity *) followed; /* and who was hollow in them, in order, */
+    VEC(uint32_t) follows;         /* and how many of each */
     bool draining;
     bool flushing;
     struct message outgoing; /* commits; kept for its room */

@@ -81,17 +81,59 @@ void space_flush(struct space *space)
     }
 }
 
+void space_watch(struct space *space, struct entity *entity)
+{
+    entity->watched = true;
+    entity->answered = false;
+    if (!entity->queued) {
+        entity->queued = true;
+        vec_push(&space->wanted, entity);
+    }
+    space->replica->restless = true;
+}
+
 void space_want(struct space *space, struct entity *entity)
 {
-    if (!entity->watched && space->session != NULL) {
-        entity->watched = true;
-        entity->answered = false;
-        vec_push(&space->wanted, entity);
-        if (!entity->loaded) {
-            vec_push(&space->loading, entity);
-        }
-        space->replica->restless = true;
+    if ((entity->watched && !entity->hollow) || space->session == NULL) {
+        return;
     }
+    space->hollow -= entity->hollow;
+    entity->hollow = false;
+    space_watch(space, entity);
+    if (!entity->loaded) {
+        vec_push(&space->loading, entity);
+    }
+}
+
+void space_follow(struct space *space, struct entity *entity, uint64_t seq)
+{
+    if (entity->loaded || space->session == NULL ||
+        (entity->watched && entity->known == seq)) {
+        return;
+    }
+    if (entity->watched || seq == 0) {
+        entity->torn = true;
+        space_want(space, entity);
+        return;
+    }
+    entity->hollow = true;
+    entity->known = seq;
+    space->hollow++;
+    space_watch(space, entity);
+}
+
+bool space_fill(struct space *space)
+{
+    if (LIKELY(space->hollow == 0)) {
+        return false;
+    }
+    MAP_FOREACH (&space->entities, slot) {
+        struct entity *entity = slot->item;
+        if (entity->hollow) {
+            space_want(space, entity);
+        }
+    }
+    return true;
 }
 
 bool space_is_loading(struct space *space)

@@ -75,6 +75,8 @@ struct space {
     bool others;                 /* when it was opened, somebody else wanted to
                                     know of observations, too */
     VEC(struct entity *) wanted; /* to be watched */
+    size_t hollow;               /* entities that are; */
+    bool filling;                /* all of them were wanted: sched/lanes.c */
     VEC(struct entity *)
     loading; /* that somebody asked for and that had not come
                 then; space_is_loading forgets those that have */
@@ -144,6 +146,15 @@ void space_flush(struct space *space);
 /* Asks the store to tell about an entity from now on. */
 void space_want(struct space *space, struct entity *entity);
 
+/* Likewise, but of what the document is after `seq`: what it was then is known,
+ * and need not be told. It is hollow (N4) until it is wanted or another one.
+ * One that has not come, and is known as of another seq, is wanted: what it was
+ * at the one may be neither what it was at the other nor what it is now. */
+void space_follow(struct space *space, struct entity *entity, uint64_t seq);
+
+/* Wants all that is hollow; whether there was any. */
+bool space_fill(struct space *space);
+
 /* Whether something that somebody asked for has not come yet. */
 bool space_is_loading(struct space *space);
 
@@ -151,6 +162,9 @@ bool space_is_loading(struct space *space);
  * which it may never have got; and if it has forgotten the session, the
  * `answered`, too. */
 void space_watch_again(struct space *space, bool answered);
+
+/* With the next message, as it is: hollow, or to be told. */
+void space_watch(struct space *space, struct entity *entity);
 
 /* Forgets everything that the store has said: what is outstanding settles as
  * refused, once each, all documents are absent, and RESET is told. */

@@ -6,6 +6,50 @@
 #include "replica/session.h"
 #include "replica/space.h"
 
+/* It is here from now on. */
+static void load(struct space *space, struct entity *entity)
+{
+    entity->loaded = true;
+    entity->answered = true;
+    space->hollow -= entity->hollow;
+    entity->hollow = false;
+    entity->torn = false;
+}
+
+/* A document that is told of with what it was when it was known here: first it
+ * is that. Who relies on it is not told anything new by this, and then sees the
+ * change as if it had been here all the time. True if there was such a one. */
+static bool take_before(struct space *space, const struct upsert *upsert)
+{
+    struct entity *entity =
+        entity_find(space, upsert->target.scope, upsert->target.id);
+    if (!upsert->has_before || entity == NULL || entity->loaded ||
+        entity->torn || entity->known == 0 || upsert->seq <= entity->known) {
+        return false;
+    }
+    change_list_touch(&space->replica->changes, entity);
+    load(space, entity);
+    (void)overlay_confirm(entity, entity->known, upsert->before);
+    return true;
+}
+
+static void take_befores(struct space *space, const struct message *message)
+{
+    bool any = false;
+    VEC_FOREACH (&message->upserts, upsert) {
+        any = take_before(space, upsert) || any;
+    }
+    if (UNLIKELY(any)) {
+        struct notification notification = {
+            .kind = NOTIFY_PULL,
+            .space = space,
+        };
+        channel_publish(space->replica,
+                        &space->replica->changes,
+                        &notification);
+    }
+}
+
 /* True if it is the first that is told of the document. */
 static bool take_upsert(struct space *space, const struct upsert *upsert)
 {
@@ -16,8 +60,8 @@ static bool take_upsert(struct space *space, const struct upsert *upsert)
     }
     const bool first = !entity->loaded;
     change_list_touch(&space->replica->changes, entity);
-    entity->loaded = true;
-    entity->answered = true;
+    space->replica->counters.documents++;
+    load(space, entity);
     if (overlay_confirm(entity, upsert->seq, upsert->document)) {
         fate_absorb(entity);
     }
@@ -35,12 +79,15 @@ static void take_remove(struct space *space, const struct target *target)
     entity->seq = 0;
     entity->watched = false;
     entity->loaded = false;
+    space->hollow -= entity->hollow;
+    entity->hollow = false;
     (void)overlay_confirm(entity, 0, VALUE_NONE);
 }
 
 void space_take_sync(struct space *space, const struct message *message)
 {
     bool pull = message->pull;
+    take_befores(space, message);
     VEC_FOREACH (&message->upserts, upsert) {
         /* After a resume, the answer to a watch comes as any other sync. */
         pull = take_upsert(space, upsert) || pull;
@@ -100,12 +147,17 @@ mono_ms space_next_wake(const struct space *space)
 
 void space_watch_again(struct space *space, bool answered)
 {
+    VEC_FOREACH (&space->wanted, entity) {
+        (*entity)->queued = false;
+    }
     vec_clear(&space->wanted);
     MAP_FOREACH (&space->entities, slot) {
         struct entity *entity = slot->item;
         if (entity->watched && (answered || !entity->answered)) {
-            entity->watched = false;
-            space_want(space, entity);
+            space_watch(space, entity);
+            if (!entity->loaded && !entity->hollow) {
+                vec_push(&space->loading, entity);
+            }
         }
     }
 }
@@ -122,7 +174,9 @@ void space_reset(struct space *space)
         overlay_forget(entity);
         entity->version = version;
         entity->loaded = space->session == NULL;
+        entity->hollow = false;
     }
+    space->hollow = 0;
     space_watch_again(space, true);
     if (space->session != NULL) {
         session_restart(space->session);

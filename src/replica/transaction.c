@@ -82,6 +82,7 @@ void transaction_empty_rest(struct transaction *transaction)
     transaction->create_only.count = 0;
     transaction->origins.count = 0;
     transaction->unloaded = 0;
+    transaction->unfilled = 0;
     transaction->local_seq = 0;
     transaction->commits.count = 0;
     transaction->has_more = false;
@@ -127,14 +128,43 @@ static enum err look(const struct entity_state *state,
     return entity_state_at(state, place->path, out);
 }
 
+/* Nothing has changed what was read: that would have taken another
+ * transaction. */
+void transaction_unfollow_any(struct transaction *transaction)
+{
+    const struct read_link *link = transaction->followed;
+    const struct read_link *end = transaction->next;
+    transaction_end_following(transaction);
+    vec_reserve(&transaction->reads, (size_t)(end - link));
+    for (; link < end; link++) {
+        const struct entity *entity = link->place->entity;
+        CHECK(entity->version == link->version);
+        transaction_log_read(transaction,
+                             link->place,
+                             READ_DEEP,
+                             READ_FOR_BOTH,
+                             entity->visible.payload);
+    }
+}
+
+void transaction_log_more(struct transaction *transaction,
+                          struct place *place,
+                          enum read_kind kind,
+                          unsigned flags,
+                          struct value seen)
+{
+    transaction_unfollow(transaction);
+    vec_reserve(&transaction->reads, transaction->reads.count + 1);
+    transaction_log_read(transaction, place, kind, flags, seen);
+}
+
 static void log_read(struct transaction *transaction,
                      struct place *place,
                      enum read_kind kind,
                      unsigned flags,
                      struct value seen)
 {
-    vec_reserve(&transaction->reads, transaction->reads.count + 1);
-    transaction_log_read(transaction, place, kind, flags, seen);
+    transaction_log_more(transaction, place, kind, flags, seen);
     const struct draft *draft = draft_find(transaction, place->entity);
     vec_last(&transaction->reads)->own =
         draft != NULL && draft_covers(draft, place->path);
@@ -170,6 +200,7 @@ enum err transaction_read_any(struct transaction *transaction,
                               struct value *out)
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
+    transaction_unfollow(transaction);
     struct entity *entity = place->entity;
     if (UNLIKELY(!entity->loaded)) {
         transaction->unloaded++;
@@ -242,6 +273,8 @@ COLD static enum err write_adopt(struct transaction *transaction,
         return err;
     }
     if (UNLIKELY(!entity->loaded) && !must_be_new(transaction, entity)) {
+        transaction->unfilled += entity->known > 0;
+        transaction->has_more = true;
         space_want(entity->space, entity);
     }
     return draft_write_adopt(draft_of(transaction, entity),
@@ -499,9 +532,35 @@ COLD static enum err commit_any(struct transaction *transaction,
     return err;
 }
 
+/* The only subscriber, if it can be told of the one write as that of a leaf
+ * (replica/channel.h); or NULL. */
+static inline const struct subscriber *leaf_listener(
+    const struct transaction *transaction)
+{
+    const struct replica *replica = transaction->replica;
+    const struct list_node *head = &replica->subscribers.head;
+    struct list_node *first = head->next;
+    if (transaction->given || replica->sessions > 0 || first == head) {
+        return NULL;
+    }
+    const struct subscriber *only =
+        CONTAINER_OF(first, struct subscriber, node);
+    return quick_is_simple(transaction, only) && only->leaf != NULL ? only
+                                                                    : NULL;
+}
+
 APART static enum err commit_one(struct transaction *transaction)
 {
-    quick_apply_one(transaction);
+    const struct subscriber *listener = leaf_listener(transaction);
+    if (LIKELY(listener != NULL)) {
+        transaction->applied++;
+        quick_exchange(transaction);
+        listener->leaf(listener->ctx,
+                       transaction->quick.at[0].place,
+                       transaction->replica->version);
+    } else {
+        quick_apply_one(transaction);
+    }
     transaction_close(transaction, TRANSACTION_COMMITTED);
     return ERR_OK;
 }

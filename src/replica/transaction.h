@@ -17,6 +17,13 @@
  *       remote changes wait until the last one is closed.
  *   T5  After the end, the log of reads and writes can still be read until the
  *       transaction is released.
+ *   T6  Who runs again reads nearly always what it has read before, in the same
+ *       order. A transaction that is told what that was (transaction_follow)
+ *       logs nothing as long as this is so: it notes the versions in the links
+ *       of those reads. With the first read that is another one, and before
+ *       another transaction begins, which might change what was read, the log
+ *       is made up for. Who looks at the log asks for that first
+ *       (transaction_unfollow).
  *
  * They come from a pool: after a while, a run that reads and writes numbers
  * allocates nothing. */
@@ -88,6 +95,27 @@ struct cause {
     uint64_t version; /* of the notification */
 };
 
+/* What the last run here has to do with a link. */
+enum link_unread {
+    LINK_READ,     /* it made it */
+    LINK_DECLARED, /* not read yet: for the order only */
+    LINK_RESTORED, /* a run made it of which only the store knows: `version` is
+                      the seq of the space up to which all is known */
+};
+
+/* One read of a node of the layer above, which keeps them and hangs them into
+ * the places. Here they are what a transaction is expected to read. */
+struct read_link {
+    struct chain_link in_place;
+    struct node *node;
+    struct place *place; /* a reference */
+    uint64_t version;    /* of the entity when it was read */
+    uint32_t mark;       /* of the read delta that looked at it last */
+    uint8_t kind;        /* enum read_kind */
+    uint8_t unread;      /* enum link_unread */
+    bool caused;         /* is among the causes */
+};
+
 /* A commit that must have landed. */
 struct origin {
     struct space *space;
@@ -120,6 +148,11 @@ struct transaction {
     const struct cause *causes; /* why it runs; borrowed until the release */
     size_t cause_count;
 
+    /* What it is expected to read: T6. */
+    struct read_link *next;     /* the first that it has not read yet, */
+    struct read_link *next_end; /* and the end of them; equal: none */
+    struct read_link *followed; /* the first of all; NULL: it logs its reads */
+
     VEC(struct read_entry) reads;
     VEC(struct write_entry) quick; /* replica/quick.h */
     VEC(struct draft *)
@@ -132,7 +165,9 @@ struct transaction {
     struct observation *observation; /* replica/observe.h; or NULL, */
     struct space *observed;          /* and whose */
 
-    uint32_t unloaded;          /* reads of documents that have not come yet */
+    uint32_t unloaded;          /* reads of documents that have not come yet; */
+    uint32_t unfilled;          /* writes to such as somebody relies on (N4 of
+                                   replica/entity.h): who can, waits for them */
     uint64_t local_seq;         /* after a commit to a space with a store, */
     VEC(struct origin) commits; /* each of those; */
     uint32_t applied; /* and how many spaces it was applied to: as often is its
@@ -198,6 +233,47 @@ static inline bool transaction_has_logged(const struct transaction *transaction,
     return false;
 }
 
+/* -- Reading the same again (T6) ----------------------------------------- */
+
+/* From its beginning on. The links stay where they are until the transaction
+ * has ended, or transaction_unfollow was called. */
+static inline void transaction_follow(struct transaction *transaction,
+                                      struct read_link *links,
+                                      uint32_t count)
+{
+    if (count > 0) {
+        transaction->followed = links;
+        transaction->next = links;
+        transaction->next_end = links + count;
+        transaction->replica->follower = transaction;
+    }
+}
+
+/* The log is what it would be without. */
+COLD void transaction_unfollow_any(struct transaction *transaction);
+static inline void transaction_unfollow(struct transaction *transaction)
+{
+    if (UNLIKELY(transaction->followed != NULL)) {
+        transaction_unfollow_any(transaction);
+    }
+}
+
+/* Whether it has read just what was expected, and nothing else. */
+static inline bool transaction_has_followed(
+    const struct transaction *transaction)
+{
+    return transaction->followed != NULL &&
+           transaction->next == transaction->next_end;
+}
+
+static inline void transaction_end_following(struct transaction *transaction)
+{
+    transaction->followed = NULL;
+    transaction->next = NULL;
+    transaction->next_end = NULL;
+    transaction->replica->follower = NULL;
+}
+
 /* A new entry of the log, for which there is room. */
 static inline void transaction_log_read(struct transaction *transaction,
                                         struct place *place,
@@ -214,6 +290,13 @@ static inline void transaction_log_read(struct transaction *transaction,
     entry->flags = (uint8_t)flags;
     entry->own = false;
 }
+
+/* The same, whether or not there is. */
+APART void transaction_log_more(struct transaction *transaction,
+                                struct place *place,
+                                enum read_kind kind,
+                                unsigned flags,
+                                struct value seen);
 
 /* The rest of transaction_read. */
 COLD enum err transaction_read_any(struct transaction *transaction,
@@ -234,16 +317,28 @@ static inline enum err transaction_read(struct transaction *transaction,
     const struct entity *entity = place->entity;
     if (UNLIKELY(!transaction->unwritten || !entity->loaded ||
                  flags != READ_FOR_BOTH || place != entity->payload ||
-                 value_is_absent(entity->visible.payload) ||
-                 transaction->reads.count == transaction->reads.capacity)) {
+                 value_is_absent(entity->visible.payload))) {
         return transaction_read_any(transaction, place, kind, flags, out);
     }
     /* Nearly always: the payload of a document, before anything was
-     * written, and with room for it in the log. */
+     * written. */
     const struct value seen = entity->visible.payload;
     value_store(out, value_ref(seen));
-    if (!transaction_has_logged(transaction, place, kind)) {
-        transaction_log_read(transaction, place, kind, flags, seen);
+    struct read_link *next = transaction->next;
+    if (LIKELY(next != transaction->next_end && next->place == place &&
+               kind == READ_DEEP && next->kind == READ_DEEP &&
+               next->unread == LINK_READ)) {
+        place->logged = transaction->epoch << 2 | 3; /* as below */
+        next->version = entity->version;
+        next->caused = false;
+        transaction->next = next + 1;
+    } else if (!transaction_has_logged(transaction, place, kind)) {
+        if (LIKELY(transaction->followed == NULL &&
+                   transaction->reads.count < transaction->reads.capacity)) {
+            transaction_log_read(transaction, place, kind, flags, seen);
+        } else {
+            transaction_log_more(transaction, place, kind, flags, seen);
+        }
     }
     return ERR_OK;
 }
@@ -340,6 +435,9 @@ static inline void transaction_again(struct transaction *transaction)
     struct replica *replica = transaction->replica;
     CHECK(transaction->state != TRANSACTION_OPEN);
     CHECK(transaction->reads.count == 0);
+    if (UNLIKELY(replica->follower != NULL)) {
+        transaction_unfollow_any(replica->follower);
+    }
     transaction->epoch = ++replica->epoch;
     transaction->began = replica->version;
     transaction->state = TRANSACTION_OPEN;

@@ -9,6 +9,17 @@
 
 /* -- One place ----------------------------------------------------------- */
 
+/* A document that is known to the nodes, but has not been needed here so far,
+ * is needed now. While a transaction is open nothing can come. */
+static void bring(const struct runtime *runtime, struct entity *entity)
+{
+    if (UNLIKELY(!entity->loaded && entity->known > 0) &&
+        runtime->fetch != NULL && runtime->replica.open == 0 &&
+        !runtime->replica.telling) {
+        runtime->fetch(runtime->fetch_ctx, entity);
+    }
+}
+
 /* What is there, new, with the answer of transaction_read. */
 static enum err look(const struct cell_access *access,
                      struct place *place,
@@ -22,6 +33,7 @@ static enum err look(const struct cell_access *access,
     if (access->transaction != NULL) {
         return transaction_read(access->transaction, place, kind, flags, out);
     }
+    bring(access->runtime, place->entity);
     return entity_state_at(&place->entity->visible, place->path, out);
 }
 
@@ -344,6 +356,17 @@ static enum err write_in(const struct cell_access *access,
     return err;
 }
 
+void cell_bring(struct runtime *runtime, struct place *place)
+{
+    const struct cell_access ground = {.runtime = runtime};
+    struct place *at = NULL;
+    if (cell_follow(&ground, place, READ_UNTRACKED, true, &at, NULL) ==
+        ERR_OK) {
+        bring(runtime, at->entity);
+        place_unref(at);
+    }
+}
+
 /* C2: a transaction of its own. */
 static enum err write_alone(const struct cell_access *access,
                             struct place *place,
@@ -351,6 +374,7 @@ static enum err write_alone(const struct cell_access *access,
                             struct err_detail *detail)
 {
     enum err err = ERR_STALE;
+    cell_bring(access->runtime, place);
     for (unsigned i = 0; i < CELL_ATTEMPTS && err == ERR_STALE; i++) {
         struct transaction *transaction =
             transaction_begin(&access->runtime->replica, NULL);

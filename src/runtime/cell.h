@@ -6,7 +6,8 @@
  * change, and is then a reader of the new target.
  *
  *   C1  Inside a run, reads are up to date (R2 of sched/runner.h); inside a
- *       transaction they see its writes; without either, what is visible.
+ *       transaction they see its writes; without either, what is visible,
+ *       and what nodes rely on is fetched if it is not here.
  *   C2  A write goes to the target. Without a transaction it is one of its own,
  *       tried again as long as only the world moved on.
  *   C3  At most CELL_HOPS links; a circle is an error, not a hang.
@@ -66,6 +67,10 @@ MUST_CHECK enum err cell_merge_adopt(const struct cell_access *access,
 MUST_CHECK enum err cell_delete(const struct cell_access *access,
                                 struct place *place,
                                 struct err_detail *detail);
+
+/* Before a transaction of one's own that writes there: the document behind the
+ * links is fetched if nodes rely on it, and it is not here. */
+void cell_bring(struct runtime *runtime, struct place *place);
 
 /* A link to the place, new, to be stored in a document of `from`. */
 struct value cell_link(const struct place *place, const struct space *from);

@@ -134,7 +134,7 @@ void piece_fail(struct piece *piece, const struct err_detail *detail)
 static bool is_here(const struct piece *piece, struct entity *entity)
 {
     if (!entity->loaded) {
-        piece->runtime->pieces_asked |= !entity->watched;
+        piece->runtime->pieces_asked |= !entity->watched || entity->hollow;
         space_want(entity->space, entity);
     }
     return entity->loaded;
@@ -388,14 +388,52 @@ static enum err leave_generation(struct piece *piece,
     return err;
 }
 
+/* A removal that is on its way to the store. */
+struct removal {
+    struct runtime *runtime;
+    struct space *space;
+    struct value name;
+};
+
+static void removal_free(struct removal *removal)
+{
+    value_unref(removal->name);
+    mem_free(removal, sizeof *removal);
+}
+
+static void removal_settled(void *ctx, const struct verdict *verdict)
+{
+    struct removal *removal = ctx;
+    const struct runtime *runtime = removal->runtime;
+    if (verdict->err == ERR_OK && runtime->forget != NULL) {
+        runtime->forget(runtime->resume_ctx, removal->space, removal->name);
+    }
+    removal_free(removal);
+}
+
+static struct removal *removal_new(const struct piece *piece)
+{
+    struct removal *removal = mem_alloc(sizeof *removal);
+    *removal = (struct removal){
+        piece->runtime,
+        piece->space,
+        value_ref(piece->name),
+    };
+    return removal;
+}
+
 static bool advance_removal(struct piece *piece)
 {
     if (!is_loaded(piece) || !are_here(piece, true)) {
         return false;
     }
     remove_launched(piece);
+    struct removal *removal = removal_new(piece);
+    const struct transaction_options options = {
+        .watch = {.settled = removal_settled, .ctx = removal},
+    };
     struct transaction *transaction =
-        transaction_begin(&piece->runtime->replica, NULL);
+        transaction_begin(&piece->runtime->replica, &options);
     struct err_detail detail = {0};
     enum err err = delete_documents(piece, transaction, &detail);
     if (err == ERR_OK) {
@@ -403,6 +441,9 @@ static bool advance_removal(struct piece *piece)
     }
     if (err == ERR_OK) {
         err = transaction_commit(transaction, &detail);
+    }
+    if (err != ERR_OK || transaction->applied == 0) {
+        removal_free(removal); /* nobody is told */
     }
     transaction_release(transaction);
     if (err_class_of(err) == ERR_CLASS_RETRY &&

@@ -68,4 +68,11 @@ typedef enum err runtime_resume_fn(void *ctx,
                                    struct resume_set *out,
                                    struct err_detail *detail);
 
+/* A piece was removed, and the store has taken that: what it remembers of its
+ * runs is of no use any more. Called in the middle of things: the host makes a
+ * note of it, and forgets them later. */
+typedef void runtime_forget_fn(void *ctx,
+                               struct space *space,
+                               struct value piece);
+
 #endif

@@ -12,7 +12,10 @@ void runtime_init(struct runtime *runtime,
 {
     *runtime = (struct runtime){
         .resume = options->resume,
+        .forget = options->forget,
         .resume_ctx = options->resume_ctx,
+        .fetch = options->fetch,
+        .fetch_ctx = options->fetch_ctx,
     };
     list_init(&runtime->pieces);
     list_init(&runtime->launches);

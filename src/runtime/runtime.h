@@ -25,6 +25,10 @@
 
 struct schemas;
 
+/* Brings a document here that nodes rely on without having it (N4 of
+ * replica/entity.h), if that can be done now: for who looks from outside. */
+typedef void runtime_fetch_fn(void *ctx, struct entity *entity);
+
 struct runtime {
     struct replica replica;
     struct sched *sched;
@@ -33,7 +37,10 @@ struct runtime {
     spaces;                    /* in the order of their opening; the first is
                                   the default */
     runtime_resume_fn *resume; /* what stores know of a piece; or NULL */
-    void *resume_ctx;
+    runtime_forget_fn *forget; /* and that nobody wants to know; or NULL */
+    void *resume_ctx;          /* of both */
+    runtime_fetch_fn *fetch;   /* or NULL */
+    void *fetch_ctx;
     VEC(struct pattern *) patterns; /* runtime/pattern.h */
     struct list pieces;             /* struct piece: runtime/piece.h */
     struct list launches;           /* likewise: piece_launch.c */
@@ -51,7 +58,10 @@ struct runtime_options {
     const struct events_policy *policy; /* NULL: the default */
     struct value instance;              /* sched/events.h; borrowed */
     runtime_resume_fn *resume;          /* NULL: every piece begins anew */
+    runtime_forget_fn *forget;          /* NULL: nothing is forgotten */
     void *resume_ctx;
+    runtime_fetch_fn *fetch; /* NULL: what has not come is not there */
+    void *fetch_ctx;
 };
 
 void runtime_init(struct runtime *runtime,

@@ -480,6 +480,7 @@ static void delete_doomed(struct pass *pass)
         struct entity *entity = (*at)->entity;
         if (!is_here(*at)) {
             /* Nobody has waited for it: the next run finds it. */
+            space_want(entity->space, entity);
         } else if (!entity_state_exists(&entity->visible)) {
             place_unref(*at);
             continue;

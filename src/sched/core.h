@@ -7,6 +7,7 @@
 
 #include "replica/replica.h"
 #include "sched/node.h"
+#include "value/compare.h"
 
 enum {
     SCHED_SWEEPS_MAX = 10,  /* a pass */
@@ -135,7 +136,8 @@ struct sched_counters {
     uint64_t sweeps;
     uint64_t pops;     /* nodes taken from the queue, */
     uint64_t filtered; /* of those, not to be run after all */
-    uint64_t visits;   /* read links and places looked at by changes */
+    uint64_t visits;   /* read links and places looked at by changes, */
+    uint64_t compared; /* and values there, before and after */
     uint64_t invalidations;
     uint64_t liveness_work; /* nodes whose count was changed */
     uint64_t height_work;   /* nodes whose height was looked at */
@@ -149,6 +151,7 @@ struct sched_counters {
     uint64_t adopted;  /* runs of others that were as good as own ones */
     uint64_t waits;    /* for such a run, */
     uint64_t vain;     /* and it did not come in time */
+    uint64_t held;     /* nodes, until their documents were here (fetching.h) */
 };
 
 /* Nodes that wait, by why (sched/queue.h). */
@@ -177,10 +180,12 @@ struct sched {
     size_t effects;
     struct list nodes; /* all that are registered, in their order */
     struct pool node_pool;
+    struct pool write_pool; /* the writes of nodes that have one output */
 
     struct events *events;           /* or NULL: nobody has a stream */
     struct persistence *persistence; /* or NULL: nobody has an identity */
     bool integrated;       /* something has come from elsewhere: persistence */
+    bool resuming;         /* a piece is being taken up: nothing runs */
     struct labels *labels; /* or NULL: nothing that was seen has one */
     struct chain sleepers; /* dormant and stale: not attached (G1) */
 
@@ -191,6 +196,8 @@ struct sched {
     VEC(struct node *) waking;       /* about to be live, writers first */
     VEC(struct read_link *) readers; /* who is to be told of a change */
     VEC(struct change_pair) pairs;   /* what is to be compared */
+    value_trail trail;               /* what is known to differ, */
+    uint32_t trail_from;             /* from this length of a path on */
     VEC(struct refresh_frame) frames;
     VEC_SMALL(struct read_link) links; /* of a read delta, being put together */
 
@@ -217,6 +224,7 @@ struct sched {
 
     /* runner */
     struct run *run;         /* the innermost run, or NULL */
+    bool swift;              /* runs can go the swift way: sched/swift.h */
     struct run *pending;     /* a run that goes on later, or NULL */
     struct node *committing; /* whose changes are being told, or NULL */
     uint64_t own_version;    /* of the last of those; 0: none yet */
@@ -233,6 +241,11 @@ struct sched {
     size_t flights;             /* commits without a verdict */
     VEC(struct node *) waiting; /* for documents that they have read */
 
+    /* fetching */
+    uint64_t fetch_pass; /* the last in which somebody was held; 0: none */
+    uint32_t fetch_span; /* and how far ahead it was looked then */
+    VEC(struct node *) behind; /* who waits with others */
+
     /* settling */
     mono_ms restless_since; /* the episode; 0: at rest */
     mono_ms restless_busy;  /* of it, in passes */
@@ -245,7 +258,8 @@ struct sched {
 
     /* introspection */
     struct sched_counters counters;
-    struct run_record *records;    /* a ring of SCHED_RECORDS */
+    struct run_record *records;    /* a ring of SCHED_RECORDS, and one more
+                                      that is never used */
     struct change_record *changes; /* likewise, by version */
 };
 

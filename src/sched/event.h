@@ -23,6 +23,8 @@ struct stream {
     struct place *place; /* a reference */
     struct lane *lane;
     struct handler *handler; /* or NULL */
+    struct value receipts;   /* how the ids of receipts begin; absent: not
+                                needed yet (event_id.c) */
     uint32_t waiting;        /* events in the lane */
     struct schema *schema;   /* of payloads, or NULL; a reference */
     bool fills;              /* with its defaults */
@@ -125,6 +127,7 @@ struct events {
     struct list idle;
     struct handling handling; /* there is one at a time */
     struct closure closure;   /* of the event being looked at */
+    struct buf text;          /* of an id that is being made */
     VEC(struct outbox_lane *) outboxes;
     VEC(struct place *) spent; /* receipts that nobody needs any more */
     bool (*missing)(void *ctx, struct stream *stream);

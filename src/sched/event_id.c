@@ -3,7 +3,16 @@
  * An id is a text. One that was made here names the runtime, the origin, a
  * counter and the stream's document, so that people can read it; one that came
  * with a caller is a digest over everything that makes it his, each part by
- * itself: no two callers can be taken for each other because of a colon. */
+ * itself: no two callers can be taken for each other because of a colon.
+ *
+ * The id of a receipt follows from that of its event. Of a caller's event it is
+ * a digest of that. Of one that was made here it is a digest of the runtime and
+ * the stream, which is made once a stream, and the two numbers; a letter for
+ * how many digits a number has goes before it, so that ids sort as they were
+ * made. That is for the store: what it inserts one after the other lies side by
+ * side in its index, and digests would each lie on a page of their own. */
+
+#include <string.h>
 
 #include "base/buf.h"
 #include "replica/space.h"
@@ -49,6 +58,16 @@ static void append_number(struct buf *to, uint64_t number)
     buf_append(to, digits + at, sizeof digits - at);
 }
 
+/* As many digits as the letter says that goes before: in the order of letters,
+ * such numbers are in their own. */
+static void append_sorted(struct buf *to, uint64_t number)
+{
+    const size_t at = to->length;
+    buf_append_char(to, 'a');
+    append_number(to, number);
+    to->at[at] = (char)('a' + (to->length - at - 2));
+}
+
 struct value event_id(const struct event *event)
 {
     if (!value_is_absent(event->caller)) {
@@ -56,26 +75,56 @@ struct value event_id(const struct event *event)
     }
     const struct text instance = value_text(&event->events->instance);
     const struct text stream = value_text(&event->stream->place->entity->id);
-    struct buf text = {0};
-    buf_append_text(&text, "evt:");
-    buf_append(&text, instance.at, instance.length);
-    buf_append_char(&text, '.');
-    append_number(&text, event->origin_number);
-    buf_append_char(&text, ':');
-    append_number(&text, event->counter);
-    buf_append_char(&text, ':');
-    buf_append(&text, stream.at, stream.length);
-    const struct value id = value_string_new(text.at, text.length);
-    buf_release(&text);
-    return id;
+    struct buf *text = &event->events->text;
+    buf_clear(text);
+    buf_append(text, "evt:", 4);
+    buf_append(text, instance.at, instance.length);
+    buf_append_char(text, '.');
+    append_number(text, event->origin_number);
+    buf_append_char(text, ':');
+    append_number(text, event->counter);
+    buf_append_char(text, ':');
+    buf_append(text, stream.at, stream.length);
+    return value_string_new(text->at, text->length);
+}
+
+/* A digest is longer than it need be to tell streams apart. */
+enum {
+    RECEIPTS_DIGITS = 24, /* 144 bits */
+};
+
+/* How the ids of receipts of a stream begin; borrowed. */
+static struct text receipts_of(const struct events *events,
+                               struct stream *stream)
+{
+    if (UNLIKELY(value_is_absent(stream->receipts))) {
+        struct value cause = value_empty_array();
+        cause = array_push_adopt(cause, value_ref(events->instance));
+        cause = array_push_adopt(cause, value_ref(stream->place->entity->id));
+        const struct value whole = id_of_cause("receipt:", cause);
+        stream->receipts =
+            value_string_new(value_text(&whole).at,
+                             strlen("receipt:") + RECEIPTS_DIGITS);
+        value_unref(whole);
+        value_unref(cause);
+    }
+    return value_text(&stream->receipts);
 }
 
 struct value event_receipt_id(const struct event *event)
 {
-    const struct value id = event_id(event);
-    const struct value receipt = id_of_cause("receipt:", id);
-    value_unref(id);
-    return receipt;
+    if (!value_is_absent(event->caller)) {
+        return id_of_cause("receipt:", event->caller);
+    }
+    const struct text begin = receipts_of(event->events, event->stream);
+    struct buf *text = &event->events->text;
+    buf_clear(text);
+    buf_append(text, begin.at, begin.length);
+    buf_append_char(text, ':');
+    append_sorted(text, event->origin_number);
+    buf_append_char(text, ':');
+    append_sorted(text, event->counter);
+    return value_string_new(text->at, text->length);
 }
 
 struct value handling_new_id(struct handling *handling)

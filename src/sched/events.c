@@ -6,6 +6,7 @@
 #include "replica/overlay.h"
 #include "replica/space.h"
 #include "sched/event.h"
+#include "sched/invalidation.h"
 #include "sched/labels.h"
 #include "sched/outbox.h"
 #include "sched/queue.h"
@@ -184,7 +185,7 @@ void handler_unref(struct handler *handler)
     }
     closure_release(&handler->declared);
     closure_release(&handler->last);
-    vec_release(&handler->node.causes);
+    invalidation_release_causes(&handler->node);
     value_unref(handler->label.name);
     mem_free(handler, sizeof *handler);
 }
@@ -557,7 +558,7 @@ struct place *event_receipt(struct event *event)
                                    id,
                                    &entity,
                                    NULL);
-    CHECK(err == ERR_OK); /* a digest is usable */
+    CHECK(err == ERR_OK); /* such an id is usable */
     value_unref(id);
     event->receipt = place_root(entity);
     return event->receipt;
@@ -569,8 +570,8 @@ static void tell_listeners(struct event *event, struct event_result *result)
     if (event->listeners.count == 0 && events->notice == NULL) {
         return;
     }
-    result->id = event_id(event);
-    if (event->receipt != NULL) { /* a digest is not made twice */
+    result->event = event;
+    if (event->receipt != NULL) { /* not made twice */
         result->receipt_id = value_ref(event->receipt->entity->id);
     } else if (!events->policy.no_receipts) {
         result->receipt_id = event_receipt_id(event);
@@ -584,7 +585,6 @@ static void tell_listeners(struct event *event, struct event_result *result)
                    .event = event,
                    .result = result,
                });
-    value_unref(result->id);
     value_unref(result->receipt_id);
 }
 
@@ -732,6 +732,7 @@ void events_free(struct sched *sched)
         handler_unref(stream->handler);
         schema_unref(stream->schema);
         place_unref(stream->place);
+        value_unref(stream->receipts);
         mem_free(stream, sizeof *stream);
     }
     map_release(&events->streams);
@@ -747,6 +748,7 @@ void events_free(struct sched *sched)
     closure_release(&events->closure);
     events_tidy(sched);
     vec_release(&events->spent);
+    buf_release(&events->text);
     value_unref(events->instance);
     mem_free(events, sizeof *events);
     sched->events = NULL;

@@ -183,7 +183,7 @@ struct event_result {
     enum event_outcome outcome;
     struct err_detail error; /* OK if it was done */
     uint32_t attempts;
-    struct value id;         /* of the event */
+    const struct event *event;
     struct value receipt_id; /* absent: there are no receipts */
     struct value receipt;    /* what the first handling returned; absent if it
                                 is not known */

@@ -45,7 +45,7 @@ static inline void gates_on_run(const struct sched *sched,
                                 struct node *node,
                                 mono_ms busy_ms)
 {
-    node->busy_ms += busy_ms;
+    node_add_busy(node, busy_ms);
     node->last_ms = (uint32_t)busy_ms;
     node->ended_at = sched->now + busy_ms;
     if (UNLIKELY(node->gate != NULL ||

@@ -85,7 +85,7 @@ struct node *graph_next_writer(struct writer_walk *walk)
             const struct write_link *write = WRITE_OF(walk->next);
             walk->next = walk->next->next;
             if (write->node != walk->read->node && /* G3 */
-                (!write->envelope || walk->envelopes)) {
+                (walk->envelopes || !graph_is_envelope(write))) {
                 return write->node;
             }
         }
@@ -101,7 +101,7 @@ static void enter_output(struct reader_walk *walk)
 {
     const struct node *writer = walk->writer;
     while (walk->output < writer->write_count &&
-           writer->writes[walk->output].envelope) {
+           graph_is_envelope(&writer->writes[walk->output])) {
         walk->output++;
     }
     walk->below = true;
@@ -201,6 +201,35 @@ static void meet_readers(struct sched *sched, struct node *node)
     }
 }
 
+/* With room for `output_count` behind them if there are envelopes. */
+static size_t writes_bytes(const struct node *node)
+{
+    return mem_array_size(node->write_count, sizeof *node->writes) +
+           (node->has_envelopes ? sizeof(size_t) : 0);
+}
+
+static bool has_pooled_writes(const struct node *node)
+{
+    return node->write_count == 1 && !node->has_envelopes;
+}
+
+/* How many of the writes are outputs. */
+static size_t output_count(const struct node *node)
+{
+    size_t count = node->write_count;
+    if (node->has_envelopes) {
+        memcpy(&count, node->writes + node->write_count, sizeof count);
+    }
+    return count;
+}
+
+bool graph_is_envelope(const struct write_link *write)
+{
+    const struct node *node = write->node;
+    return UNLIKELY(node->has_envelopes) &&
+           (size_t)(write - node->writes) >= output_count(node);
+}
+
 void graph_add_writes(struct sched *sched,
                       struct node *node,
                       const struct node_spec *spec)
@@ -209,15 +238,24 @@ void graph_add_writes(struct sched *sched,
     if (count == 0) {
         return;
     }
-    node->writes = mem_alloc_zero(mem_array_size(count, sizeof *node->writes));
     node->write_count = (uint32_t)count;
+    node->has_envelopes = spec->envelope_count > 0;
+    if (LIKELY(has_pooled_writes(node))) {
+        node->writes = pool_new(&sched->write_pool, sizeof *node->writes);
+    } else {
+        node->writes = mem_alloc_zero(writes_bytes(node));
+    }
+    if (node->has_envelopes) {
+        memcpy(node->writes + count,
+               &spec->output_count,
+               sizeof spec->output_count);
+    }
     for (size_t i = 0; i < count; i++) {
         struct write_link *write = &node->writes[i];
         write->node = node;
-        write->envelope = i >= spec->output_count;
-        write->place =
-            place_ref(write->envelope ? spec->envelopes[i - spec->output_count]
-                                      : spec->outputs[i]);
+        write->place = place_ref(i < spec->output_count
+                                     ? spec->outputs[i]
+                                     : spec->envelopes[i - spec->output_count]);
         chain_push(&write->place->writers, &write->in_place);
         count_writer(write->place, 1);
     }
@@ -226,15 +264,17 @@ void graph_add_writes(struct sched *sched,
 
 void graph_remove_writes(struct sched *sched, struct node *node)
 {
-    (void)sched;
     for (uint32_t i = 0; i < node->write_count; i++) {
         struct write_link *write = &node->writes[i];
         count_writer(write->place, -1);
         chain_remove(&write->in_place);
         place_unref(write->place);
     }
-    mem_free(node->writes,
-             mem_array_size(node->write_count, sizeof *node->writes));
+    if (has_pooled_writes(node)) {
+        pool_free(&sched->write_pool, node->writes, sizeof *node->writes);
+    } else if (node->write_count > 0) {
+        mem_free(node->writes, writes_bytes(node));
+    }
     node->writes = NULL;
     node->write_count = 0;
 }
@@ -639,6 +679,47 @@ void graph_change_reads(struct sched *sched,
         }
     }
     drop_old(sched, node);
+}
+
+bool graph_take_first_reads(struct sched *sched,
+                            struct node *node,
+                            const struct transaction *transaction)
+{
+    const size_t count = transaction->reads.count;
+    CHECK(node->reads.capacity == 0 && node->attached);
+    if (count == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (UNLIKELY(!counts(&transaction->reads.at[i]))) {
+            return false;
+        }
+    }
+    struct read_link *links =
+        count == 1 ? &node->only_read
+                   : mem_alloc(mem_array_size(count, sizeof *links));
+    node->reads.at = links;
+    node->reads.count = (uint32_t)count;
+    node->reads.capacity = (uint32_t)count;
+    node->reads_changed = true;
+    sched->counters.delta_links += count;
+    const struct read_entry *entry = transaction->reads.at;
+    for (struct read_link *link = links; link < links + count; link++) {
+        link->in_place.next = NULL;
+        link->in_place.back = NULL;
+        link->node = node;
+        link->place = place_ref(entry->place);
+        link->version = entry->version;
+        link->mark = 0;
+        link->kind = (uint8_t)entry->kind;
+        link->unread = LINK_READ;
+        link->caused = false;
+        entry++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        link_read(sched, &links[i]);
+    }
+    return true;
 }
 
 void graph_remove_reads(struct sched *sched, struct node *node)

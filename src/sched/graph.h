@@ -58,6 +58,9 @@ void graph_add_writes(struct sched *sched,
                       const struct node_spec *spec);
 void graph_remove_writes(struct sched *sched, struct node *node);
 
+/* Whether it is an envelope, which is for the order only. */
+bool graph_is_envelope(const struct write_link *write);
+
 /* Reads that will come, of a node that never ran. */
 void graph_declare_reads(struct node *node,
                          struct place *const *places,
@@ -123,6 +126,13 @@ static inline void graph_apply_reads(struct sched *sched,
         graph_change_reads(sched, node, transaction, keep);
     }
 }
+
+/* The same for the first run of a node that is attached and reads nothing yet.
+ * Nobody else has had a transaction since this one began, so each read was
+ * logged once. False, and nothing was done: one of them does not count. */
+bool graph_take_first_reads(struct sched *sched,
+                            struct node *node,
+                            const struct transaction *transaction);
 
 /* Forgets all reads. */
 void graph_remove_reads(struct sched *sched, struct node *node);

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "replica/draft.h"
 #include "replica/session.h"
 #include "replica/space.h"
 #include "sched/event.h"
@@ -345,6 +346,21 @@ static void remember_reads(struct handler *handler,
     }
 }
 
+/* So does what it has written, or wanted to, without its being here: the next
+ * attempt waits for that. */
+COLD static void remember_unfilled(struct handler *handler,
+                                   const struct transaction *transaction)
+{
+    for (size_t i = 0; i < transaction->drafts_used; i++) {
+        struct entity *entity = transaction->drafts.at[i]->entity;
+        if (!entity->loaded && entity->known > 0) {
+            struct place *place = place_payload(entity);
+            closure_add(&handler->last, place, READ_SHAPE);
+            place_unref(place);
+        }
+    }
+}
+
 /* Z2: whether the attempt has seen what it should not have. */
 static bool is_blocked(struct run *run, struct handler *handler)
 {
@@ -393,7 +409,7 @@ static void end_run(struct run *run, enum run_outcome outcome)
     struct node *node = run->node;
     const mono_ms ended = sched->host != NULL ? sched_time(sched) : run->began;
     node->runs += outcome == OUTCOME_COMMITTED;
-    node->busy_ms += ended - run->began;
+    node_add_busy(node, ended - run->began);
     node->last_ms = (uint32_t)(ended - run->began);
     tell_handled(sched->events, run);
     introspection_note_run(sched, run, outcome);
@@ -517,6 +533,9 @@ void handling_finish(struct run *run, enum run_result result)
     }
     if (event->handler->pure || sched->unwinding) {
         remember_reads(event->handler, run->transaction);
+    }
+    if (UNLIKELY(run->transaction->unfilled > 0) && event->handler->pure) {
+        remember_unfilled(event->handler, run->transaction);
     }
     if (UNLIKELY(is_blocked(run, event->handler))) {
         end_run(run, OUTCOME_GIVEN_UP);

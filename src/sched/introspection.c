@@ -8,8 +8,8 @@
 
 void introspection_begin(struct sched *sched)
 {
-    sched->records =
-        mem_alloc_zero(mem_array_size(SCHED_RECORDS, sizeof *sched->records));
+    sched->records = mem_alloc_zero(
+        mem_array_size(SCHED_RECORDS + 1, sizeof *sched->records));
     sched->changes =
         mem_alloc_zero(mem_array_size(SCHED_RECORDS, sizeof *sched->changes));
 }
@@ -20,7 +20,7 @@ void introspection_end(struct sched *sched)
         introspection_clear(&sched->records[i]);
     }
     mem_free(sched->records,
-             mem_array_size(SCHED_RECORDS, sizeof *sched->records));
+             mem_array_size(SCHED_RECORDS + 1, sizeof *sched->records));
     mem_free(sched->changes,
              mem_array_size(SCHED_RECORDS, sizeof *sched->changes));
 }

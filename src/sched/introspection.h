@@ -49,12 +49,12 @@ static inline void introspection_clear(const struct run_record *record)
 
 /* The record takes over the references to the places of those causes that it
  * keeps, which are so many. */
-static inline uint32_t introspection_note_run(struct sched *sched,
-                                              const struct run *run,
-                                              enum run_outcome outcome)
+static inline uint32_t introspection_fill(struct run_record *record,
+                                          const struct run *run,
+                                          enum run_outcome outcome)
 {
+    const struct sched *sched = run->sched;
     const struct node *node = run->node;
-    struct run_record *record = &sched->records[run->number % SCHED_RECORDS];
     introspection_clear(record);
     record->number = run->number;
     record->version = run->version;
@@ -75,6 +75,16 @@ static inline uint32_t introspection_note_run(struct sched *sched,
         record->causes[i].place = run->causes.at[i].place;
         record->causes[i].version = run->causes.at[i].version;
     }
+    return kept;
+}
+
+/* The same where it belongs, and for whoever wants to know. */
+static inline uint32_t introspection_note_run(struct sched *sched,
+                                              const struct run *run,
+                                              enum run_outcome outcome)
+{
+    struct run_record *record = &sched->records[run->number % SCHED_RECORDS];
+    const uint32_t kept = introspection_fill(record, run, outcome);
     if (UNLIKELY(sched->hooks.run != NULL)) {
         sched->hooks.run(sched->hooks.ctx, run, record);
         sched->clock_is_right = false;
@@ -111,6 +121,10 @@ void introspection_why_not(const struct sched *sched,
  * Documents that are read and that no node writes are nodes of their own. It
  * walks everything, and inputs by everything: for people. */
 struct value introspection_graph(const struct sched *sched);
+
+/* The nodes alone, as an array, new: the same without inputs and edges, and
+ * without the walks that these take. */
+struct value introspection_nodes(const struct sched *sched);
 
 /* A node's runs as an object, new: how many, and how long they took in all, on
  * average and the last time. */

@@ -116,7 +116,7 @@ static void put_writes(struct value *value, const struct node *node)
     struct value envelopes = value_empty_array();
     for (uint32_t i = 0; i < node->write_count; i++) {
         const struct write_link *write = &node->writes[i];
-        struct value *list = write->envelope ? &envelopes : &writes;
+        struct value *list = graph_is_envelope(write) ? &envelopes : &writes;
         *list = array_push_adopt(*list, place_text(write->place));
     }
     object_put_adopt(value, "writes", writes);
@@ -296,6 +296,16 @@ static void put_inputs(const struct sched *sched,
     }
 }
 
+struct value introspection_nodes(const struct sched *sched)
+{
+    struct value nodes = value_empty_array();
+    LIST_FOREACH (&sched->nodes, at) {
+        const struct node *node = CONTAINER_OF(at, struct node, all);
+        nodes = array_push_adopt(nodes, node_value(sched, node));
+    }
+    return nodes;
+}
+
 struct value introspection_graph(const struct sched *sched)
 {
     struct value nodes = value_empty_array();
@@ -336,6 +346,7 @@ struct value introspection_counters(const struct sched *sched)
         {"filtered", counters->filtered},
         {"invalidations", counters->invalidations},
         {"visits", counters->visits},
+        {"compared", counters->compared},
         {"livenessWork", counters->liveness_work},
         {"heightWork", counters->height_work},
         {"deltaLinks", counters->delta_links},

@@ -21,16 +21,35 @@ struct match {
     const struct change *change;
 };
 
+enum {
+    SEVERAL_CAUSES = 4 /* for which there is room at first, if not for one */
+};
+
 /* -- One node ------------------------------------------------------------ */
 
 void seeing_make_room(struct node *node)
 {
-    if (node->causes.capacity == 0) { /* one or two, mostly */
-        node->causes.at = mem_alloc(mem_array_size(2, sizeof *node->causes.at));
-        node->causes.capacity = 2;
+    if (node->causes.capacity == 0) { /* one, mostly */
+        node->causes.at = &node->only_cause;
+        node->causes.capacity = 1;
+    } else if (node->causes.at == &node->only_cause) {
+        node->causes.at =
+            mem_alloc(mem_array_size(RUN_FEW_CAUSES, sizeof *node->causes.at));
+        node->causes.at[0] = node->only_cause;
+        node->causes.capacity = RUN_FEW_CAUSES;
     } else {
         vec_reserve(&node->causes, node->causes.count + 1);
     }
+}
+
+void invalidation_release_causes(struct node *node)
+{
+    invalidation_clear_causes(node);
+    if (node->causes.at == &node->only_cause) {
+        node->causes.at = NULL;
+        node->causes.capacity = 0;
+    }
+    vec_release(&node->causes);
 }
 
 void invalidation_mark(struct sched *sched,
@@ -317,29 +336,25 @@ static void push_children(const struct match *match,
     }
 }
 
-/* Many places below: the differences are looked for, and the places that they
- * are in. Differences below one key come one after the other. */
+/* Many places below: the children that are not the same are looked for, and
+ * the places that they are in. */
 struct by_difference {
     const struct match *match;
     const struct place *place;
-    const struct place *last;
     struct value before;
     struct value after;
-    bool any;
 };
 
 static void find_place(void *ctx, const struct difference *difference)
 {
-    struct by_difference *by = ctx;
-    by->any = true;
+    const struct by_difference *by = ctx;
     if (difference->length == 0) {
         return; /* of the container itself: its own readers know */
     }
     by->match->sched->counters.visits++;
     const struct path_segment *segment = &difference->path[0];
     struct place *child = place_find_child(by->place, segment->key);
-    if (child != NULL && child != by->last) {
-        by->last = child;
+    if (child != NULL) {
         push_pair(by->match,
                   child,
                   value_child_or_kind(by->before, segment),
@@ -424,32 +439,59 @@ static bool has_many_below(const struct change_pair *pair)
     return value_is_object(pair->before) && value_is_object(pair->after);
 }
 
-/* Then this is also how it is known whether there are any. */
-static bool push_differing(const struct match *match,
+static void push_differing(const struct match *match,
                            const struct change_pair *pair)
 {
-    struct by_difference by =
-        {match, pair->place, NULL, pair->before, pair->after, false};
+    struct by_difference by = {match, pair->place, pair->before, pair->after};
     difference_walk(pair->before,
                     pair->after,
-                    DIFFERENCE_BY_PATH,
+                    DIFFERENCE_OF_CHILDREN,
                     find_place,
                     &by);
     if (value_is_array(pair->before)) {
         push_changed_ends(match, pair->place, pair->before, pair->after);
     }
-    return by.any;
+}
+
+/* Whether the comparison of something above has come by here already, on its
+ * way to the difference. */
+static bool is_on_trail(const struct sched *sched,
+                        const struct change_pair *pair)
+{
+    const size_t at =
+        (size_t)pair->place->path->length - (size_t)sched->trail_from;
+    if (at >= sched->trail.count) { /* also of a path that is shorter */
+        return false;
+    }
+    const struct value_pair *known = &sched->trail.at[at];
+    return value_is_same(known->a, pair->before) &&
+           value_is_same(known->b, pair->after);
+}
+
+/* Each comparison goes down to the first difference and no further, and what
+ * it passes is not compared again: a difference deep down costs its depth, not
+ * the square of it. */
+static bool differs(struct sched *sched, const struct change_pair *pair)
+{
+    if (is_on_trail(sched, pair)) {
+        return true;
+    }
+    sched->counters.compared++;
+    if (pair->place->child_count == 0) {
+        return !value_equal(pair->before, pair->after);
+    }
+    sched->trail_from = pair->place->path->length;
+    return !value_equal_or_trail(pair->before, pair->after, &sched->trail);
 }
 
 static void compare_pairs(const struct match *match)
 {
     struct sched *sched = match->sched;
+    vec_clear(&sched->trail);
     while (sched->pairs.count > 0) {
         const struct change_pair pair = vec_pop(&sched->pairs);
         struct place *place = pair.place;
-        const bool many = has_many_below(&pair);
-        if (many ? !push_differing(match, &pair)
-                 : value_equal(pair.before, pair.after)) {
+        if (!differs(sched, &pair)) {
             continue;
         }
         see_all(match, &place->readers[READ_DEEP]);
@@ -457,7 +499,9 @@ static void compare_pairs(const struct match *match)
             !value_shape_equal(pair.before, pair.after)) {
             see_all(match, &place->readers[READ_SHAPE]);
         }
-        if (!many) {
+        if (has_many_below(&pair)) {
+            push_differing(match, &pair);
+        } else {
             push_below(match, place, pair.before, pair.after);
         }
     }
@@ -621,12 +665,25 @@ static enum channel_answer on_notification(void *ctx,
     return CHANNEL_MORE;
 }
 
+/* Nobody has read the shape of it either, and there is no store: what is read
+ * is either declared, or was read here. */
+static void on_leaf(void *ctx, const struct place *payload, uint64_t version)
+{
+    seeing_write(ctx, NULL, payload, version);
+}
+
+void invalidation_follow_hooks(struct sched *sched)
+{
+    sched->subscriber.leaf = sched->hooks.trigger == NULL ? on_leaf : NULL;
+}
+
 void invalidation_begin(struct sched *sched)
 {
     sched->subscriber = (struct subscriber){
         .fn = on_notification,
         .ctx = sched,
     };
+    invalidation_follow_hooks(sched);
     channel_subscribe(sched->replica, &sched->subscriber);
 }
 

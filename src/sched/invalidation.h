@@ -24,6 +24,10 @@
 void invalidation_begin(struct sched *sched);
 void invalidation_end(struct sched *sched);
 
+/* The hooks are others now: who wants to know of every read that is looked at
+ * is told of every change by a notification. */
+void invalidation_follow_hooks(struct sched *sched);
+
 /* Makes a node invalid for a reason of its own: a place, or NULL. */
 void invalidation_mark(struct sched *sched,
                        struct node *node,
@@ -42,6 +46,7 @@ void invalidation_mark_again(struct sched *sched, struct node *node);
 
 /* Forgets the causes. */
 void invalidation_clear_causes(struct node *node);
+void invalidation_release_causes(struct node *node); /* and their room */
 
 /* Forgets causes that came while the node ran, but before it read the place:
  * it has seen them. Called with the reads of that run. */

@@ -258,6 +258,7 @@ static struct labels *labels_of(struct sched *sched)
 {
     if (sched->labels == NULL) {
         sched->labels = mem_alloc_zero(sizeof *sched->labels);
+        sched->swift = false;
         label_table_init(&sched->labels->table);
     }
     return sched->labels;

@@ -299,6 +299,24 @@ static enum head look_at_origin(struct event *event)
     return HEAD_DONE;
 }
 
+/* A handler that is not pure is called once, and may write anywhere: then
+ * everything that somebody relies on has to be here. One of those that are on
+ * their way, or NULL. */
+static struct entity *fill(const struct sched *sched)
+{
+    LIST_FOREACH (&sched->replica->spaces, at) {
+        struct space *space = CONTAINER_OF(at, struct space, node);
+        space->filling = space_fill(space) || space->filling;
+        if (UNLIKELY(space->filling)) {
+            space->filling = space_is_loading(space) && can_come(space);
+        }
+        if (UNLIKELY(space->filling)) {
+            return space->loading.at[0];
+        }
+    }
+    return NULL;
+}
+
 static enum head look_at_head(struct lane *lane, struct event *event)
 {
     struct events *events = event->events;
@@ -320,8 +338,17 @@ static enum head look_at_head(struct lane *lane, struct event *event)
     if (!fits_schema(event) || !collect_closure(event)) {
         return HEAD_ENDED;
     }
-    struct node *self = event->handler != NULL ? &event->handler->node
-                                               : &event->stream->handler->node;
+    struct handler *handler =
+        event->handler != NULL ? event->handler : event->stream->handler;
+    struct entity *cold =
+        LIKELY(handler->pure || events->sched->replica->sessions == 0)
+            ? NULL
+            : fill(events->sched);
+    if (cold != NULL) {
+        wait_for(event, cold);
+        return HEAD_WAITS;
+    }
+    struct node *self = &handler->node;
     const struct gate_look look =
         preflight_look(events->sched, self, &events->closure);
     events->counters.preflights++;

@@ -105,9 +105,24 @@ void liveness_grant(struct sched *sched, struct node *writer)
     }
 }
 
+/* The same for one that is new, and has not said what it will read: nobody
+ * leads to it. */
+static void wake_new(struct sched *sched, struct node *node)
+{
+    graph_attach(sched, node);
+    sched->counters.liveness_work++;
+    node->counted = true;
+    queue_consider(sched, node);
+}
+
 void liveness_root_gained(struct sched *sched, struct node *node)
 {
-    if (node->registered && !node->counted) {
+    if (!node->registered || node->counted) {
+        return;
+    }
+    if (LIKELY(node->reads.count == 0 && node->status == NODE_NEVER_RAN)) {
+        wake_new(sched, node);
+    } else {
         wake(sched, node);
     }
 }

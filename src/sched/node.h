@@ -88,26 +88,8 @@ struct node_spec {
 
 /* -- Links to places ----------------------------------------------------- */
 
-/* What the last run here has to do with a link. */
-enum link_unread {
-    LINK_READ,     /* it made it */
-    LINK_DECLARED, /* not read yet: for the order only */
-    LINK_RESTORED, /* a run made it of which only the store knows: `version` is
-                      the seq of the space up to which all is known */
-};
-
-/* One read of a node. In the place's readers while the node is attached
- * (sched/graph.h). */
-struct read_link {
-    struct chain_link in_place;
-    struct node *node;
-    struct place *place; /* a reference */
-    uint64_t version;    /* of the entity when it was read */
-    uint32_t mark;       /* of the read delta that looked at it last */
-    uint8_t kind;        /* enum read_kind */
-    uint8_t unread;      /* enum link_unread */
-    bool caused;         /* is among the causes */
-};
+/* The reads of a node are links of replica/transaction.h. They are in their
+ * places' readers while the node is attached (sched/graph.h). */
 
 /* One output or envelope. In the place's writers as long as the node is
  * registered. */
@@ -115,7 +97,6 @@ struct write_link {
     struct chain_link in_place;
     struct node *node;
     struct place *place; /* a reference */
-    bool envelope;       /* for the order only */
 };
 
 _Static_assert(offsetof(struct write_link, in_place) == 0,
@@ -132,8 +113,9 @@ struct gate {
     mono_ms debounce_latest; /* and the last moment to which it can move */
     mono_ms throttle_ready;
     mono_ms backoff_until;
-    mono_ms peer_until; /* somebody else may run it, or what it reads from:
-                           persistence; 0: nobody */
+    mono_ms peer_until;  /* somebody else may run it, or what it reads from:
+                            persistence; 0: nobody */
+    uint32_t heap_index; /* 1 and the place among the gated; 0: none: queue */
     uint32_t backoff_streak;
     uint32_t hold_passes; /* backoffs in this idle episode */
     bool no_auto_debounce;
@@ -162,7 +144,7 @@ struct node {
 
     /* What it reads and writes: graph. */
     VEC_SMALL(struct read_link) reads;
-    struct write_link *writes;
+    struct write_link *writes; /* outputs, then envelopes */
     uint32_t write_count;
 
     /* The order: order. */
@@ -183,56 +165,67 @@ struct node {
             bool attached; /* graph: the reads are in their places */
             bool again;    /* queued again because of a rejection, whoever is
                               live */
-            bool delayed;  /* has a gate, or is a materializer: it may have to
-                              wait for something */
+            bool delayed;  /* has a gate, is a materializer, hollow or behind
+                              somebody: it may have to wait for something */
             uint8_t place_in_queue; /* enum queue_place; queue and settle */
         };
         uint64_t state; /* all of it, to be compared at once (node_at_rest) */
     };
     bool asked;        /* invalid without a cause: somebody wants it to run */
-    bool materializer; /* registry */
-    enum node_kind kind : 8;  /* likewise */
+    uint8_t pass_runs; /* how often it ran in `pass`: settle */
+    enum node_kind kind : 7;  /* registry */
+    bool has_envelopes : 1;   /* graph: among its writes */
+    bool materializer : 1;    /* likewise */
     bool asynchronous : 1;    /* a run of it has gone on later */
     bool violation : 1;       /* was reported: validator */
     bool reads_changed : 1;   /* since persistence looked at them: graph */
-    bool waiting : 1;         /* for a document: runner */
-    uint32_t pass_runs;       /* how often it ran in `pass`: settle */
-    uint64_t pass;            /* the last in which it ran: likewise */
+    bool waiting : 1;         /* for a document: runner and fetching */
+    bool awaits_all : 1;      /* for all that were asked for: runner */
+    bool hollow : 1;          /* its documents may not be here: fetching */
+    bool behind : 1;          /* reads from who waits for some: likewise */
+    uint32_t pass;            /* the last in which it ran, or what 32 bits
+                                 hold of its number: likewise */
     uint64_t verified;        /* what sched->staled was when it was up to
                                  date, with everything that it needs */
     struct gate *gate;        /* gates; or NULL */
     struct node_label *label; /* registry; or NULL */
 
-    uint32_t provisional; /* the mark of the pass that granted demand, or 0:
-                             liveness */
-    uint32_t born_in;     /* the mark of the run that created it; 0: none;
-                             registry */
+    union {
+        struct {
+            uint32_t provisional; /* the mark of the pass that granted demand,
+                                     or 0: liveness */
 
-    /* Retries: runner. */
-    uint16_t attempts;  /* failed commits in a row, other than conflicts */
-    uint16_t conflicts; /* likewise, conflicts, as far as this counts */
-
+            /* Retries: runner. */
+            uint16_t attempts;  /* failed commits in a row, other than
+                                   conflicts */
+            uint16_t conflicts; /* likewise, conflicts, as far as this counts */
+        };
+        uint64_t exceptions; /* all of it, nearly always 0 */
+    };
+    uint32_t born_in; /* the mark of the run that created it; 0: none;
+                         registry */
     uint32_t demands; /* from outside: pulls, events; liveness */
 
     struct read_link only_read; /* the room of one that has read one place since
                                    its first run: graph */
+    struct cause only_cause;    /* the room of one that had one cause at a time
+                                   so far: invalidation */
 
     /* Statistics: runner. */
     uint64_t runs;
-    uint64_t busy_ms; /* all of them */
     mono_ms ended_at;
+    uint32_t busy_ms; /* all of them; UINT32_MAX: as long, or longer */
     uint32_t last_ms; /* the last run */
 
     /* Where it comes from: registry. */
-    uint32_t ordinal;    /* order of registration */
     struct node *parent; /* who created it, or NULL */
-
-    /* The queue: queue and settle. */
-    struct bucket_item item; /* its links also among idle materializers */
-    uint32_t heap_index;     /* 1 and the place among the gated; 0: none */
+    uint32_t ordinal;    /* order of registration */
 
     /* Demand: liveness. */
     uint32_t live_refs; /* links of live readers to its outputs */
+
+    /* The queue: queue and settle. */
+    struct bucket_item item; /* its links also among idle materializers */
 
     /* The order: order. */
     struct component *component; /* the cycle that it is part of, or NULL */
@@ -277,6 +270,30 @@ _Static_assert(offsetof(struct node, place_in_queue) ==
                    offsetof(struct node, state) + 7,
                "the state is eight bytes");
 
+/* Whether it ran in a pass as often as it may. */
+static inline bool node_is_exhausted(const struct node *node,
+                                     uint64_t pass,
+                                     uint8_t most)
+{
+    return node->pass == (uint32_t)pass && node->pass_runs >= most;
+}
+
+/* It runs once more in this one. */
+static inline void node_count_run(struct node *node, uint64_t pass)
+{
+    if (node->pass != (uint32_t)pass) {
+        node->pass = (uint32_t)pass;
+        node->pass_runs = 0;
+    }
+    node->pass_runs++;
+}
+
+static inline void node_add_busy(struct node *node, uint64_t more)
+{
+    const uint64_t all = node->busy_ms + more;
+    node->busy_ms = LIKELY(all < UINT32_MAX) ? (uint32_t)all : UINT32_MAX;
+}
+
 static inline void node_set_status(struct node *node, enum node_status status)
 {
     node->status = status;
@@ -289,6 +306,35 @@ static WITHIN uint64_t node_at_rest(enum node_status status)
     const struct node node = {
         .status = status,
         .registered = true,
+        .counted = true,
+        .attached = true,
+    };
+    return node.state;
+}
+
+/* Writes its place in the queues, as a part of the whole word: who looks at the
+ * word soon after a byte of it was written has to wait for that. */
+static inline void node_set_place(struct node *node, uint8_t place)
+{
+    const unsigned shift = 56; /* the last byte */
+    node->state = (node->state & ~((uint64_t)UINT8_MAX << shift)) |
+                  (uint64_t)place << shift;
+}
+
+/* Whether the same holds but for the queue that it is in, and it is invalid. */
+static inline bool node_waits(const struct node *node)
+{
+    const unsigned unused = 8; /* bits of the last byte, which is shifted out */
+    return node->state << unused == node_at_rest(NODE_INVALID) << unused;
+}
+
+/* The same while it runs: clean (R1 of sched/runner.h). */
+static WITHIN uint64_t node_at_work(void)
+{
+    const struct node node = {
+        .status = NODE_CLEAN,
+        .registered = true,
+        .running = true,
         .counted = true,
         .attached = true,
     };

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "replica/draft.h"
 #include "replica/observe.h"
+#include "sched/graph.h"
 #include "sched/persisted.h"
 #include "sched/runner.h"
 #include "value/object.h"
@@ -228,7 +229,8 @@ static void add_writes(struct observation *observation,
         add_place(observation,
                   persisted->space,
                   node->writes[i].place,
-                  node->writes[i].envelope ? PLACE_ENVELOPE : PLACE_OUTPUT);
+                  graph_is_envelope(&node->writes[i]) ? PLACE_ENVELOPE
+                                                      : PLACE_OUTPUT);
     }
 }
 

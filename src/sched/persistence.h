@@ -49,6 +49,9 @@
  *   P6  Newer things win: an action of which a read is newer here than the
  *       pages, or of which any place has a write without an answer, is unknown.
  *   P7  A deadline does not survive; the configuration of gates does.
+ *   P10 Nothing runs while a phase is under way, whoever steps or pulls: the
+ *       writers of what is read may not be registered yet. What has to run does
+ *       when the phase has ended.
  *
  * Adopting:
  *

@@ -2,11 +2,14 @@
  * again. */
 
 #include "replica/space.h"
+#include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
 #include "sched/invalidation.h"
 #include "sched/persisted.h"
 #include "sched/queue.h"
+#include "sched/runner.h"
+#include "sched/waiting.h"
 #include "value/object.h"
 
 static bool is_same_code(const struct persisted *persisted,
@@ -81,7 +84,7 @@ static void restore_link(struct read_link *read, uint64_t seq)
     read->unread = LINK_RESTORED;
     read->version = seq;
     read->caused = false;
-    space_want(read->place->entity->space, read->place->entity);
+    space_follow(read->place->entity->space, read->place->entity, seq);
 }
 
 /* The node's own reads, if the other run made just those. */
@@ -164,9 +167,9 @@ static bool take_reads(struct sched *sched,
                        const struct persisted *persisted,
                        const struct told *told)
 {
-    return told->observation->has_places
-               ? take_given_reads(sched, node, told)
-               : take_own_reads(node, persisted, told);
+    return take_own_reads(node, persisted, told) ||
+           (told->observation->has_places &&
+            take_given_reads(sched, node, told));
 }
 
 /* As after a run. */
@@ -182,6 +185,8 @@ static void become_clean(struct sched *sched, struct node *node)
     node->attempts = 0;
     node->conflicts = 0;
     node_set_status(node, NODE_CLEAN);
+    waiting_stop(sched, node);
+    fetching_note(node);
     graph_attach(sched, node);
     sched->counters.adopted++;
     peers_over(sched, node);

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "replica/space.h"
+#include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
 #include "sched/persisted.h"
@@ -68,6 +69,7 @@ enum err persistence_resume_begin(struct sched *sched,
     struct persistence *persistence = persistence_of(sched);
     struct resume *resume = mem_alloc_zero(sizeof *resume);
     persistence->resume = resume;
+    sched->resuming = true;
     resume->options = *options;
     size_t count = 0;
     for (size_t i = 0; i < options->page_count; i++) {
@@ -117,6 +119,7 @@ struct resume_counts persistence_resume_end(struct sched *sched)
     CHECK(sched->persistence != NULL && sched->persistence->resume != NULL);
     const struct resume_counts counts = sched->persistence->resume->counts;
     resume_free(sched->persistence);
+    sched->resuming = false;
     return counts;
 }
 
@@ -237,6 +240,7 @@ struct resume_read {
     enum place_kind kind;
     uint64_t seq; /* up to which all is known */
     bool changed;
+    bool untouched; /* the document is what it was when it was read */
 };
 
 /* False: it cannot be used. */
@@ -280,6 +284,8 @@ static bool find_read(struct match *match,
         .seq = seq,
         .changed = place_is_read(kind) &&
                    place->changed[shape ? READ_SHAPE : READ_DEEP] > watermark,
+        /* Other spaces are asked for what was read there, and no more. */
+        .untouched = value_is_absent(place->space) && !place->touched,
     };
     return *slot != NULL;
 }
@@ -354,13 +360,18 @@ static void restore(struct match *match, struct node *node)
                            read.place,
                            read.kind == PLACE_SHAPE ? READ_SHAPE : READ_DEEP,
                            read.seq);
-        space_want(entity->space, entity);
+        if (read.untouched) {
+            space_follow(entity->space, entity, read.seq);
+        } else {
+            space_want(entity->space, entity); /* it may have a label now */
+        }
         if (read.changed) {
             vec_last(&node->reads)->caused = true;
             seeing_add_cause(node, read.place, entity->version);
         }
     }
     restore_gates(match, node);
+    fetching_note(node);
     node_set_status(node, match->dirty ? NODE_INVALID : NODE_CLEAN);
 }
 

@@ -4,6 +4,7 @@
 
 #include "replica/session.h"
 #include "replica/space.h"
+#include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
 #include "sched/liveness.h"
@@ -33,10 +34,11 @@ static struct place *unloaded_place(const struct closure *closure)
     return found;
 }
 
+/* A read that is on its way; what is hollow is known, and need not come. */
 static struct place *unloaded_read(const struct node *node)
 {
     VEC_FOREACH (&node->reads, read) {
-        if (!read->place->entity->loaded) {
+        if (!read->place->entity->loaded && !read->place->entity->hollow) {
             return read->place;
         }
     }
@@ -265,6 +267,11 @@ static void judge(const struct sched *sched,
         if (look->loads == NULL) {
             look->loads = place;
         }
+        return;
+    }
+    struct place *missing = node->waiting ? fetching_missing(node) : NULL;
+    if (missing != NULL) { /* it is held */
+        look->loads = look->loads == NULL ? missing : look->loads;
         return;
     }
     const bool waits =

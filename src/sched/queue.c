@@ -25,7 +25,7 @@ static struct bucket_queue *sweep_of(struct sched *sched,
 static void heap_put(struct sched *sched, size_t at, struct node *node)
 {
     sched->gated.at[at] = node;
-    node->heap_index = (uint32_t)at + 1;
+    node->gate->heap_index = (uint32_t)at + 1;
 }
 
 static bool is_before(const struct node *a, const struct node *b)
@@ -74,13 +74,13 @@ static void heap_push(struct sched *sched, struct node *node)
 
 static void heap_remove(struct sched *sched, struct node *node)
 {
-    const size_t at = node->heap_index - 1;
+    const size_t at = node->gate->heap_index - 1;
     struct node *last = vec_pop(&sched->gated);
-    node->heap_index = 0;
+    node->gate->heap_index = 0;
     if (last != node) {
         heap_put(sched, at, last);
         heap_up(sched, at);
-        heap_down(sched, last->heap_index - 1);
+        heap_down(sched, last->gate->heap_index - 1);
     }
 }
 
@@ -105,13 +105,13 @@ void queue_take_out(struct sched *sched, struct node *node)
         sched->alone = NULL;
         break;
     }
-    node->place_in_queue = QUEUE_NONE;
+    node_set_place(node, QUEUE_NONE);
 }
 
 static inline void push(struct sched *sched, struct node *node, unsigned queue)
 {
     bucket_queue_push(&sched->queues[queue], &node->item, node->height);
-    node->place_in_queue = (uint8_t)(QUEUE_SWEEP + queue);
+    node_set_place(node, (uint8_t)(QUEUE_SWEEP + queue));
 }
 
 void queue_push(struct sched *sched, struct node *node)
@@ -154,7 +154,7 @@ void queue_put_late(struct sched *sched, struct node *node)
         queue_remove(sched, node);
         if (node->gate->rearm || gates_eligible_at(node) > sched->now) {
             heap_push(sched, node);
-            node->place_in_queue = QUEUE_GATED;
+            node_set_place(node, QUEUE_GATED);
             return;
         }
     } else if (node->place_in_queue != QUEUE_NONE) {
@@ -164,7 +164,7 @@ void queue_put_late(struct sched *sched, struct node *node)
         list_node_init(&node->item.links);
         list_push_back(&sched->idle_materializers, &node->item.links);
         note_late(sched);
-        node->place_in_queue = QUEUE_IDLE;
+        node_set_place(node, QUEUE_IDLE);
         return;
     }
     put(sched, node);
@@ -194,28 +194,12 @@ void queue_release_due(struct sched *sched)
             return;
         }
         heap_remove(sched, node);
-        node->place_in_queue = QUEUE_NONE;
+        node_set_place(node, QUEUE_NONE);
         queue_consider(sched, node);
     }
 }
 
 /* -- The sweep ----------------------------------------------------------- */
-
-struct node *queue_pop_any(struct sched *sched)
-{
-    struct bucket_item *item =
-        bucket_queue_pop_from(this_sweep(sched), sched->cursor);
-    if (item == NULL) {
-        return NULL;
-    }
-    struct node *node = NODE_OF(item);
-    node->place_in_queue = QUEUE_NONE;
-    sched->cursor = node->height;
-    sched->floor = node->height + 1;
-    sched->passed = UNLIKELY(sched->late) ? 0 : sched->floor;
-    sched->counters.pops++;
-    return node;
-}
 
 void queue_empty_sweep(struct sched *sched, struct node_list *out)
 {
@@ -227,7 +211,7 @@ void queue_empty_sweep(struct sched *sched, struct node_list *out)
     }
     while (!bucket_queue_is_empty(queue)) {
         struct node *node = NODE_OF(bucket_queue_pop_from(queue, 0));
-        node->place_in_queue = QUEUE_NONE;
+        node_set_place(node, QUEUE_NONE);
         vec_push(&out->at, node);
     }
 }

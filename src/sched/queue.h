@@ -29,7 +29,7 @@ static inline void queue_put(struct sched *sched, struct node *node)
     if (sched->alone == NULL &&
         bucket_queue_is_empty(&sched->queues[sched->current])) {
         sched->alone = node;
-        node->place_in_queue = QUEUE_ALONE;
+        node_set_place(node, QUEUE_ALONE);
     } else {
         queue_push(sched, node);
     }
@@ -68,17 +68,23 @@ void queue_height_changed(struct sched *sched, struct node *node);
 void queue_release_due(struct sched *sched);
 
 /* The next of this sweep at the cursor or above, or NULL; moves the cursor. */
-struct node *queue_pop_any(struct sched *sched); /* the rest of it */
 static inline struct node *queue_pop(struct sched *sched)
 {
     struct node *node = sched->alone;
     if (node == NULL || UNLIKELY(node->height < sched->cursor)) {
-        return bucket_queue_is_empty(&sched->queues[sched->current])
-                   ? NULL
-                   : queue_pop_any(sched);
+        struct bucket_queue *queue = &sched->queues[sched->current];
+        struct bucket_item *item = bucket_queue_pop_low(queue, sched->cursor);
+        if (item == NULL && !bucket_queue_is_empty(queue)) {
+            item = bucket_queue_pop_from(queue, sched->cursor);
+        }
+        if (item == NULL) {
+            return NULL;
+        }
+        node = CONTAINER_OF(item, struct node, item);
+    } else {
+        sched->alone = NULL;
     }
-    sched->alone = NULL;
-    node->place_in_queue = QUEUE_NONE;
+    node_set_place(node, QUEUE_NONE);
     sched->cursor = node->height;
     sched->floor = node->height + 1;
     sched->passed = UNLIKELY(sched->late) ? 0 : sched->floor;

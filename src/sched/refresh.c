@@ -2,6 +2,7 @@
 
 #include "sched/refresh.h"
 
+#include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
 
@@ -21,14 +22,16 @@ static bool is_newborn(const struct run *run, const struct node *node)
     return false;
 }
 
-static bool can_run(const struct run *run, const struct node *node)
+static bool can_run(const struct run *run, struct node *node)
 {
     const struct sched *sched = run->sched;
     return node->registered && !node->running && sched->pending == NULL &&
            (node->gate == NULL ||
             (!node->gate->rearm && gates_needed_at(node) <= sched->now)) &&
-           !(node->pass == sched->pass && node->pass_runs >= SCHED_RUNS_MAX) &&
-           !is_newborn(run, node);
+           !node_is_exhausted(node, sched->pass, SCHED_RUNS_MAX) &&
+           !is_newborn(run, node) &&
+           !(UNLIKELY(node->hollow || node->behind) &&
+             fetching_holds(run->sched, node, false));
 }
 
 /* No walk has this stamp: every node is to be looked at. */
@@ -83,6 +86,7 @@ static void run_inside(struct run *run, struct node *node)
     }
     if (deep || sched->pending != NULL) {
         sched->unwinding = true;
+        sched->swift = false;
         sched->cursor = 0;
         sched->floor = 0;
         sched->passed = 0;

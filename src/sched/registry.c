@@ -142,8 +142,7 @@ void registry_promote(struct sched *sched, struct node *node)
 void registry_free(struct sched *sched, struct node *node)
 {
     CHECK(!node->registered && !node->running);
-    invalidation_clear_causes(node);
-    vec_release(&node->causes);
+    invalidation_release_causes(node);
     gates_free(sched, node);
     if (node->label != NULL) {
         if (node->label->release != NULL) {

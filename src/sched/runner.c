@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "replica/draft.h"
 #include "replica/quick.h"
+#include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
 #include "sched/handling.h"
@@ -19,6 +20,7 @@
 #include "sched/registry.h"
 #include "sched/seeing.h"
 #include "sched/validator.h"
+#include "sched/waiting.h"
 #include "value/compare.h"
 
 /* -- Commits on their way ------------------------------------------------ */
@@ -172,130 +174,17 @@ static struct flight *flight_begin(struct sched *sched, struct run *run)
     return flight;
 }
 
-/* -- Waiting for documents ----------------------------------------------- */
-
-/* Whether somebody else who writes there, or to something that it is part of,
- * waits. */
-static bool writer_waits(const struct place *place, const struct node *reader)
-{
-    for (; place != NULL; place = place_parent(place)) {
-        for (const struct chain_link *link = place->writers.first; link != NULL;
-             link = link->next) {
-            const struct node *writer =
-                ((const struct write_link *)(const void *)link)->node;
-            if (writer->waiting && writer != reader) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-bool run_reads_from_waiting(const struct run *run)
-{
-    VEC_FOREACH (&run->transaction->reads, read) {
-        if (!read->own && writer_waits(read->place, run->node)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether all documents that it has read are here; and all who write them up
- * to date, as far as that. */
-static bool has_documents(const struct node *node)
-{
-    VEC_FOREACH (&node->reads, read) {
-        if (!read->place->entity->loaded) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool has_come(const struct node *node)
-{
-    VEC_FOREACH (&node->reads, read) {
-        if (writer_waits(read->place, node)) {
-            return false;
-        }
-    }
-    return has_documents(node);
-}
-
-/* Whether those who are left wait for nothing but each other. */
-static bool is_circle(const struct sched *sched)
-{
-    VEC_FOREACH (&sched->waiting, node) {
-        if (!has_documents(*node)) {
-            return false;
-        }
-    }
-    return sched->waiting.count > 0;
-}
-
-bool runner_can_wake(const struct sched *sched)
-{
-    VEC_FOREACH (&sched->waiting, node) {
-        if (has_come(*node)) {
-            return true;
-        }
-    }
-    return is_circle(sched);
-}
-
-/* It has to run as it had before: for the first time, or because of what has
- * changed. */
-static void wake(struct sched *sched, struct node *node)
-{
-    const bool asked = node->asked;
-    invalidation_mark(sched, node, NULL, 0);
-    node->asked = asked || (node->causes.count == 0 && node->runs > 0);
-    if (node->runs == 0) {
-        invalidation_clear_causes(node); /* that it is the first is why */
-        node_set_status(node, NODE_NEVER_RAN);
-    }
-}
-
-/* Who is woken lets those go that wait for it, so they are looked at until
- * nothing moves. */
-void runner_wake(struct sched *sched)
-{
-    bool moved = true;
-    while (moved) {
-        const bool circle = is_circle(sched);
-        size_t kept = 0;
-        moved = false;
-        for (size_t i = 0; i < sched->waiting.count; i++) {
-            struct node *node = sched->waiting.at[i];
-            if (circle || has_come(node)) {
-                node->waiting = false;
-                wake(sched, node);
-                moved = true;
-            } else {
-                sched->waiting.at[kept++] = node;
-            }
-        }
-        sched->waiting.count = kept;
-    }
-}
-
-static void forget_waiting(struct sched *sched, struct node *node)
-{
-    node->waiting = false;
-    size_t kept = 0;
-    for (size_t i = 0; i < sched->waiting.count; i++) {
-        if (sched->waiting.at[i] != node) {
-            sched->waiting.at[kept++] = sched->waiting.at[i];
-        }
-    }
-    sched->waiting.count = kept;
-}
+/* -- The end of nodes ---------------------------------------------------- */
 
 void runner_forget(struct sched *sched, struct node *node)
 {
+    struct transaction *follower = sched->replica->follower;
+    if (UNLIKELY(follower != NULL) && node->running) {
+        transaction_unfollow(follower); /* by reads that go now */
+    }
     if (UNLIKELY(sched->waiting.count > 0)) {
-        forget_waiting(sched, node);
+        waiting_forget(sched, node);
+        fetching_forget(sched, node);
     }
     CHAIN_FOREACH(&node->flights, link)
     {
@@ -368,17 +257,34 @@ enum run_result run_fail(struct run *run, const struct err_detail *detail)
 
 /* -- Begin --------------------------------------------------------------- */
 
-/* The run takes the causes, and leaves the room that it had for its own. */
-static inline void exchange_causes(struct run *run, struct node *node)
+/* Each gets the causes, and the room, of the other. */
+static void exchange_causes(struct run *run, struct node *node)
 {
     struct cause *at = run->causes.at;
+    const uint32_t count = run->causes.count;
     const uint32_t capacity = run->causes.capacity;
     run->causes.at = node->causes.at;
     run->causes.count = node->causes.count;
     run->causes.capacity = node->causes.capacity;
     node->causes.at = at;
-    node->causes.count = 0;
+    node->causes.count = count;
     node->causes.capacity = capacity;
+}
+
+/* The run takes the causes; if they are many, with their room. */
+static inline void take_causes(struct run *run, struct node *node)
+{
+    const uint32_t count = node->causes.count;
+    if (UNLIKELY(count > run->causes.capacity)) {
+        exchange_causes(run, node);
+        run->exchanged = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        run->causes.at[i] = node->causes.at[i];
+    }
+    run->causes.count = count;
+    node->causes.count = 0;
 }
 
 /* The run of that depth; there is at most one at a time. */
@@ -392,9 +298,15 @@ COLD static struct run *run_new(struct sched *sched, uint32_t depth)
             sched->replica,
             &(struct transaction_options){.several_spaces = true});
         transaction_abort(run->transaction);
+        vec_reserve(&run->causes, RUN_FEW_CAUSES);
         vec_push(&sched->runs, run);
     }
     return sched->runs.at[depth];
+}
+
+void runner_prepare(struct sched *sched)
+{
+    (void)run_new(sched, 0);
 }
 
 static WITHIN struct run *take(struct sched *sched,
@@ -437,9 +349,11 @@ static WITHIN void put_back(struct run *run)
     run->causes.count = 0;
     run->kept_causes = 0;
     /* A node that has many causes at each change needs the room again. */
-    if (node->causes.capacity < run->causes.capacity &&
-        node->causes.count == 0) {
-        exchange_causes(run, node);
+    if (UNLIKELY(run->exchanged)) {
+        run->exchanged = false;
+        if (node->causes.count == 0) {
+            exchange_causes(run, node);
+        }
     }
 }
 
@@ -466,22 +380,26 @@ static WITHIN struct run *run_begin(struct sched *sched, struct node *node)
     if (UNLIKELY(run->was == NODE_NEVER_RAN) && node->causes.count > 0) {
         invalidation_clear_causes(node); /* of a first run that had to wait */
     }
-    exchange_causes(run, node);
+    take_causes(run, node);
     node_set_status(node, NODE_CLEAN); /* R1 */
     node->again = false;
     node->asked = false;
     node->running = true;
     run->world = sched->world;
     run->staled = sched->staled;
-    if (node->pass != sched->pass) {
-        node->pass = sched->pass;
-        node->pass_runs = 0;
-    }
-    node->pass_runs++;
+    node_count_run(node, sched->pass);
     if (UNLIKELY(node->gate != NULL && node->gate->backoff_streak > 0)) {
         vec_push(&sched->recovering, node);
     }
     return run;
+}
+
+/* The answer of the store will be taken. */
+static void watch_fate(struct run *run)
+{
+    run->flight = flight_begin(run->sched, run);
+    run->transaction->watch.settled = on_settled;
+    run->transaction->watch.ctx = run->flight;
 }
 
 static inline void open_transaction(struct run *run)
@@ -494,12 +412,9 @@ static inline void open_transaction(struct run *run)
     transaction->attempt = run->node->attempts + run->node->conflicts;
     transaction->causes = run->causes.at;
     transaction->cause_count = run->causes.count;
+    transaction->watch.settled = NULL;
     if (UNLIKELY(sched->replica->sessions > 0)) {
-        run->flight = flight_begin(sched, run);
-        transaction->watch.settled = on_settled;
-        transaction->watch.ctx = run->flight;
-    } else {
-        transaction->watch.settled = NULL;
+        watch_fate(run);
     }
 }
 
@@ -557,16 +472,54 @@ COLD static void leave_flight(struct run *run)
     }
 }
 
+/* Its transaction has ended without effect: it runs again when what it has read
+ * or written is here. */
+static enum run_outcome wait(struct run *run)
+{
+    struct sched *sched = run->sched;
+    struct node *node = run->node;
+    if (!node->waiting) {
+        vec_push(&sched->waiting, node);
+        node->waiting = true;
+        sched->swift = false;
+    }
+    for (size_t i = 0; i < run->causes.count; i++) {
+        invalidation_keep_cause(node,
+                                run->causes.at[i].place,
+                                run->causes.at[i].version);
+    }
+    if (!waiting_has_documents(sched, node)) {
+        fetching_mark(sched, node);
+    }
+    sched->counters.runs--; /* it has done nothing */
+    return OUTCOME_WAITED;
+}
+
+/* What it would write over has to be here first: nobody would see else what is
+ * different then, and what is beside it would be lost. */
+COLD static enum run_outcome wait_to_write(struct run *run)
+{
+    transaction_abort(run->transaction);
+    run->node->awaits_all = true;
+    return wait(run);
+}
+
 static enum run_outcome commit_any(struct run *run)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
+    if (UNLIKELY(run->transaction->unfilled > 0)) {
+        return wait_to_write(run);
+    }
     struct err_detail *detail = &run->detail; /* it has not failed */
     detail->err = ERR_OK;
     detail->text[0] = '\0';
     sched->committing = node;
     sched->own_version = 0;
     sched->own_commits = 0;
+    if (UNLIKELY(sched->replica->sessions > 0 && run->flight == NULL)) {
+        watch_fate(run); /* the first store has come while it ran */
+    }
     struct lineage *lineage = NULL;
     if (UNLIKELY(run->transaction->launched != NULL)) {
         lineage = lineage_take(run->transaction);
@@ -631,7 +584,7 @@ static WITHIN enum run_outcome commit(struct run *run)
         struct place *place = transaction->quick.at[0].place;
         if (quick_commit_straight(transaction)) {
             run->version = place->entity->version;
-            seeing_own_write(run->sched, node, place, run->version);
+            seeing_write(run->sched, node, place, run->version);
         }
     } else if (transaction->quick.count == 0 && !transaction->has_more &&
                LIKELY(node_persisted(node) == NULL)) {
@@ -725,7 +678,9 @@ COLD static enum run_outcome end_by_result(struct run *run,
     if (sched->unwinding || result == RUN_AGAIN) {
         graph_apply_reads(sched, node, run->transaction, READS_KEPT_ALL);
         give_up(run);
-        node->pass_runs -= sched->unwinding; /* no fault of its own */
+        if (sched->unwinding) {
+            node->pass_runs--; /* no fault of its own */
+        }
         if (!sched->unwinding && ++node->attempts >= SCHED_ATTEMPTS_MAX) {
             spend_attempts(sched, node);
         }
@@ -733,19 +688,12 @@ COLD static enum run_outcome end_by_result(struct run *run,
     }
     graph_apply_reads(sched, node, run->transaction, READS_KEPT_READ);
     look_at_meanwhile(run);
+    if (UNLIKELY(run->transaction->unfilled > 0)) {
+        return wait_to_write(run); /* it may have failed because of that */
+    }
     transaction_abort(run->transaction);
     if (result == RUN_WAITING) {
-        if (!node->waiting) {
-            vec_push(&sched->waiting, node);
-            node->waiting = true;
-        }
-        for (size_t i = 0; i < run->causes.count; i++) {
-            invalidation_keep_cause(node,
-                                    run->causes.at[i].place,
-                                    run->causes.at[i].version);
-        }
-        sched->counters.runs--; /* it has done nothing */
-        return OUTCOME_WAITED;
+        return wait(run);
     }
     if (UNLIKELY(node_persisted(node) != NULL)) {
         persistence_failed(run);
@@ -770,9 +718,7 @@ static inline void end_gates(const struct run *run)
     gates_on_run(sched, run->node, ended - run->began);
 }
 
-/* What is left to do for a node that is not at rest after its run, and clean.
- */
-static void end_unusually(const struct run *run)
+void runner_rest(const struct run *run)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
@@ -795,7 +741,7 @@ static void end_unusually(const struct run *run)
     queue_consider(sched, node);
 }
 
-static WITHIN void run_end(struct run *run, enum run_result result)
+static void run_end(struct run *run, enum run_result result)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
@@ -838,29 +784,25 @@ static WITHIN void run_end(struct run *run, enum run_result result)
         }
         return;
     }
-    end_unusually(run);
+    runner_rest(run);
 }
 
-/* Asks for what the run will need later than the rest (seeing_bring_near): what
- * it will write, and what the record that it replaces, or rather the next one,
- * holds. */
-static inline void bring_near(const struct sched *sched,
-                              const struct node *node)
+COLD static void go_on_later(struct run *run)
 {
-    const struct run_record *record =
-        &sched->records[(sched->run_number + 2) % SCHED_RECORDS];
-    __builtin_prefetch(record->causes[0].place, 1);
-    if (node->write_count > 0) {
-        __builtin_prefetch(node->writes->place, 1);
-    }
+    struct sched *sched = run->sched;
+    CHECK(sched->pending == NULL);
+    run->node->asynchronous = true;
+    sched->pending = run;
+    sched->run = run->outer;
 }
 
 void runner_run(struct sched *sched, struct node *node)
 {
     queue_remove(sched, node);
-    bring_near(sched, node);
+    runner_bring_near(&sched->records[(sched->run_number + 2) % SCHED_RECORDS],
+                      node);
     if (UNLIKELY(node->waiting)) {
-        forget_waiting(sched, node); /* unless it has to wait again */
+        waiting_forget(sched, node); /* unless it has to wait again */
     }
     struct run *run = run_begin(sched, node);
     open_transaction(run);
@@ -871,10 +813,17 @@ void runner_run(struct sched *sched, struct node *node)
     const enum run_result result = node->run(run, node->ctx);
     sched->clock_is_right = false;
     if (UNLIKELY(result == RUN_PENDING)) {
-        CHECK(sched->pending == NULL);
-        node->asynchronous = true;
-        sched->pending = run;
-        sched->run = run->outer;
+        go_on_later(run);
+        return;
+    }
+    run_end(run, result);
+}
+
+void runner_end(struct run *run, enum run_result result)
+{
+    transaction_unfollow(run->transaction);
+    if (UNLIKELY(result == RUN_PENDING)) {
+        go_on_later(run);
         return;
     }
     run_end(run, result);

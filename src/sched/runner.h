@@ -23,6 +23,10 @@
 
 #include "sched/core.h"
 
+enum {
+    RUN_FEW_CAUSES = 16 /* that are copied: more go with their room */
+};
+
 struct run {
     struct sched *sched;
     struct node *node;
@@ -40,9 +44,12 @@ struct run {
     bool dry; /* of the validator: reads what is there, and is thrown
                  away */
     struct flight *flight;
-    VEC_SMALL(struct cause) causes; /* taken from the node */
-    uint32_t kept_causes;           /* of those, the record has taken over */
-    struct err_detail detail;       /* of run_fail */
+    VEC_SMALL(struct cause)
+    causes;                   /* taken from the node; there is always
+                                 room for RUN_FEW_CAUSES */
+    uint32_t kept_causes;     /* of those, the record has taken over */
+    bool exchanged;           /* the room is the node's, which has ours */
+    struct err_detail detail; /* of run_fail */
 };
 
 /* -- For the functions of nodes ------------------------------------------ */
@@ -100,7 +107,7 @@ static inline enum err run_read(struct run *run,
 
 /* Writes: transaction_put_adopt and its like on run->transaction. */
 
-/* The rest of run_is_waiting. */
+/* The rest of run_is_waiting (waiting.c). */
 bool run_reads_from_waiting(const struct run *run);
 
 /* Whether a document that it has read is on its way from the store, or is the
@@ -133,13 +140,30 @@ void run_finish(struct run *run, enum run_result result);
 struct run *run_take(struct sched *sched, struct node *node, uint32_t depth);
 void run_put(struct run *run);
 
+/* Makes the outermost run, once. */
+COLD void runner_prepare(struct sched *sched);
+
 /* Runs a node now. It may go on later: sched->pending. */
 void runner_run(struct sched *sched, struct node *node);
 
-/* Those that were RUN_WAITING and whose documents have come have to run; and
- * whether there is one. */
-void runner_wake(struct sched *sched);
-bool runner_can_wake(const struct sched *sched);
+/* Its function has returned: what is left of runner_run. */
+void runner_end(struct run *run, enum run_result result);
+
+/* What is left to do for a node that is not at rest after its run, and clean.
+ */
+void runner_rest(const struct run *run);
+
+/* Asks for what the run will need later than the rest (seeing_bring_near): what
+ * it will write, and what the record after its own holds, whose turn it is
+ * next. */
+static inline void runner_bring_near(const struct run_record *next,
+                                     const struct node *node)
+{
+    __builtin_prefetch(next->causes[0].place, 1);
+    if (node->write_count > 0) {
+        __builtin_prefetch(node->writes->place, 1);
+    }
+}
 
 /* What is to be forgotten when a node goes. */
 void runner_forget(struct sched *sched, struct node *node);

@@ -17,6 +17,7 @@
 #include "sched/registry.h"
 #include "sched/settle.h"
 #include "sched/settling.h"
+#include "sched/waiting.h"
 
 struct sched *scheduler_new(struct replica *replica,
                             const struct scheduler_options *options)
@@ -65,6 +66,7 @@ void scheduler_free(struct sched *sched)
     runner_release(sched);
     labels_free(sched);
     pool_release(&sched->node_pool);
+    pool_release(&sched->write_pool);
     bucket_queue_release(&sched->queues[0]);
     bucket_queue_release(&sched->queues[1]);
     vec_release(&sched->stack);
@@ -72,6 +74,7 @@ void scheduler_free(struct sched *sched)
     vec_release(&sched->waking);
     vec_release(&sched->readers);
     vec_release(&sched->pairs);
+    vec_release(&sched->trail);
     vec_release(&sched->frames);
     vec_release(&sched->links);
     vec_release(&sched->gated);
@@ -79,6 +82,7 @@ void scheduler_free(struct sched *sched)
     vec_release(&sched->provisional);
     vec_release(&sched->unsettled);
     vec_release(&sched->recovering);
+    vec_release(&sched->behind);
     mem_free(sched, sizeof *sched);
 }
 
@@ -152,33 +156,53 @@ static inline bool has_work(const struct sched *sched)
             events_next_wake(sched) <= sched->now);
 }
 
-static inline bool pass(struct sched *sched, mono_ms now)
+/* Whether there is nobody beside the queue who could have to be seen to. */
+static inline bool is_plain(const struct sched *sched)
 {
-    CHECK(sched->run == NULL);
-    sched->staled += now != sched->now; /* a gate may have opened */
-    sched->now = now;
-    if (UNLIKELY(sched->rearming.count > 0)) {
+    return ((uintptr_t)sched->pending | (uintptr_t)sched->persistence |
+            (uintptr_t)sched->events | sched->rearming.count |
+            sched->gated.count | sched->waiting.count) == 0;
+}
+
+/* What comes before a pass. False: there can be none now. */
+COLD static bool prepare(struct sched *sched)
+{
+    if (sched->rearming.count > 0) {
         gates_rearm(sched);
     }
-    if (UNLIKELY(sched->gated.count > 0)) {
+    if (sched->gated.count > 0) {
         queue_release_due(sched);
     }
     if (sched->pending != NULL) {
         return false;
     }
-    if (UNLIKELY(sched->persistence != NULL)) {
+    if (sched->persistence != NULL) {
+        if (sched->resuming) {
+            return false;
+        }
         persistence_catch_up(sched);
     }
-    if (UNLIKELY(sched->waiting.count > 0)) {
-        runner_wake(sched);
+    if (sched->waiting.count > 0) {
+        waiting_wake(sched);
     }
     see_to_events(sched);
-    if (!has_work(sched)) {
+    return true;
+}
+
+static inline bool pass(struct sched *sched, mono_ms now)
+{
+    CHECK(sched->run == NULL);
+    sched->staled += now != sched->now; /* a gate may have opened */
+    sched->now = now;
+    if ((UNLIKELY(!is_plain(sched)) && !prepare(sched)) || !has_work(sched)) {
         return false;
     }
     sched->stepping = true;
     settle_pass(sched);
     sched->stepping = false;
+    if (UNLIKELY(sched->waiting.count > 0)) {
+        replica_settle(sched->replica); /* what was asked for may come now */
+    }
     if (sched->pending == NULL) {
         see_to_events(sched);
     }
@@ -193,19 +217,15 @@ bool scheduler_pass(struct sched *sched, mono_ms now)
 /* Whether it is idle, after a pass that found nothing to do. */
 static inline bool rests(const struct sched *sched)
 {
-    return LIKELY(sched->gated.count == 0 && sched->rearming.count == 0 &&
-                  sched->pending == NULL && sched->events == NULL) ||
-           scheduler_is_idle(sched);
+    return LIKELY(is_plain(sched)) || scheduler_is_idle(sched);
 }
 
 /* Whether there is nothing to do at all, nor to be noted. */
 static inline bool is_quiet(const struct sched *sched, mono_ms now)
 {
-    return sched->persistence == NULL && sched->now == now &&
-           sched->restless_since == 0 && !sched->restless_told &&
-           sched->rearming.count == 0 && sched->gated.count == 0 &&
-           sched->pending == NULL && sched->events == NULL && !sched->in_pass &&
-           sched->waiting.count == 0 && queue_is_empty(sched);
+    return sched->now == now && queue_is_empty(sched) && is_plain(sched) &&
+           ((uint64_t)sched->restless_since | sched->restless_told |
+            sched->in_pass) == 0;
 }
 
 APART static void step(struct sched *sched, mono_ms now)
@@ -228,11 +248,11 @@ void scheduler_step(struct sched *sched, mono_ms now)
 
 mono_ms scheduler_next_wake(const struct sched *sched)
 {
-    if (sched->pending != NULL) {
+    if (sched->pending != NULL || sched->resuming) {
         return MONO_NEVER;
     }
     if (!queue_is_empty(sched) || sched->rearming.count > 0 || sched->in_pass ||
-        runner_can_wake(sched)) {
+        waiting_can_wake(sched)) {
         return sched->now;
     }
     const mono_ms node = queue_next_wake(sched);
@@ -243,7 +263,7 @@ mono_ms scheduler_next_wake(const struct sched *sched)
 bool scheduler_is_idle(const struct sched *sched)
 {
     if (sched->pending != NULL || sched->in_pass || !queue_is_empty(sched) ||
-        sched->rearming.count > 0 || runner_can_wake(sched) ||
+        sched->rearming.count > 0 || waiting_can_wake(sched) ||
         events_wait(sched) || events_next_wake(sched) <= sched->now) {
         return false;
     }
@@ -308,7 +328,8 @@ bool scheduler_check(struct sched *sched)
         const struct node *node = CONTAINER_OF(at, struct node, all);
         holds = holds && graph_check(node) && order_check(node);
         /* K1: what has to run waits somewhere. */
-        const bool waits = node->place_in_queue != QUEUE_NONE || node->running;
+        const bool waits = node->place_in_queue != QUEUE_NONE ||
+                           node->running || node->waiting;
         holds = holds && (!node_is_stale(node) || !node->counted || waits ||
                           sched->in_pass);
     }

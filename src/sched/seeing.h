@@ -89,10 +89,19 @@ static inline void seeing_tell(struct sched *sched,
         read->caused = true;
         seeing_add_cause(node, read->place, version);
         sched->counters.invalidations++;
-        node_set_status(node, NODE_INVALID);
         sched->staled++;
+        node->state = node_at_rest(NODE_INVALID);
         queue_put(sched, node);
         seeing_bring_near(node);
+        return;
+    }
+    if (node->place_in_queue != QUEUE_NONE && node_waits(node)) {
+        /* It was told of another change, and is in a queue already. */
+        if (!read->caused) {
+            read->caused = true;
+            seeing_add_cause(node, read->place, version);
+        }
+        sched->counters.invalidations++;
         return;
     }
     seeing_note_cause(read, version);
@@ -124,19 +133,20 @@ void seeing_readers(struct sched *sched,
                     const struct chain *readers,
                     uint64_t version);
 
-/* A run has given a payload another value, straight (replica/quick.h). What
- * the notification would have done. */
-static inline void seeing_own_write(struct sched *sched,
-                                    const struct node *writer,
-                                    const struct place *payload,
-                                    uint64_t version)
+/* A payload, of which nobody has read a part, was given another value: by a run
+ * of `writer`, straight (replica/quick.h), or by nobody in particular. What the
+ * notification would have done. */
+static inline void seeing_write(struct sched *sched,
+                                const struct node *writer,
+                                const struct place *payload,
+                                uint64_t version)
 {
     sched->world++;
     struct change_record *record = &sched->changes[version % SCHED_RECORDS];
     record->version = version;
     record->local_seq = 0;
     record->kind = NOTIFY_COMMIT;
-    record->source = writer->ordinal + 1;
+    record->source = writer != NULL ? writer->ordinal + 1 : 0;
     const struct chain *readers = &payload->readers[READ_DEEP];
     struct chain_link *first = readers->first;
     if (first != NULL && first->next == NULL) {

@@ -3,26 +3,30 @@
 #include "sched/settle.h"
 
 #include "sched/events.h"
+#include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/liveness.h"
 #include "sched/persistence.h"
 #include "sched/queue.h"
 #include "sched/runner.h"
 #include "sched/settling.h"
+#include "sched/swift.h"
 
-/* P2. */
-static inline bool is_runnable(const struct node *node)
+/* P2; and U1 of fetching.h. */
+static inline bool is_runnable(struct sched *sched, struct node *node)
 {
     if (LIKELY(node->state == node_at_rest(NODE_INVALID))) {
         return true;
     }
     return node->registered && node_is_stale(node) && !node->running &&
-           (node->counted || node->again);
+           (node->counted || node->again) &&
+           !(UNLIKELY(node->hollow || node->behind) &&
+             fetching_holds(sched, node, true));
 }
 
 static bool is_exhausted(const struct sched *sched, const struct node *node)
 {
-    return node->pass == sched->pass && node->pass_runs >= SCHED_RUNS_MAX;
+    return node_is_exhausted(node, sched->pass, SCHED_RUNS_MAX);
 }
 
 static void defer(struct sched *sched, struct node *node)
@@ -34,9 +38,9 @@ static void defer(struct sched *sched, struct node *node)
 static void sweep(struct sched *sched)
 {
     sched->counters.sweeps++;
-    for (struct node *node = queue_pop(sched); node != NULL;
-         node = queue_pop(sched)) {
-        if (!is_runnable(node)) {
+    for (struct node *node = swift_sweep(sched); node != NULL;
+         node = swift_sweep(sched)) {
+        if (!is_runnable(sched, node)) {
             sched->counters.filtered++;
             continue;
         }
@@ -58,7 +62,7 @@ static void defer_rest(struct sched *sched)
     do {
         for (struct node *node = queue_pop(sched); node != NULL;
              node = queue_pop(sched)) {
-            if (is_runnable(node)) {
+            if (is_runnable(sched, node)) {
                 defer(sched, node);
             }
         }
@@ -92,12 +96,10 @@ COLD static void end_backoffs(struct sched *sched)
     vec_clear(&sched->recovering);
 }
 
-static void tell(struct sched *sched, enum pass_moment moment)
+COLD static void tell(struct sched *sched, enum pass_moment moment)
 {
-    if (UNLIKELY(sched->hooks.pass != NULL)) {
-        sched->hooks.pass(sched->hooks.ctx, sched, moment);
-        sched->clock_is_right = false;
-    }
+    sched->hooks.pass(sched->hooks.ctx, sched, moment);
+    sched->clock_is_right = false;
 }
 
 /* P3: whether there is something for another sweep. */
@@ -128,9 +130,12 @@ void settle_pass(struct sched *sched)
         sched->cursor = 0;
         sched->floor = 0;
         queue_look_later(sched);
+        swift_begin_pass(sched);
         sched->counters.passes++;
         settling_pass_begins(sched);
-        tell(sched, PASS_BEGINS);
+        if (UNLIKELY(sched->hooks.pass != NULL)) {
+            tell(sched, PASS_BEGINS);
+        }
     }
     bool more = true;
     while (more && sched->sweep < SCHED_SWEEPS_MAX) {
@@ -142,7 +147,8 @@ void settle_pass(struct sched *sched)
             return;
         }
         sched->sweep++;
-        more = !LIKELY(queue_is_empty(sched) && !events_wait(sched)) &&
+        more = !LIKELY(queue_is_empty(sched) &&
+                       (sched->events == NULL || !events_wait(sched))) &&
                find_more(sched);
         if (sched->pending != NULL) {
             return;
@@ -162,6 +168,9 @@ void settle_pass(struct sched *sched)
     if (sched->recovering.count > 0) {
         end_backoffs(sched);
     }
-    tell(sched, sched->unsettled.count == 0 ? PASS_SETTLED : PASS_BACKED_OFF);
+    if (UNLIKELY(sched->hooks.pass != NULL)) {
+        tell(sched,
+             sched->unsettled.count == 0 ? PASS_SETTLED : PASS_BACKED_OFF);
+    }
     settling_pass_ends(sched);
 }

@@ -35,17 +35,6 @@ void settling_rests(struct sched *sched)
     sched->restless_told = false;
 }
 
-void settling_pass_begins(struct sched *sched)
-{
-    if (sched->host == NULL) {
-        return;
-    }
-    sched->pass_began = sched_time(sched);
-    if (sched->restless_since == 0) {
-        sched->restless_since = sched->pass_began;
-    }
-}
-
 /* -- Who it is ----------------------------------------------------------- */
 
 static struct node *node_of(const struct sched *sched, uint32_t ordinal)
@@ -121,7 +110,7 @@ static void look_back(struct sched *sched, mono_ms now)
     }
 }
 
-void settling_pass_ends(struct sched *sched)
+void settling_end_pass(struct sched *sched)
 {
     if (LIKELY(sched->host != NULL)) {
         const mono_ms now = sched_time(sched);

@@ -31,8 +31,27 @@ struct restlessness settling_look(const struct sched *sched, mono_ms now);
 bool settling_is_too_long(const struct restlessness *restlessness);
 
 /* A pass begins, and ends. */
-void settling_pass_begins(struct sched *sched);
-void settling_pass_ends(struct sched *sched);
+static inline void settling_pass_begins(struct sched *sched)
+{
+    if (sched->host != NULL) {
+        sched->pass_began = sched_time(sched);
+        if (sched->restless_since == 0) {
+            sched->restless_since = sched->pass_began;
+        }
+    }
+}
+
+void settling_end_pass(struct sched *sched); /* the rest of it */
+static inline void settling_pass_ends(struct sched *sched)
+{
+    /* No time that could be measured, and nothing left. */
+    if (LIKELY(sched->clock_is_right && sched->clock == sched->restless_since &&
+               sched->unsettled.count == 0)) {
+        sched->pass_began = 0;
+    } else {
+        settling_end_pass(sched);
+    }
+}
 
 /* The episode is over. */
 void settling_rests(struct sched *sched);

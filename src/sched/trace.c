@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "sched/invalidation.h"
 #include "value/json.h"
 
 /* How much was ever put into a ring; the last ones are still there. */
@@ -307,6 +308,7 @@ struct trace *trace_new(struct sched *sched, unsigned kinds)
         mem_alloc_zero(mem_array_size(TRACE_RUNS_MAX, sizeof *trace->runs));
     trace->passes =
         mem_alloc_zero(mem_array_size(TRACE_PASSES_MAX, sizeof *trace->passes));
+    sched->swift = false;
     sched->hooks = (struct sched_hooks){
         .ctx = trace,
         .error = on_error,
@@ -316,6 +318,7 @@ struct trace *trace_new(struct sched *sched, unsigned kinds)
         .pass = on_pass,
         .trigger = on_trigger,
     };
+    invalidation_follow_hooks(sched);
     return trace;
 }
 
@@ -336,6 +339,7 @@ void trace_free(struct trace *trace)
 {
     CHECK(trace->sched->hooks.ctx == trace);
     trace->sched->hooks = trace->next;
+    invalidation_follow_hooks(trace->sched);
     trace_clear(trace);
     mem_free(trace->triggers,
              mem_array_size(TRACE_TRIGGERS_MAX, sizeof *trace->triggers));

@@ -11,6 +11,7 @@
 void validator_enable(struct sched *sched, bool on)
 {
     sched->validating = on;
+    sched->swift = false;
 }
 
 /* V3. */

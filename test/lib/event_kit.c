@@ -465,7 +465,9 @@ static void on_done(void *ctx, const struct event_result *result)
     sent->error = result->error;
     sent->attempts = result->attempts;
     buf_clear(&sent->id);
-    put_plain(&sent->id, result->id);
+    const struct value id = event_id(result->event);
+    put_plain(&sent->id, id);
+    value_unref(id);
     buf_clear(&sent->receipt_id);
     put_plain(&sent->receipt_id, result->receipt_id);
     buf_clear(&sent->receipt);

@@ -108,9 +108,11 @@ static void check_told(struct sim *sim,
                        const struct sending *sending,
                        const struct event_result *result)
 {
+    const struct value id = event_id(result->event);
     expect(sim,
-           value_equal(result->id, sending->id),
+           value_equal(id, sending->id),
            "a sender was told of another event");
+    value_unref(id);
     const bool done = result->outcome == EVENT_DONE;
     expect(sim,
            done == (result->error.err == ERR_OK),

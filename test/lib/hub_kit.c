@@ -2,6 +2,7 @@
 
 #include "lib/hub_kit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/test.h"
@@ -53,6 +54,10 @@ static void put_sync(struct buf *to, const struct message *message)
         }
         buf_printf(to, "@%llu=", (unsigned long long)upsert->seq);
         put_document(to, upsert->document);
+        if (upsert->has_before) {
+            buf_append_text(to, "<");
+            put_document(to, upsert->before);
+        }
     }
 }
 
@@ -205,10 +210,13 @@ void raw_watch(struct raw *raw, const char *names)
     struct value list = value_empty_array();
     while (*names != '\0') {
         const size_t length = strcspn(names, " ");
-        const size_t id = strcspn(names, " ~");
+        const size_t id = strcspn(names, " ~<");
         struct value target = value_empty_object();
         object_put_adopt(&target, "id", value_string_new(names, id));
-        if (id < length) {
+        if (id < length && names[id] == '<') {
+            const long since = strtol(names + id + 1, NULL, 10);
+            object_put_adopt(&target, "since", value_int(since));
+        } else if (id < length) {
             object_put_adopt(&target,
                              "scope",
                              value_string_new(names + id + 1, length - id - 1));

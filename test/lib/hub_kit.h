@@ -4,7 +4,7 @@
  *
  *   opened s1 resumed seq=4 marker=2
  *   verdicts 1@3 2!CONFLICT
- *   sync 2-4 marker=2 pull A@3={'value':1} B@0=-
+ *   sync 2-4 marker=2 pull A@3={'value':1} B@0=- C@4={'value':2}<{'value':1}
  *   revoked taken-over
  *   broken
  *
@@ -71,7 +71,8 @@ void raw_detach(struct raw *raw);
  * syncs so far have come to. */
 void raw_open(struct raw *raw, const char *session);
 
-/* "A B~user": ids, each with a scope or none. */
+/* "A B~user C<3": ids, each with a scope, or from where on it is wanted, or
+ * neither. */
 void raw_watch(struct raw *raw, const char *names);
 
 /* Commits in the form of lib/store_kit.h, in one message. */

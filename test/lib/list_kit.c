@@ -22,6 +22,9 @@ static struct value read_through(const struct list_kit *kit,
                                        run != NULL ? run->transaction : NULL};
     struct value value = VALUE_NONE;
     struct err_detail detail = {0};
+    if (run == NULL) {
+        world_load(kit->one, place->entity);
+    }
     const enum err err = cell_read(&access,
                                    place,
                                    READ_DEEP,

@@ -23,6 +23,7 @@ struct kit_store {
     struct hub hub;
     struct link link;
     uint64_t others; /* commits of somebody else */
+    bool in_file;    /* which is opened anew by each process */
 };
 
 /* -- Texts --------------------------------------------------------------- */
@@ -213,19 +214,41 @@ void kit_begin_behind(struct sched_kit *kit,
     begin(kit, transport, session, seed);
 }
 
-void kit_begin_with_store(struct sched_kit *kit, bool held)
+static void open_hub(struct kit_store *store)
+{
+    const struct hub_options options = {.immediate = true, .seed = 1};
+    hub_init(&store->hub, &store->kit.engine, &options, CLOCK_START);
+}
+
+static void begin_on(struct sched_kit *kit, bool held, bool in_file)
 {
     *kit = (struct sched_kit){0};
     kit->store = mem_alloc_zero(sizeof *kit->store);
     struct kit_store *store = kit->store;
-    kit_open_memory(&store->kit, NULL);
-    const struct hub_options options = {.immediate = true, .seed = 1};
-    hub_init(&store->hub, &store->kit.engine, &options, CLOCK_START);
+    store->in_file = in_file;
+    if (in_file) {
+        /* Processes end here, the power does not fail. */
+        const struct engine_options options = {.durability = DURABILITY_NORMAL};
+        kit_open_file(&store->kit, &options);
+    } else {
+        kit_open_memory(&store->kit, NULL);
+    }
+    open_hub(store);
     link_init(&store->link,
               &store->hub,
               held ? LINK_HELD : LINK_DIRECT,
               VALUE_NONE);
     begin(kit, &store->link.transport, "kit", 1);
+}
+
+void kit_begin_with_store(struct sched_kit *kit, bool held)
+{
+    begin_on(kit, held, false);
+}
+
+void kit_begin_with_file(struct sched_kit *kit, bool held)
+{
+    begin_on(kit, held, true);
 }
 
 void kit_begin_beside(struct sched_kit *kit,
@@ -288,6 +311,11 @@ void kit_restart(struct sched_kit *kit, bool crash)
     end_process(kit);
     const enum link_mode mode = store->link.mode;
     link_release(&store->link);
+    if (store->in_file) {
+        hub_release(&store->hub);
+        kit_reopen(&store->kit);
+        open_hub(store);
+    }
     link_init(&store->link, &store->hub, mode, VALUE_NONE);
     char name[24];
     (void)snprintf(name, sizeof name, "kit%u", ++kit->lives);
@@ -333,7 +361,7 @@ bool kit_check(struct sched_kit *kit)
     return EXPECT(scheduler_check(kit->sched));
 }
 
-static void check(struct sched_kit *kit)
+void kit_check_step(struct sched_kit *kit)
 {
 #ifdef HD_PARANOID
     if (!kit->unchecked && kit->sched->run == NULL) {
@@ -354,13 +382,12 @@ void kit_pump(struct sched_kit *kit)
     link_pump(link);
     replica_settle(&kit->replica);
     link_pump(link);
-    check(kit);
+    kit_check_step(kit);
 }
 
 void kit_elsewhere(struct sched_kit *kit, const char *operation)
 {
     struct kit_store *store = kit->store;
-    CHECK(store != NULL);
     char line[400];
     (void)snprintf(line,
                    sizeof line,
@@ -370,7 +397,7 @@ void kit_elsewhere(struct sched_kit *kit, const char *operation)
     kit_commit(&store->kit, line);
     EXPECT_EQ(store->kit.verdicts[0].err, ERR_OK);
     hub_poll(&store->hub);
-    check(kit);
+    kit_check_step(kit);
 }
 
 const char *kit_stored(struct sched_kit *kit, const char *name)
@@ -463,7 +490,7 @@ static void finish(struct sched_kit *kit, struct transaction *transaction)
         (void)test_fail(__FILE__, __LINE__, "%s", detail.text);
     }
     transaction_release(transaction);
-    check(kit);
+    kit_check_step(kit);
 }
 
 void kit_set_in_group(struct sched_kit *kit,
@@ -551,7 +578,7 @@ const char *kit_pull(struct sched_kit *kit, const char *name)
     kit_put_value(text, value);
     value_unref(value);
     place_unref(place);
-    check(kit);
+    kit_check_step(kit);
     return buf_text(text);
 }
 
@@ -573,7 +600,7 @@ void kit_step(struct sched_kit *kit)
         hub_step(&kit->store->hub, kit->sim.now);
     }
     scheduler_step(kit->sched, kit->sim.now);
-    check(kit);
+    kit_check_step(kit);
 }
 
 void kit_tick(struct sched_kit *kit, mono_ms more)
@@ -609,13 +636,14 @@ static enum run_result run_node(struct run *run, void *ctx)
     node->runs++;
     put_word(&node->kit->order, node->name);
     const enum run_result result = node->fn(run, node);
-    return run->sched->unwinding ? RUN_AGAIN : result;
+    const bool waits = node->kit->waits && run_is_waiting(run);
+    node->runs -= waits;
+    return waits ? RUN_WAITING : run->sched->unwinding ? RUN_AGAIN : result;
 }
 
 static void on_release(void *ctx)
 {
-    struct kit_node *node = ctx;
-    node->node = NULL;
+    ((struct kit_node *)ctx)->node = NULL;
 }
 
 /* The places of a list of words. */
@@ -743,7 +771,7 @@ struct kit_node *kit_add(struct sched_kit *kit,
     }
     value_unref(identity.piece);
     value_unref(real.name);
-    check(kit);
+    kit_check_step(kit);
     return node;
 }
 
@@ -753,7 +781,7 @@ void kit_remove(struct kit_node *node)
     struct node *gone = node->node;
     node->node = NULL;
     scheduler_remove(node->kit->sched, gone);
-    check(node->kit);
+    kit_check_step(node->kit);
 }
 
 struct kit_node *kit_computation(struct sched_kit *kit,
@@ -806,195 +834,4 @@ bool kit_is_reader(const struct kit_node *reader, const struct kit_node *writer)
         }
     }
     return false;
-}
-
-/* -- What functions do --------------------------------------------------- */
-
-struct value kit_input(struct run *run, struct kit_node *node, size_t index)
-{
-    CHECK(index < node->read_count);
-    const struct kit_place *from = &node->reads[index];
-    struct value value = VALUE_NONE;
-    (void)run_read(run, from->place, from->kind, from->flags, &value);
-    return value;
-}
-
-int64_t kit_number(struct run *run, struct kit_node *node, size_t index)
-{
-    const struct value value = kit_input(run, node, index);
-    const int64_t number = value.tag == TAG_INT ? value_integer(value) : 0;
-    value_unref(value);
-    return number;
-}
-
-static void write_adopt(struct run *run,
-                        struct place *place,
-                        struct value value)
-{
-    struct err_detail detail = {0};
-    if (run->sched->unwinding) { /* what was read is not there */
-        value_unref(value);
-        return;
-    }
-    const enum err err =
-        value_is_absent(value)
-            ? transaction_delete(run->transaction, place, &detail)
-            : transaction_put_adopt(run->transaction, place, value, &detail);
-    if (err != ERR_OK) {
-        (void)test_fail(__FILE__, __LINE__, "%s", detail.text);
-    }
-}
-
-void kit_output_adopt(struct run *run,
-                      struct kit_node *node,
-                      size_t index,
-                      struct value value)
-{
-    CHECK(index < node->write_count);
-    write_adopt(run, node->writes[index].place, value);
-}
-
-struct value kit_look(struct run *run, struct kit_node *node, const char *name)
-{
-    struct place *place = kit_place(node->kit, name);
-    struct value value = VALUE_NONE;
-    (void)run_read(run, place, READ_DEEP, READ_FOR_BOTH, &value);
-    place_unref(place);
-    return value;
-}
-
-void kit_write_adopt(struct run *run,
-                     struct kit_node *node,
-                     const char *name,
-                     struct value value)
-{
-    struct place *place = kit_place(node->kit, name);
-    write_adopt(run, place, value);
-    place_unref(place);
-}
-
-void kit_note(struct kit_node *node, struct value value)
-{
-    put_word(&node->seen, "");
-    kit_put_value(&node->seen, value);
-}
-
-static enum run_result write_all(struct run *run,
-                                 struct kit_node *node,
-                                 struct value value)
-{
-    for (size_t i = 0; i < node->write_count; i++) {
-        kit_output_adopt(run, node, i, value_ref(value));
-    }
-    if (node->kit->sched->unwinding == false) {
-        kit_note(node, value);
-    }
-    value_unref(value);
-    return RUN_DONE;
-}
-
-static int64_t sum_of(struct run *run, struct kit_node *node)
-{
-    int64_t sum = node->k;
-    for (size_t i = 0; i < node->read_count; i++) {
-        sum += kit_number(run, node, i);
-    }
-    return sum;
-}
-
-enum run_result kit_fn_sum(struct run *run, struct kit_node *node)
-{
-    return write_all(run, node, value_int(sum_of(run, node)));
-}
-
-enum run_result kit_fn_times(struct run *run, struct kit_node *node)
-{
-    return write_all(run, node, value_int(kit_number(run, node, 0) * node->k));
-}
-
-enum run_result kit_fn_modulo(struct run *run, struct kit_node *node)
-{
-    return write_all(run, node, value_int(kit_number(run, node, 0) % node->k));
-}
-
-enum run_result kit_fn_divide(struct run *run, struct kit_node *node)
-{
-    return write_all(run, node, value_int(kit_number(run, node, 0) / node->k));
-}
-
-enum run_result kit_fn_copy(struct run *run, struct kit_node *node)
-{
-    return write_all(run, node, kit_input(run, node, 0));
-}
-
-enum run_result kit_fn_constant(struct run *run, struct kit_node *node)
-{
-    for (size_t i = 0; i < node->read_count; i++) {
-        value_unref(kit_input(run, node, i));
-    }
-    return write_all(run, node, value_int(node->k));
-}
-
-static bool is_true(struct value value)
-{
-    return !value_is_absent(value) &&
-           !value_is_same(value, value_bool(false)) &&
-           !value_is_same(value, value_int(0));
-}
-
-enum run_result kit_fn_select(struct run *run, struct kit_node *node)
-{
-    const struct value selector = kit_input(run, node, 0);
-    const size_t index = is_true(selector) ? 1 : 2;
-    value_unref(selector);
-    return write_all(run, node, kit_input(run, node, index));
-}
-
-enum run_result kit_fn_see(struct run *run, struct kit_node *node)
-{
-    struct buf word = {0};
-    for (size_t i = 0; i < node->read_count; i++) {
-        const struct value value = kit_input(run, node, i);
-        if (i > 0) {
-            buf_append_char(&word, ',');
-        }
-        kit_put_value(&word, value);
-        value_unref(value);
-    }
-    if (!run->sched->unwinding) {
-        put_word(&node->seen, buf_text(&word));
-    }
-    buf_release(&word);
-    return RUN_DONE;
-}
-
-enum run_result kit_fn_gated(struct run *run, struct kit_node *node)
-{
-    const int64_t sum = sum_of(run, node);
-    if (node->closed) {
-        node->k = sum; /* kept until kit_open */
-        node->run = run;
-        return RUN_PENDING;
-    }
-    return write_all(run, node, value_int(sum));
-}
-
-void kit_open(struct kit_node *node)
-{
-    struct run *run = node->run;
-    CHECK(run != NULL);
-    node->run = NULL;
-    node->closed = false;
-    const int64_t sum = node->k;
-    node->k = 0;
-    run_finish(run, write_all(run, node, value_int(sum)));
-    check(node->kit);
-}
-
-enum run_result kit_fn_fail(struct run *run, struct kit_node *node)
-{
-    (void)kit_fn_sum(run, node);
-    struct err_detail detail = {0};
-    (void)err_set(&detail, ERR_ARGUMENT, "%s fails", node->name);
-    return run_fail(run, &detail);
 }

@@ -64,6 +64,8 @@ struct sched_kit {
     uint64_t error_count;
     uint64_t unsettled_count; /* reports */
     bool unchecked;
+    bool waits; /* nodes wait for documents that have not come; such a run is
+                   none */
     const char *piece;   /* nodes have an identity: their name, in this piece */
     const char *code;    /* their implementation; NULL: "code" */
     uint64_t generation; /* of the piece */
@@ -104,6 +106,9 @@ void kit_begin(struct sched_kit *kit);
 /* The space has a store in memory behind a link. Held: what is sent waits for
  * kit_pump; otherwise it is answered at once. */
 void kit_begin_with_store(struct sched_kit *kit, bool held);
+
+/* The same in a file, which every process after a restart opens anew. */
+void kit_begin_with_file(struct sched_kit *kit, bool held);
 
 /* The space is behind a transport that is not the kit's; `session` is who
  * commits, and `seed` tells two of one name from each other. */
@@ -147,6 +152,9 @@ const char *kit_errors(struct sched_kit *kit);
 
 /* Everything that the scheduler promises (see above). */
 bool kit_check(struct sched_kit *kit);
+
+/* The same in builds with deep checks only, between two runs. */
+void kit_check_step(struct sched_kit *kit);
 
 /* -- Documents ----------------------------------------------------------- */
 

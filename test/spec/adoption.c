@@ -1,7 +1,9 @@
 /* D10: several runtimes with the same piece on one space do the work of one.
  * An edit comes from somewhere else, or from one of them. All of them step, and
  * only then what they have sent is delivered: nobody knows what the others do
- * in the same round. Every run of a computation is counted. */
+ * in the same round. Every run of a computation is counted. The runtimes are
+ * behind one hub, or each behind a hub and an engine of its own on one file, as
+ * processes are. */
 
 #include <stdio.h>
 
@@ -19,8 +21,9 @@ enum {
 };
 
 struct crowd {
-    struct store_kit store;
-    struct hub hub;
+    struct store_kit stores[RUNTIMES_MAX]; /* on one file, if more than one */
+    struct hub hubs[RUNTIMES_MAX];
+    size_t hub_count;
     struct link links[RUNTIMES_MAX];
     struct sched_kit kits[RUNTIMES_MAX];
     size_t count;
@@ -64,17 +67,22 @@ static void edit_elsewhere(struct crowd *crowd, const char *name)
                    number,
                    name,
                    number);
-    kit_commit(&crowd->store, line);
-    EXPECT_INT(crowd->store.verdicts[0].err, ERR_OK);
-    hub_poll(&crowd->hub);
+    kit_commit(&crowd->stores[0], line);
+    EXPECT_INT(crowd->stores[0].verdicts[0].err, ERR_OK);
 }
 
 /* What was sent arrives, everywhere. */
 static void deliver(struct crowd *crowd)
 {
+    for (size_t i = 0; i < crowd->hub_count; i++) {
+        hub_poll(&crowd->hubs[i]);
+    }
     for (size_t i = 0; i < crowd->count; i++) {
         replica_settle(&crowd->kits[i].replica);
         link_pump_to_hub(&crowd->links[i]);
+    }
+    for (size_t i = 0; i < crowd->hub_count; i++) {
+        hub_poll(&crowd->hubs[i]);
     }
     for (size_t i = 0; i < crowd->count; i++) {
         link_pump_to_session(&crowd->links[i]);
@@ -119,7 +127,7 @@ static void take_up(struct crowd *crowd, size_t i)
         .piece = value_text_new("p"),
     };
     struct resume_page page;
-    EXPECT_INT(engine_resume(&crowd->store.engine, &query, &page, NULL),
+    EXPECT_INT(engine_resume(&crowd->stores[0].engine, &query, &page, NULL),
                ERR_OK);
     const struct resume_page *pages[] = {&page};
     const struct resume_options options = {
@@ -134,18 +142,34 @@ static void take_up(struct crowd *crowd, size_t i)
     resume_page_release(&page);
 }
 
-static void crowd_begin(struct crowd *crowd, size_t count)
+static void open_stores(struct crowd *crowd)
 {
-    *crowd = (struct crowd){.count = count};
-    kit_open_memory(&crowd->store, NULL);
-    const struct hub_options options = {.immediate = true, .seed = 1};
-    hub_init(&crowd->hub, &crowd->store.engine, &options, 0);
+    for (size_t i = 0; i < crowd->hub_count; i++) {
+        if (i > 0) {
+            kit_open_beside(&crowd->stores[i], &crowd->stores[0]);
+        } else if (crowd->hub_count > 1) {
+            kit_open_file(&crowd->stores[0], NULL);
+        } else {
+            kit_open_memory(&crowd->stores[0], NULL);
+        }
+        const struct hub_options options = {.immediate = true, .seed = i + 1};
+        hub_init(&crowd->hubs[i], &crowd->stores[i].engine, &options, 0);
+    }
+}
+
+static void crowd_begin(struct crowd *crowd, size_t count, bool apart)
+{
+    *crowd = (struct crowd){.count = count, .hub_count = apart ? count : 1};
+    open_stores(crowd);
     edit_elsewhere(crowd, "a");
     edit_elsewhere(crowd, "c");
     for (size_t i = 0; i < count; i++) {
         char session[32];
         (void)snprintf(session, sizeof session, "runtime %zu", i);
-        link_init(&crowd->links[i], &crowd->hub, LINK_HELD, VALUE_NONE);
+        link_init(&crowd->links[i],
+                  &crowd->hubs[i % crowd->hub_count],
+                  LINK_HELD,
+                  VALUE_NONE);
         kit_begin_behind(&crowd->kits[i],
                          &crowd->links[i].transport,
                          session,
@@ -169,8 +193,10 @@ static void crowd_end(struct crowd *crowd)
         kit_end(&crowd->kits[i]);
         link_release(&crowd->links[i]);
     }
-    hub_release(&crowd->hub);
-    kit_close(&crowd->store);
+    for (size_t i = crowd->hub_count; i > 0; i--) {
+        hub_release(&crowd->hubs[i - 1]);
+        kit_close(&crowd->stores[i - 1]);
+    }
 }
 
 static void edit(struct crowd *crowd, bool elsewhere)
@@ -211,14 +237,17 @@ static void expect_equal(struct crowd *crowd)
 }
 
 /* The runs of that many edits. */
-static uint64_t runs_with(size_t count, bool elsewhere, const char **g)
+static uint64_t runs_with(size_t count,
+                          bool elsewhere,
+                          bool apart,
+                          const char **g)
 {
     enum {
         EDITS = 40
     };
     static struct crowd crowd;
     static char text[RUNTIMES_MAX + 1][16];
-    crowd_begin(&crowd, count);
+    crowd_begin(&crowd, count, apart);
     settle(&crowd);
     /* The edits are the same, whatever else is drawn. */
     for (unsigned i = 0; i < EDITS; i++) {
@@ -237,12 +266,12 @@ static uint64_t runs_with(size_t count, bool elsewhere, const char **g)
     return runs;
 }
 
-static void expect_work_of_one(size_t count, bool elsewhere)
+static void expect_work_of_one(size_t count, bool elsewhere, bool apart)
 {
     const char *alone = NULL;
     const char *together = NULL;
-    const uint64_t one = runs_with(1, elsewhere, &alone);
-    const uint64_t all = runs_with(count, elsewhere, &together);
+    const uint64_t one = runs_with(1, elsewhere, false, &alone);
+    const uint64_t all = runs_with(count, elsewhere, apart, &together);
     EXPECT_TEXT(together, alone);
     EXPECT(one > 100);
     if (all * 10 > one * 11) {
@@ -256,32 +285,62 @@ static void expect_work_of_one(size_t count, bool elsewhere)
 
 TEST(d10_2_runtimes_run_what_one_runs_when_others_edit)
 {
-    expect_work_of_one(2, true);
+    expect_work_of_one(2, true, false);
 }
 
 TEST(d10_4_runtimes_run_what_one_runs_when_others_edit)
 {
-    expect_work_of_one(4, true);
+    expect_work_of_one(4, true, false);
 }
 
 TEST(d10_8_runtimes_run_what_one_runs_when_others_edit)
 {
-    expect_work_of_one(8, true);
+    expect_work_of_one(8, true, false);
 }
 
 TEST(d10_2_runtimes_run_what_one_runs_when_they_edit)
 {
-    expect_work_of_one(2, false);
+    expect_work_of_one(2, false, false);
 }
 
 TEST(d10_4_runtimes_run_what_one_runs_when_they_edit)
 {
-    expect_work_of_one(4, false);
+    expect_work_of_one(4, false, false);
 }
 
 TEST(d10_8_runtimes_run_what_one_runs_when_they_edit)
 {
-    expect_work_of_one(8, false);
+    expect_work_of_one(8, false, false);
+}
+
+TEST(d10_2_processes_run_what_one_runs_when_others_edit)
+{
+    expect_work_of_one(2, true, true);
+}
+
+TEST(d10_4_processes_run_what_one_runs_when_others_edit)
+{
+    expect_work_of_one(4, true, true);
+}
+
+TEST(d10_8_processes_run_what_one_runs_when_others_edit)
+{
+    expect_work_of_one(8, true, true);
+}
+
+TEST(d10_2_processes_run_what_one_runs_when_they_edit)
+{
+    expect_work_of_one(2, false, true);
+}
+
+TEST(d10_4_processes_run_what_one_runs_when_they_edit)
+{
+    expect_work_of_one(4, false, true);
+}
+
+TEST(d10_8_processes_run_what_one_runs_when_they_edit)
+{
+    expect_work_of_one(8, false, true);
 }
 
 /* -- Events -------------------------------------------------------------- */

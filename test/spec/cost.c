@@ -455,6 +455,90 @@ TEST(trig_33_of_10000_readers_of_fields_one_is_looked_at)
     change_one_of(10000);
 }
 
+/* A document of one key in another, and a place for each. */
+static struct place *deep_place(struct plant *plant, unsigned depth)
+{
+    struct place *place = payload(plant, 0);
+    for (unsigned i = 0; i < depth; i++) {
+        const struct value key = numbered("k", i % 3);
+        struct place *child = place_child(place, key);
+        value_unref(key);
+        place_unref(place);
+        place = child;
+    }
+    return place;
+}
+
+/* With `siblings` at each level, equal but not the same after each write. */
+static struct value deep_value(unsigned depth, unsigned siblings, int leaf)
+{
+    struct value value = value_int(leaf);
+    for (unsigned i = depth; i-- > 0;) {
+        struct value object = value_empty_object();
+        for (unsigned j = 0; j < siblings; j++) {
+            const struct value key = numbered("s", j);
+            object = object_set_adopt(object, key, from_json("[1,2]"));
+            value_unref(key);
+        }
+        const struct value key = numbered("k", i % 3);
+        value = object_set_adopt(object, key, value);
+        value_unref(key);
+    }
+    return value;
+}
+
+/* A reader at every level, of the whole of it; siblings, which some read, are
+ * not what changes. */
+static void change_deep_down(unsigned depth, unsigned siblings)
+{
+    struct plant plant;
+    const size_t count = (size_t)depth * (siblings + 1);
+    struct worker *workers = workers_new(count);
+    begin(&plant);
+    struct place *document = payload(&plant, 0);
+    put(&plant, document, deep_value(depth, siblings, 1));
+    size_t used = 0;
+    for (unsigned i = 1; i <= depth; i++) {
+        struct place *place = deep_place(&plant, i);
+        (void)enter(&plant, &workers[used++], place, NULL);
+        struct place *above = deep_place(&plant, i - 1);
+        for (unsigned j = 0; j < siblings; j++) {
+            const struct value key = numbered("s", j);
+            (void)
+                enter(&plant, &workers[used++], place_child(above, key), NULL);
+            value_unref(key);
+        }
+        place_unref(above);
+    }
+    scheduler_step(plant.sched, 1);
+    const struct sched_counters *counters = &plant.sched->counters;
+    struct sched_counters before = *counters;
+    struct place *leaf = deep_place(&plant, depth);
+    put(&plant, leaf, value_int(2));
+    EXPECT_EQ(counters->compared - before.compared, 1);
+    EXPECT_EQ(counters->invalidations - before.invalidations, depth);
+    scheduler_step(plant.sched, 1);
+    EXPECT_EQ(counters->runs - before.runs, depth);
+    EXPECT_INT(workers[used - siblings - 1].seen, 2);
+    place_unref(leaf);
+    place_unref(document);
+    end(&plant);
+    workers_free(workers, count);
+}
+
+TEST(a_change_deep_down_is_found_by_one_comparison)
+{
+    change_deep_down(1, 0);
+    change_deep_down(8, 0);
+    change_deep_down(64, 0);
+}
+
+TEST(a_change_deep_down_among_many_places_is_found_by_one_comparison)
+{
+    change_deep_down(8, 3);
+    change_deep_down(40, 12);
+}
+
 /* A field that nobody reads costs nobody anything. */
 TEST(a_change_that_nobody_reads_is_seen_by_nobody)
 {

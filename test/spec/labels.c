@@ -517,6 +517,8 @@ TEST(a_piece_under_labels_resumes_without_a_run)
     EXPECT_TEXT(persist_end(&persist), "restored 2 dirty 0 unknown 0");
     EXPECT_IDLE(&kit);
     EXPECT_TEXT(kit_ran(&kit), "");
+    kit_load(&kit, "s c");
+    EXPECT_TEXT(kit_ran(&kit), "");
     EXPECT_LABEL(&kit, "c", "['secret']");
     declare(&kit, "s", "[]");
     EXPECT_IDLE(&kit);

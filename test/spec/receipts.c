@@ -17,6 +17,8 @@
 #include "lib/event_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
+#include "value/compare.h"
+#include "value/id.h"
 #include "value/schema.h"
 
 /* The receipt of what was sent, as the store has it. */
@@ -114,6 +116,57 @@ TEST(rcpt_09_both_senders_get_the_same_receipt)
     EXPECT_TEXT(receipt_stored(first), "{'stream':'s','value':{}}");
     EXPECT_TEXT(scene_stored(&on, "r"), "{'value':1}");
     buf_release(&derived);
+    scene_end(&on);
+}
+
+/* What the store is given in a row lies in a row there. */
+TEST(receipts_of_a_stream_sort_as_they_were_made)
+{
+    struct scene on;
+    scene_begin(&on, AT_STORE);
+    scene_on(&on, "H", "s", "-> r", handle_store, 0);
+    scene_on(&on, "H", "t", "-> r", handle_store, 0);
+    char last[96] = "";
+    for (unsigned i = 0; i < 120; i++) {
+        struct scene_sent *sent = scene_send(&on, "s", "1");
+        struct scene_sent *other = scene_send(&on, "t", "1");
+        EXPECT_SETTLED(&on);
+        EXPECT(strcmp(buf_text(&sent->receipt_id), last) > 0);
+        EXPECT(strncmp(buf_text(&sent->receipt_id),
+                       buf_text(&other->receipt_id),
+                       strlen("receipt:") + 24) != 0);
+        (void)snprintf(last, sizeof last, "%s", buf_text(&sent->receipt_id));
+    }
+    EXPECT(strlen(last) < 51); /* a digest would be that long */
+    scene_end(&on);
+}
+
+static void note_follows(void *ctx, const struct event_notice *notice)
+{
+    if (notice->moment == EVENT_SENT) {
+        const struct value id = event_id(notice->event);
+        const struct value want = id_of_cause("receipt:", id);
+        const struct value receipt = event_receipt_id(notice->event);
+        *(bool *)ctx = value_equal(want, receipt);
+        value_unref(id);
+        value_unref(want);
+        value_unref(receipt);
+    }
+}
+
+/* It may be sent again after years, to another version of this program. */
+TEST(the_receipt_of_a_caller_is_a_digest_of_his_id)
+{
+    struct scene on;
+    bool follows = false;
+    scene_begin(&on, AT_STORE);
+    scene_on(&on, "H", "s", "-> r", handle_store, 0);
+    events_listen(on.kit.sched, note_follows, &follows);
+    struct scene_sent *sent = scene_send_as(&on, "s", "x", "1");
+    EXPECT_SETTLED(&on);
+    EXPECT(follows);
+    EXPECT_TEXT(buf_text(&sent->receipt_id),
+                "receipt:6c-VahmcjW4AX0GLfN-HsmqfU1tmgEUkQEN1dpMeZxw");
     scene_end(&on);
 }
 

@@ -8,6 +8,7 @@
 #include "lib/test.h"
 #include "runtime/cell.h"
 #include "runtime/piece.h"
+#include "store/observations.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
@@ -431,6 +432,82 @@ TEST(a_removed_piece_is_gone_and_the_next_one_is_another)
     piece = start(setting.one, "s", shop.pattern);
     EXPECT(piece->generation == 2 && !piece->resumed);
     EXPECT(shop.seen == 1); /* the initial value, not what was left */
+    world_free(setting.world);
+    shop_release(&shop);
+}
+
+/* A host that cannot ask. */
+static enum err cannot_ask(void *ctx,
+                           struct space *space,
+                           struct value piece,
+                           struct resume_set *out,
+                           struct err_detail *detail)
+{
+    (void)ctx;
+    (void)space;
+    (void)piece;
+    (void)out;
+    return err_set(detail, ERR_IO, "no");
+}
+
+TEST(pers_33_r34_a_piece_whose_rows_cannot_be_listed_begins_anew)
+{
+    struct setting setting;
+    struct shop shop;
+    setting_begin(&setting);
+    shop_init(&shop);
+    struct piece *piece = start(setting.one, "s", shop.pattern);
+    send(setting.one, piece, "add", 5);
+    crash(&setting);
+    runtime_resume_fn *resume = setting.one->runtime.resume;
+    setting.one->runtime.resume = cannot_ask;
+    const unsigned sums = shop.sums;
+    const unsigned looks = shop.looks;
+    piece = start(setting.one, "s", shop.pattern);
+    EXPECT(piece->state == PIECE_RUNNING && piece->resumed);
+    EXPECT(piece->counts.restored + piece->counts.dirty == 0);
+    EXPECT(shop.sums == sums + 1 && shop.looks == looks + 1);
+    EXPECT(shop.seen == 6);
+    piece_stop(piece); /* and the next time it is as ever */
+    setting.one->runtime.resume = resume;
+    piece = start(setting.one, "s", shop.pattern);
+    EXPECT(piece->counts.restored == 2);
+    EXPECT(shop.sums == sums + 1 && shop.looks == looks + 1);
+    world_free(setting.world);
+    shop_release(&shop);
+}
+
+/* How many actions of pieces that are gone the store finds to remove. */
+static uint64_t collected(const struct setting *setting)
+{
+    struct collect_counts counts;
+    struct engine *engine;
+    EXPECT(world_engine(setting->store, "main", &engine, NULL) == ERR_OK);
+    EXPECT(engine_collect(engine, NULL, NULL, &counts, NULL) == ERR_OK);
+    return counts.actions;
+}
+
+TEST(what_was_remembered_of_a_removed_piece_is_collected)
+{
+    struct setting setting;
+    struct shop shop;
+    setting_begin(&setting);
+    shop_init(&shop);
+    struct piece *piece = start(setting.one, "s", shop.pattern);
+    send(setting.one, piece, "add", 5);
+    EXPECT(collected(&setting) == 0);
+    world_hold(setting.one, true);
+    piece_remove(piece);
+    EXPECT(world_idle(setting.one, false) == WORLD_AT_REST);
+    EXPECT(collected(&setting) == 0); /* the store has not been told */
+    world_hold(setting.one, false);
+    EXPECT(world_idle(setting.one, true) == WORLD_AT_REST);
+    EXPECT(collected(&setting) == 2);
+    piece = start(setting.one, "s", shop.pattern); /* and it begins anew */
+    crash(&setting);
+    piece = start(setting.one, "s", shop.pattern);
+    EXPECT(piece->counts.restored == 2);
+    EXPECT(collected(&setting) == 0);
     world_free(setting.world);
     shop_release(&shop);
 }

@@ -1,0 +1,248 @@
+/* A run without exceptions, in one piece. */
+
+#include "sched/swift.h"
+
+#include "replica/quick.h"
+#include "sched/gates.h"
+#include "sched/graph.h"
+#include "sched/introspection.h"
+#include "sched/queue.h"
+#include "sched/seeing.h"
+
+/* W1. The node was just taken from the queue of a sweep. */
+static WITHIN bool takes(const struct sched *sched,
+                         const struct node *node,
+                         enum node_status status)
+{
+    return node->state == node_at_rest(status) && node->exceptions == 0 &&
+           node->causes.count <= RUN_FEW_CAUSES &&
+           !node_is_exhausted(node, sched->pass, SCHED_RUNS_MAX) &&
+           node_group(node) == NULL && node_persisted(node) == NULL &&
+           sched->swift;
+}
+
+/* The same for its first run: it has not said what it will read. */
+static WITHIN bool takes_first(const struct sched *sched,
+                               const struct node *node)
+{
+    return takes(sched, node, NODE_NEVER_RAN) && node->causes.count == 0 &&
+           node->reads.capacity == 0;
+}
+
+/* -- Begin --------------------------------------------------------------- */
+
+/* One, nearly always. */
+static WITHIN void take_causes(struct run *run, struct node *node)
+{
+    const uint32_t count = node->causes.count;
+    const struct cause *from = node->causes.at;
+    struct cause *to = run->causes.at;
+    run->causes.count = count;
+    node->causes.count = 0;
+    for (uint32_t left = count; left > 0; left--, from++, to++) {
+        to->place = from->place;
+        to->version = from->version;
+    }
+}
+
+static WITHIN void begin(struct sched *sched,
+                         struct run *run,
+                         struct node *node,
+                         enum node_status was)
+{
+    run->node = node;
+    run->outer = NULL;
+    run->number = ++sched->run_number;
+    run->version = 0;
+    run->handling = NULL;
+    run->vouched = 0;
+    run->dry = false;
+    run->was = was;
+    run->began = sched->host != NULL ? sched_time(sched) : 0;
+    run->world = sched->world;
+    run->staled = sched->staled;
+    sched->counters.runs++;
+    sched->run = run;
+    take_causes(run, node);
+    node->state = node_at_work();
+    node->asked = false;
+    node_count_run(node, sched->pass);
+}
+
+static WITHIN void open_transaction(const struct run *run)
+{
+    struct transaction *transaction = run->transaction;
+    const struct node *node = run->node;
+    transaction_again(transaction);
+    transaction->source = node;
+    transaction->group = NULL;
+    transaction->attempt = 0;
+    transaction->causes = run->causes.at;
+    transaction->cause_count = run->causes.count;
+    transaction->watch.settled = NULL;
+}
+
+/* -- End ----------------------------------------------------------------- */
+
+/* W2: whether nothing has happened but reads and writes of payloads. */
+static WITHIN bool is_usual(const struct sched *sched,
+                            const struct run *run,
+                            const struct node *node)
+{
+    return node->state == node_at_work() && run->world == sched->world &&
+           sched->swift && !run->transaction->has_more;
+}
+
+/* Whether the only write is to the node's output, whose readers can be told
+ * without the channel. */
+static WITHIN bool is_straight(const struct sched *sched,
+                               const struct transaction *transaction,
+                               const struct node *node)
+{
+    return node->write_count > 0 &&
+           quick_is_simple(transaction, &sched->subscriber) &&
+           transaction->quick.at[0].place->writers.first ==
+               &node->writes->in_place;
+}
+
+static WITHIN void take_time(struct sched *sched,
+                             const struct run *run,
+                             struct node *node)
+{
+    node->runs++;
+    const mono_ms ended = sched->host != NULL ? sched_time(sched) : run->began;
+    const mono_ms busy = ended - run->began;
+    if (UNLIKELY(busy != 0 || node->busy_ms >= SCHED_AUTO_MS)) {
+        gates_on_run(sched, node, busy);
+    } else {
+        node->last_ms = 0;
+        node->ended_at = sched->now;
+    }
+}
+
+/* Whether it has written nothing, or what can be applied here. */
+static WITHIN bool can_commit(const struct sched *sched,
+                              const struct run *run,
+                              const struct node *node)
+{
+    return run->transaction->quick.count == 0 ||
+           LIKELY(is_straight(sched, run->transaction, node));
+}
+
+static WITHIN void commit(struct sched *sched,
+                          struct run *run,
+                          const struct node *node)
+{
+    struct transaction *transaction = run->transaction;
+    if (transaction->quick.count == 0) {
+        transaction_close(transaction, TRANSACTION_COMMITTED);
+        return;
+    }
+    struct place *place = transaction->quick.at[0].place;
+    if (quick_commit_straight(transaction)) {
+        run->version = place->entity->version;
+        seeing_write(sched, node, place, run->version);
+    }
+    value_unref(transaction->quick.at[0].value);
+    place_unref(place);
+    transaction->quick.count = 0;
+}
+
+/* It is not at rest, or not as it was. */
+COLD static void end_unusually(const struct run *run)
+{
+    run->node->running = false;
+    runner_rest(run);
+}
+
+/* What comes after the commit. */
+static WITHIN void end(struct sched *sched,
+                       struct run *run,
+                       struct node *node,
+                       struct run_record *record)
+{
+    sched->run = NULL;
+    take_time(sched, run, node);
+    const uint32_t kept = introspection_fill(record, run, OUTCOME_COMMITTED);
+    for (uint32_t i = kept; UNLIKELY(i < run->causes.count); i++) {
+        place_unref(run->causes.at[i].place);
+    }
+    run->causes.count = 0;
+    if (UNLIKELY(node->state != node_at_work())) {
+        end_unusually(run);
+        return;
+    }
+    node->state = node_at_rest(NODE_CLEAN);
+    if (run->staled == sched->staled) {
+        node->verified = sched->staled;
+    }
+}
+
+static WITHIN void run_node(struct sched *sched,
+                            struct run *run,
+                            struct node *node)
+{
+    struct run_record *record =
+        &sched->records[(sched->run_number + 1) % SCHED_RECORDS];
+    runner_bring_near(record + 1, node);
+    begin(sched, run, node, NODE_INVALID);
+    open_transaction(run);
+    transaction_follow(run->transaction, node->reads.at, node->reads.count);
+    const enum run_result result = node->run(run, node->ctx);
+    sched->clock_is_right = false;
+    if (UNLIKELY(result != RUN_DONE || !is_usual(sched, run, node) ||
+                 !transaction_has_followed(run->transaction) ||
+                 !can_commit(sched, run, node))) {
+        runner_end(run, result);
+        return;
+    }
+    transaction_end_following(run->transaction);
+    commit(sched, run, node);
+    end(sched, run, node, record);
+}
+
+/* Nothing is expected of it: what it has read becomes what it reads. */
+APART static void run_first(struct sched *sched,
+                            struct run *run,
+                            struct node *node)
+{
+    struct run_record *record =
+        &sched->records[(sched->run_number + 1) % SCHED_RECORDS];
+    begin(sched, run, node, NODE_NEVER_RAN);
+    open_transaction(run);
+    const enum run_result result = node->run(run, node->ctx);
+    sched->clock_is_right = false;
+    if (UNLIKELY(result != RUN_DONE || !is_usual(sched, run, node) ||
+                 run->transaction->epoch != sched->replica->epoch ||
+                 !can_commit(sched, run, node) ||
+                 !graph_take_first_reads(sched, node, run->transaction))) {
+        runner_end(run, result);
+        return;
+    }
+    commit(sched, run, node);
+    transaction_empty(run->transaction);
+    end(sched, run, node, record);
+}
+
+struct node *swift_sweep(struct sched *sched)
+{
+    struct node *node = queue_pop(sched);
+    if (UNLIKELY(!sched->swift)) {
+        return node;
+    }
+    struct run *run = sched->runs.at[0];
+    while (node != NULL) {
+        if (LIKELY(takes(sched, node, NODE_INVALID))) {
+            run_node(sched, run, node);
+        } else if (takes_first(sched, node)) {
+            run_first(sched, run, node);
+        } else {
+            return node;
+        }
+        if (UNLIKELY(sched->pending != NULL)) {
+            return NULL;
+        }
+        node = queue_pop(sched);
+    }
+    return NULL;
+}

@@ -1,0 +1,167 @@
+/* Who waits for documents, and for how long. */
+
+#include "sched/waiting.h"
+
+#include "replica/space.h"
+#include "sched/fetching.h"
+#include "sched/invalidation.h"
+#include "sched/queue.h"
+#include "sched/runner.h"
+
+/* Whether somebody else who writes there, or to something that it is part of,
+ * waits. */
+static bool writer_waits(const struct place *place, const struct node *reader)
+{
+    for (; place != NULL; place = place_parent(place)) {
+        for (const struct chain_link *link = place->writers.first; link != NULL;
+             link = link->next) {
+            const struct node *writer =
+                ((const struct write_link *)(const void *)link)->node;
+            if ((writer->waiting || writer->behind) && writer != reader) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool run_reads_from_waiting(const struct run *run)
+{
+    transaction_unfollow(run->transaction);
+    VEC_FOREACH (&run->transaction->reads, read) {
+        if (!read->own && writer_waits(read->place, run->node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all documents that it has read are here; and all who write them up
+ * to date, as far as that. */
+bool waiting_has_documents(const struct sched *sched, const struct node *node)
+{
+    if (node->hollow) {
+        return fetching_missing(node) == NULL;
+    }
+    LIST_FOREACH (&sched->replica->spaces, at) {
+        if (node->awaits_all &&
+            space_is_loading(CONTAINER_OF(at, struct space, node))) {
+            return false;
+        }
+    }
+    VEC_FOREACH (&node->reads, read) {
+        if (!read->place->entity->loaded) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool waiting_has_come(const struct sched *sched, const struct node *node)
+{
+    VEC_FOREACH (&node->reads, read) {
+        if (writer_waits(read->place, node)) {
+            return false;
+        }
+    }
+    return !node->behind && waiting_has_documents(sched, node);
+}
+
+/* Whether those who are left wait for nothing but each other. */
+static bool is_circle(const struct sched *sched)
+{
+    VEC_FOREACH (&sched->waiting, node) {
+        if (!waiting_has_documents(sched, *node)) {
+            return false;
+        }
+    }
+    return sched->waiting.count > 0;
+}
+
+bool waiting_can_wake(const struct sched *sched)
+{
+    VEC_FOREACH (&sched->waiting, node) {
+        if (waiting_has_come(sched, *node)) {
+            return true;
+        }
+    }
+    return is_circle(sched);
+}
+
+/* It has to run as it had before: for the first time, or because of what has
+ * changed. */
+static void wake(struct sched *sched, struct node *node)
+{
+    if (node_is_stale(node)) {
+        queue_consider(sched, node); /* it was held, as it is */
+        return;
+    }
+    const bool asked = node->asked;
+    invalidation_mark(sched, node, NULL, 0);
+    node->asked = asked || (node->causes.count == 0 && node->runs > 0);
+    if (node->runs == 0) {
+        invalidation_clear_causes(node); /* that it is the first is why */
+        node_set_status(node, NODE_NEVER_RAN);
+    }
+}
+
+/* U2 of fetching.h, anew. */
+static void mark_behind(struct sched *sched)
+{
+    fetching_unmark_all(sched);
+    VEC_FOREACH (&sched->waiting, node) {
+        if (!waiting_has_documents(sched, *node)) {
+            fetching_mark(sched, *node);
+        }
+    }
+}
+
+/* Who is woken lets those go that wait for it, so they are looked at until
+ * nothing moves. */
+void waiting_wake(struct sched *sched)
+{
+    bool moved = waiting_can_wake(sched);
+    if (moved) {
+        mark_behind(sched);
+    }
+    while (moved) {
+        const bool circle = is_circle(sched);
+        size_t kept = 0;
+        moved = false;
+        for (size_t i = 0; i < sched->waiting.count; i++) {
+            struct node *node = sched->waiting.at[i];
+            if (circle || waiting_has_come(sched, node)) {
+                node->waiting = false;
+                node->awaits_all = false;
+                wake(sched, node);
+                moved = true;
+            } else {
+                sched->waiting.at[kept++] = node;
+            }
+        }
+        sched->waiting.count = kept;
+    }
+}
+
+void waiting_forget(struct sched *sched, struct node *node)
+{
+    node->waiting = false;
+    node->awaits_all = false;
+    size_t kept = 0;
+    for (size_t i = 0; i < sched->waiting.count; i++) {
+        if (sched->waiting.at[i] != node) {
+            sched->waiting.at[kept++] = sched->waiting.at[i];
+        }
+    }
+    sched->waiting.count = kept;
+    if (sched->behind.count > 0) {
+        mark_behind(sched);
+    }
+}
+
+void waiting_stop(struct sched *sched, struct node *node)
+{
+    if (node->waiting) {
+        waiting_forget(sched, node);
+    }
+}
