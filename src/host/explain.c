@@ -817,3 +817,100 @@ struct value explain_why_not(const struct survey *survey,
     object_put_adopt(&object, "reads", reads);
     return object;
 }
+
+/* -- Places -------------------------------------------------------------- */
+
+/* The next output that a read of the place would see, from *at on; NULL at the
+ * end. A node that writes several parts is told once. */
+static const struct survey_node *next_writer(
+    const struct survey_document *document,
+    const struct run_place *place,
+    size_t *at)
+{
+    for (; document != NULL && *at < document->outputs.count; (*at)++) {
+        const struct survey_output *output = &document->outputs.at[*at];
+        bool told = false;
+        for (size_t i = 0; i < *at; i++) {
+            const struct survey_output *before = &document->outputs.at[i];
+            told = told || (before->node == output->node &&
+                            survey_reads(place, before));
+        }
+        if (!told && survey_reads(place, output)) {
+            (*at)++;
+            return output->node;
+        }
+    }
+    return NULL;
+}
+
+/* The last commit that wrote there. */
+static enum err put_last_commit(struct account *account,
+                                const struct run_place *place,
+                                struct value *object)
+{
+    struct survey *survey = account->survey;
+    const struct span span = {.to = survey->engine.seq};
+    seq_list seqs = {0};
+    const enum err err = find_changes(account, &span, place, &seqs);
+    if (err == ERR_OK && seqs.count > 0) {
+        struct commit_seen commit;
+        struct err_detail ignored;
+        if (commit_at(&survey->engine, seqs.at[0], &commit, &ignored) ==
+            ERR_OK) {
+            object_put_adopt(object, "commit", explain_commit(survey, &commit));
+        }
+        commit_seen_release(&commit);
+    }
+    vec_release(&seqs);
+    return err;
+}
+
+enum err explain_place(struct survey *survey,
+                       const struct run_place *place,
+                       bool to_the_origin,
+                       struct value *out,
+                       struct err_detail *detail)
+{
+    struct account account = {.survey = survey, .detail = detail};
+    const struct survey_document *document =
+        survey_document(survey, place->scope_key, place->id);
+    struct value object = value_empty_object();
+    struct value writers = value_empty_array();
+    size_t at = 0;
+    object_put_adopt(&object, "address", explain_address(place));
+    enum err err = put_last_commit(&account, place, &object);
+    for (const struct survey_node *node = next_writer(document, place, &at);
+         err == ERR_OK && node != NULL;
+         node = next_writer(document, place, &at)) {
+        struct value why = VALUE_NONE;
+        err = explain_why(survey, node, to_the_origin, &why, detail);
+        if (err == ERR_OK) {
+            writers = array_push_adopt(writers, why);
+        }
+    }
+    object_put_adopt(&object, "writers", writers);
+    *out = object;
+    if (err != ERR_OK) {
+        value_unref(object);
+        *out = VALUE_NONE;
+    }
+    return err;
+}
+
+struct value explain_place_not(const struct survey *survey,
+                               const struct run_place *place)
+{
+    const struct survey_document *document =
+        survey_document(survey, place->scope_key, place->id);
+    struct value object = value_empty_object();
+    struct value writers = value_empty_array();
+    size_t at = 0;
+    object_put_adopt(&object, "address", explain_address(place));
+    for (const struct survey_node *node = next_writer(document, place, &at);
+         node != NULL;
+         node = next_writer(document, place, &at)) {
+        writers = array_push_adopt(writers, explain_why_not(survey, node));
+    }
+    object_put_adopt(&object, "writers", writers);
+    return object;
+}

@@ -59,6 +59,23 @@ MUST_CHECK enum err explain_why(struct survey *survey,
 struct value explain_why_not(const struct survey *survey,
                              const struct survey_node *node);
 
+/* Of whoever writes to a place of this space:
+ *
+ * {"address":"cart#/value/total","commit":{... explain_commit ...},
+ *  "writers":[{... explain_why ...}]}
+ *
+ * "commit" is the last one that wrote there, also from outside; it is not there
+ * if there is none, or it was folded. */
+MUST_CHECK enum err explain_place(struct survey *survey,
+                                  const struct run_place *place,
+                                  bool to_the_origin,
+                                  struct value *out,
+                                  struct err_detail *detail);
+
+/* The same with explain_why_not, and without the commit. */
+struct value explain_place_not(const struct survey *survey,
+                               const struct run_place *place);
+
 /* A commit: {"seq":N,"session":S,"at":MS,"by":{...},
  *            "writes":[{"document":ID,"op":"patch","paths":[...]}]}, with "by"
  * as above, but without the run of a node. */

@@ -2,6 +2,7 @@
 
 #include "host/fanout.h"
 
+#include "store/observations.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -135,7 +136,7 @@ static void mark_revision(struct hub *hub,
     LIST_FOREACH (&document->watches, node) {
         struct hub_watch *watch =
             CONTAINER_OF(node, struct hub_watch, in_document);
-        if (watch->session != author) {
+        if (watch->session != author || watch->hollow) {
             mark_dirty(watch);
         } else if (!list_node_is_linked(&watch->in_dirty)) {
             hub->counters.echoes++;
@@ -148,13 +149,14 @@ static void mark_revision(struct hub *hub,
 
 /* -- Watches ------------------------------------------------------------- */
 
-void fanout_watch(struct hub_session *session,
-                  const struct target *target,
-                  uint64_t seq)
+/* The watch of the session, new if there is none; NULL: nobody can ever write
+ * there. */
+static struct hub_watch *take_watch(struct hub_session *session,
+                                    const struct target *target)
 {
     const struct engine_address address = address_of(session, target);
     if (value_is_absent(address.scope_key)) {
-        return; /* nobody can ever write there */
+        return NULL;
     }
     struct hub_document *document = take_document(session->hub, &address);
     struct hub_watch *watch = find_watch(session, document);
@@ -172,9 +174,74 @@ void fanout_watch(struct hub_session *session,
     }
     list_remove(&watch->in_dirty);
     watch->since = session->told;
-    if (document->seq < seq) {
-        document->seq = seq;
+    return watch;
+}
+
+void fanout_watch(struct hub_session *session,
+                  const struct target *target,
+                  uint64_t seq)
+{
+    struct hub_watch *watch = take_watch(session, target);
+    if (watch != NULL) {
+        watch->hollow = false;
+        if (watch->document->seq < seq) {
+            watch->document->seq = seq;
+        }
     }
+}
+
+void fanout_follow(struct hub_session *session,
+                   const struct target *target,
+                   uint64_t known)
+{
+    struct hub_watch *watch = take_watch(session, target);
+    if (watch != NULL) {
+        watch->hollow = true;
+        watch->known = known;
+        session->hub->counters.follows++;
+    }
+}
+
+/* The watch of a target, or NULL. */
+static struct hub_watch *watch_of(const struct hub_session *session,
+                                  const struct target *target)
+{
+    const struct hub_document *document = find_target(session, target);
+    return document != NULL ? find_watch(session, document) : NULL;
+}
+
+/* A document that was written; of one session it is to be known whether it has
+ * to be told. */
+static void notice_for(void *ctx, const struct engine_change *change)
+{
+    struct hub_session *session = ctx;
+    struct hub_document *document =
+        find_document(session->hub, &change->address);
+    struct hub_watch *watch =
+        document != NULL ? find_watch(session, document) : NULL;
+    if (watch == NULL) {
+        return;
+    }
+    if (document->seq < change->seq) {
+        document->seq = change->seq;
+    }
+    if (watch->hollow && change->seq > watch->known) {
+        mark_dirty(watch);
+    }
+}
+
+enum err fanout_catch_up(struct hub_session *session,
+                         uint64_t known,
+                         struct err_detail *detail)
+{
+    struct hub *hub = session->hub;
+    return known < hub->seq ? engine_changes(hub->engine,
+                                             known,
+                                             hub->seq,
+                                             notice_for,
+                                             session,
+                                             detail)
+                            : ERR_OK;
 }
 
 void fanout_unwatch_all(struct hub_session *session)
@@ -194,6 +261,20 @@ void fanout_unwatch_all(struct hub_session *session)
     map_release(&session->watch_by_document);
 }
 
+/* Whether a session that has seen all up to `seen`, and perhaps more, may lack
+ * what the document is. */
+static bool must_tell(struct hub_watch *watch, uint64_t seen)
+{
+    const bool lost = seen <= watch->since;
+    if (watch->known > watch->session->hub->seq) {
+        watch->known = 0; /* it knows what never was */
+        watch->hollow = false;
+    }
+    watch->hollow = watch->hollow || (lost && watch->known > 0);
+    return watch->hollow ? watch->document->seq > watch->known
+                         : lost || watch->document->seq > seen;
+}
+
 void fanout_resume(struct hub_session *session, uint64_t seen)
 {
     session->told = seen;
@@ -201,7 +282,7 @@ void fanout_resume(struct hub_session *session, uint64_t seen)
         struct hub_watch *watch =
             CONTAINER_OF(node, struct hub_watch, in_session);
         list_remove(&watch->in_dirty);
-        if (watch->document->seq > seen || seen <= watch->since) {
+        if (must_tell(watch, seen)) {
             mark_dirty(watch);
         }
     }
@@ -243,9 +324,16 @@ void fanout_listen(struct hub_session *session, bool listen)
         observation_unref(one->observation);
     }
     vec_clear(&session->observations);
+    struct hub *hub = session->hub;
+    const bool listened = !list_is_empty(&hub->listening);
     list_remove(&session->in_listening);
     if (listen) {
-        list_push_back(&session->hub->listening, &session->in_listening);
+        list_push_back(&hub->listening, &session->in_listening);
+    }
+    const bool listens = !list_is_empty(&hub->listening);
+    if (listens != listened) {
+        hub->heard_seq = hub->seq;
+        engine_listen(hub->engine, listens);
     }
 }
 
@@ -259,19 +347,21 @@ static void note_observation(const struct hub_session *author,
     }
 }
 
-static void tell_observation(const struct hub_session *author,
+/* To all on the branch who listen, but for the author; NULL if he is behind
+ * another hub. */
+static void tell_observation(struct hub *hub,
+                             const struct hub_session *author,
+                             struct value branch,
                              struct observation *observation,
                              uint64_t seq)
 {
-    struct hub *hub = author->hub;
-    note_observation(author, observation);
     LIST_FOREACH (&hub->listening, node) {
         struct hub_session *session =
             CONTAINER_OF(node, struct hub_session, in_listening);
         /* What is of a user's or a session's own documents is not for
          * others. */
         if (session != author && observation->scope == SCOPE_SPACE &&
-            key_equal(session->branch, author->branch)) {
+            key_equal(session->branch, branch)) {
             const struct told_observation one = {
                 seq,
                 observation_ref(observation),
@@ -293,6 +383,23 @@ static bool was_dropped(const struct verdict *verdict, size_t index)
     return false;
 }
 
+/* The seq up to which the reads are proved, as the engine has it. */
+static uint64_t watermark(const struct observation *observation,
+                          const struct verdict *verdict)
+{
+    const struct observed_basis *basis = &observation->basis;
+    return basis->given && basis->seq < verdict->seq ? basis->seq
+                                                     : verdict->seq;
+}
+
+static void pass_on(const struct hub_session *author,
+                    struct observation *observation,
+                    uint64_t seq)
+{
+    note_observation(author, observation);
+    tell_observation(author->hub, author, author->branch, observation, seq);
+}
+
 void fanout_observed(struct hub_session *session,
                      const struct commit *commit,
                      const struct verdict *verdict)
@@ -302,20 +409,20 @@ void fanout_observed(struct hub_session *session,
         return;
     }
     if (commit->observation != NULL && !was_dropped(verdict, 0)) {
-        tell_observation(session, commit->observation, verdict->seq);
+        pass_on(session,
+                commit->observation,
+                watermark(commit->observation, verdict));
     }
     for (size_t i = 0; i < commit->batch.count; i++) {
         if (!was_dropped(verdict, i)) {
-            tell_observation(session, commit->batch.at[i], verdict->seq);
+            pass_on(session, commit->batch.at[i], verdict->seq);
         }
     }
 }
 
 static void mark_again(struct hub_session *session, const struct target *target)
 {
-    const struct hub_document *document = find_target(session, target);
-    struct hub_watch *watch =
-        document != NULL ? find_watch(session, document) : NULL;
+    struct hub_watch *watch = watch_of(session, target);
     if (watch != NULL) {
         mark_dirty(watch);
     }
@@ -352,7 +459,18 @@ static void notice_change(void *ctx, const struct engine_change *change)
     }
 }
 
-enum err fanout_feed(struct hub *hub, uint64_t to, struct err_detail *detail)
+/* Somebody behind another hub on the same file has run it. */
+static void hear_run(void *ctx,
+                     struct value branch,
+                     uint64_t seq,
+                     struct observation *observation)
+{
+    tell_observation(ctx, NULL, branch, observation, seq);
+}
+
+static enum err feed_changes(struct hub *hub,
+                             uint64_t to,
+                             struct err_detail *detail)
 {
     if (to <= hub->seq) {
         return ERR_OK;
@@ -373,7 +491,46 @@ enum err fanout_feed(struct hub *hub, uint64_t to, struct err_detail *detail)
     return err;
 }
 
+enum err fanout_feed(struct hub *hub, uint64_t to, struct err_detail *detail)
+{
+    enum err err = feed_changes(hub, to, detail);
+    if (err == ERR_OK && engine_ran_is_waiting(hub->engine)) {
+        err = engine_ran(hub->engine, hub->heard_seq, hear_run, hub, detail);
+        hub->heard_seq = hub->seq;
+    }
+    return err;
+}
+
 /* -- Telling ------------------------------------------------------------- */
+
+/* What the document was when the session knew it, unless it still is that, or
+ * nobody knows any more. */
+static enum err add_before(const struct hub_watch *watch,
+                           struct upsert *upsert,
+                           struct err_detail *detail)
+{
+    const struct hub_session *session = watch->session;
+    struct engine *engine = session->hub->engine;
+    if (watch->known == 0 || upsert->seq <= watch->known ||
+        !engine_has_past(engine, session->branch, watch->known)) {
+        return ERR_OK;
+    }
+    const struct engine_address address = address_of(session, &watch->target);
+    upsert->has_before = true;
+    return engine_before(engine,
+                         &address,
+                         watch->known,
+                         &upsert->before,
+                         detail);
+}
+
+enum err fanout_add_before(const struct hub_session *session,
+                           struct upsert *upsert,
+                           struct err_detail *detail)
+{
+    const struct hub_watch *watch = watch_of(session, &upsert->target);
+    return watch != NULL ? add_before(watch, upsert, detail) : ERR_OK;
+}
 
 static enum err add_upsert(struct hub_watch *watch,
                            struct message *message,
@@ -382,16 +539,50 @@ static enum err add_upsert(struct hub_watch *watch,
     struct hub_session *session = watch->session;
     const struct engine_address address = address_of(session, &watch->target);
     struct upsert upsert = {.target.scope = watch->target.scope};
-    const enum err err = engine_head(session->hub->engine,
-                                     &address,
-                                     &upsert.document,
-                                     &upsert.seq,
-                                     detail);
+    enum err err = engine_head(session->hub->engine,
+                               &address,
+                               &upsert.document,
+                               &upsert.seq,
+                               detail);
+    if (err == ERR_OK && watch->hollow) {
+        err = add_before(watch, &upsert, detail);
+    }
     if (err == ERR_OK) {
         upsert.target.id = value_ref(watch->target.id);
         vec_push(&message->upserts, upsert);
+    } else {
+        value_unref(upsert.document);
     }
     return err;
+}
+
+/* It is in the outbox. */
+static void settle_watch(struct hub_watch *watch)
+{
+    list_remove(&watch->in_dirty);
+    if (watch->hollow) {
+        watch->hollow = false;
+        watch->since = watch->session->told;
+    }
+}
+
+enum err fanout_answer(struct hub_session *session,
+                       const struct target *target,
+                       struct message *answer,
+                       struct err_detail *detail)
+{
+    struct hub_watch *watch = watch_of(session, target);
+    return watch != NULL && list_node_is_linked(&watch->in_dirty)
+               ? add_upsert(watch, answer, detail)
+               : ERR_OK;
+}
+
+void fanout_told(struct hub_session *session, const struct target *target)
+{
+    struct hub_watch *watch = watch_of(session, target);
+    if (watch != NULL && list_node_is_linked(&watch->in_dirty)) {
+        settle_watch(watch);
+    }
 }
 
 /* The sync is in the outbox: from here on the session is taken to hold it. */
@@ -403,7 +594,7 @@ static void settle(struct hub_session *session, struct message *message)
     }
     vec_clear(&session->observations);
     LIST_FOREACH (&session->dirty, node) {
-        list_remove(node);
+        settle_watch(CONTAINER_OF(node, struct hub_watch, in_dirty));
     }
     session->told = message->to_seq;
     session->marker_owed = false;
@@ -459,7 +650,7 @@ static void flush_owing(struct hub *hub, struct hub_session *only)
  * nothing has landed unnoticed. */
 static bool needs_state(const struct hub *hub)
 {
-    if (hub->engine->seq != hub->seq) {
+    if (hub->engine->seq != hub->seq || engine_ran_is_waiting(hub->engine)) {
         return true;
     }
     LIST_FOREACH (&hub->owing, node) {

@@ -4,7 +4,8 @@
  *   F2  A watch is in its session's `dirty` exactly if its document must be
  *       in the session's next sync. While it is not, and the session has a
  *       peer, the session holds the document's last revision, or derives it
- *       when it gets its verdict.
+ *       when it gets its verdict, or, if the watch is `hollow`, knows it
+ *       without having it: it is what it was at `known`.
  *   F3  A session with something in `dirty`, or with a marker or observations
  *       owed, is in the hub's `owing`.
  *   F4  A session is in `listening` exactly if it has a peer that asked for
@@ -36,7 +37,11 @@ struct hub_watch {
     struct hub_document *document;
     struct target target;
     uint64_t since; /* a session that has seen more than this has got the
-                       answer to its `watch` */
+                       answer to its `watch`, or what it did not know of a
+                       hollow one */
+    uint64_t known; /* up to which the session knew it without having it; 0: it
+                       did not */
+    bool hollow;    /* and it was told nothing else since */
 };
 
 struct hub_session {
@@ -71,6 +76,33 @@ void fanout_watch(struct hub_session *session,
                   const struct target *target,
                   uint64_t seq);
 
+/* The session watches the document from now on, and knows what it was at
+ * `known`. */
+void fanout_follow(struct hub_session *session,
+                   const struct target *target,
+                   uint64_t known);
+
+/* What has landed above `known` of documents that the session has just begun to
+ * follow: marks what is another one now. Everything up to hub->seq has been
+ * noticed. Between engine_read_begin and _end, and so the next one. */
+MUST_CHECK enum err fanout_catch_up(struct hub_session *session,
+                                    uint64_t known,
+                                    struct err_detail *detail);
+
+/* If the document is marked: it goes with this message. Once that is queued,
+ * fanout_told. */
+MUST_CHECK enum err fanout_answer(struct hub_session *session,
+                                  const struct target *target,
+                                  struct message *answer,
+                                  struct err_detail *detail);
+void fanout_told(struct hub_session *session, const struct target *target);
+
+/* What the session knew of a document, for an upsert of it, if that is now
+ * another one. Likewise between the two. */
+MUST_CHECK enum err fanout_add_before(const struct hub_session *session,
+                                      struct upsert *upsert,
+                                      struct err_detail *detail);
+
 /* Forgets all watches. */
 void fanout_unwatch_all(struct hub_session *session);
 
@@ -101,8 +133,8 @@ void fanout_listen(struct hub_session *session, bool listen);
 /* The session has a verdict for this one. */
 void fanout_owe_marker(struct hub_session *session, uint64_t local_seq);
 
-/* Notices what landed above hub->seq and up to `to`, whoever committed it.
- * Between engine_read_begin and _end. */
+/* Notices what landed above hub->seq and up to `to`, whoever committed it, and
+ * what others on the file have run. Between engine_read_begin and _end. */
 MUST_CHECK enum err fanout_feed(struct hub *hub,
                                 uint64_t to,
                                 struct err_detail *detail);

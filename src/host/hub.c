@@ -3,6 +3,7 @@
 #include "host/hub.h"
 
 #include "host/fanout.h"
+#include "store/observations.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -219,9 +220,13 @@ static bool same_name(struct value a, struct value b)
                : key_equal(a, b);
 }
 
-/* Whether others on its branch have runs of their own to tell of. */
+/* Whether others on its branch have runs of their own to tell of. Those behind
+ * another hub may be on any. */
 static bool has_company(const struct hub_session *session)
 {
+    if (engine_has_company(session->hub->engine)) {
+        return true;
+    }
     LIST_FOREACH (&session->hub->listening, node) {
         const struct hub_session *other =
             CONTAINER_OF(node, struct hub_session, in_listening);
@@ -337,6 +342,43 @@ static void receive_open(struct hub_peer *peer, const struct message *message)
 
 /* -- Watching ------------------------------------------------------------ */
 
+/* Whether the session knows what the target is, and is to be told only when it
+ * is something else. Then it is so for all who ask in this state of the file.
+ */
+static bool is_followed(const struct hub_session *session,
+                        const struct message *watch,
+                        size_t i)
+{
+    return i < watch->since.count && watch->since.at[i] > 0 &&
+           engine_has_past(session->hub->engine,
+                           session->branch,
+                           watch->since.at[i]);
+}
+
+static enum err follow_targets(struct hub_session *session,
+                               const struct message *watch,
+                               struct message *answer,
+                               struct err_detail *detail)
+{
+    uint64_t known = session->hub->seq;
+    for (size_t i = 0; i < watch->since.count; i++) {
+        if (is_followed(session, watch, i)) {
+            fanout_follow(session, &watch->targets.at[i], watch->since.at[i]);
+            known = watch->since.at[i] < known ? watch->since.at[i] : known;
+        }
+    }
+    if (known == session->hub->seq) {
+        return ERR_OK;
+    }
+    enum err err = fanout_catch_up(session, known, detail);
+    for (size_t i = 0; err == ERR_OK && i < watch->since.count; i++) {
+        if (is_followed(session, watch, i)) {
+            err = fanout_answer(session, &watch->targets.at[i], answer, detail);
+        }
+    }
+    return err;
+}
+
 static enum err read_targets(struct hub_session *session,
                              const struct message *watch,
                              struct message *answer,
@@ -345,6 +387,9 @@ static enum err read_targets(struct hub_session *session,
     enum err err = ERR_OK;
     for (size_t i = 0; err == ERR_OK && i < watch->targets.count; i++) {
         const struct target *target = &watch->targets.at[i];
+        if (is_followed(session, watch, i)) {
+            continue;
+        }
         struct upsert upsert = {
             .target = {value_ref(target->id), target->scope},
         };
@@ -361,18 +406,33 @@ static enum err read_targets(struct hub_session *session,
                               &upsert.seq,
                               detail);
         }
+        if (err == ERR_OK) {
+            err = fanout_add_before(session, &upsert, detail);
+        }
         vec_push(&answer->upserts, upsert);
     }
-    return err;
+    return err == ERR_OK ? follow_targets(session, watch, answer, detail) : err;
 }
 
 static void answer_watch(struct hub_session *session,
                          const struct message *watch,
                          struct message *answer)
 {
+    size_t next = 0;
     for (size_t i = 0; i < watch->targets.count; i++) {
-        fanout_watch(session, &watch->targets.at[i], answer->upserts.at[i].seq);
+        const struct target *target = &watch->targets.at[i];
+        if (!is_followed(session, watch, i)) {
+            fanout_watch(session, target, answer->upserts.at[next++].seq);
+        }
     }
+    /* What comes behind those are followed ones that are not as they were. */
+    const bool changed = next < answer->upserts.count;
+    for (size_t i = 0; changed && i < watch->since.count; i++) {
+        if (is_followed(session, watch, i)) {
+            fanout_told(session, &watch->targets.at[i]);
+        }
+    }
+    session->hub->counters.answers += answer->upserts.count;
     answer->from_seq = session->told;
     if (list_is_empty(&session->dirty) && !session->marker_owed) {
         session->told = session->hub->seq; /* nothing else is to be told */
@@ -730,6 +790,7 @@ void hub_flush(struct hub *hub)
 static bool nothing_landed(const struct hub *hub)
 {
     return hub->changes != 0 && hub->engine->seq == hub->seq &&
+           !engine_ran_is_waiting(hub->engine) &&
            hub->changes == database_changes(&hub->engine->database);
 }
 

@@ -12,13 +12,15 @@
  *       ended. All documents of one sync are of one state of the space, and
  *       after it the replica's watched documents are that state.
  *   H3  A document is left out of a sync only if the session holds it: it was
- *       sent, or it is the session's own commit upon what it held.
+ *       sent, or it is the session's own commit upon what it held; or it is
+ *       what the session has said that it knows.
  *   H4  A session that is owed something is in `owing`; nothing is walked that
  *       has nothing to do with what happened.
  *   H5  A fault of the engine is no verdict. Its peer is broken, and comes
  *       back.
  *   H6  An observation that was kept is told to the others on its branch who
- *       asked for observations, with the first sync that covers its seq.
+ *       asked for observations, with the first sync that covers its seq; also
+ *       if it came to another hub on the same file, of this process or any.
  *
  * A send may call back into the hub, and so may everything else that the host
  * does then: what is to be sent waits in the outbox until the hub's own state
@@ -113,8 +115,9 @@ struct hub {
     mono_ms now;
     mono_ms polled;
 
-    uint64_t seq;     /* what landed up to here has been noticed */
-    uint64_t changes; /* database_changes then, or 0 */
+    uint64_t seq;       /* what landed up to here has been noticed */
+    uint64_t changes;   /* database_changes then, or 0 */
+    uint64_t heard_seq; /* what others have run was heard then */
 
     VEC(struct hub_outgoing) outbox;
     size_t outbox_sent;
@@ -129,6 +132,8 @@ struct hub {
         uint64_t frames;       /* syncs */
         uint64_t upserts;      /* in them */
         uint64_t echoes;       /* own commits that needed none */
+        uint64_t answers;      /* documents, to those who asked for them */
+        uint64_t follows;      /* documents that were not to be sent */
         uint64_t observations; /* told, once a session */
         uint64_t feeds;        /* looks at what others have committed */
         uint64_t faults;

@@ -267,6 +267,12 @@ static enum err resume(void *ctx,
     return pages_fetch(&source, space, piece, out, detail);
 }
 
+static void forget(void *ctx, struct space *space, struct value piece)
+{
+    struct live *live = ctx;
+    mirrors_note_removed(&live->mirrors, space->id, space->branch, piece);
+}
+
 /* A name that nobody has or ever had. */
 static struct value new_name(struct live *live, const char *kind)
 {
@@ -326,6 +332,12 @@ static enum err open_spaces(struct live *live,
     return err;
 }
 
+static void fetch(void *ctx, struct entity *entity)
+{
+    const enum err err = live_load(ctx, entity, NULL);
+    (void)err; /* trouble is reported; then it is not there yet */
+}
+
 static struct live *make(const struct live_options *options)
 {
     struct live *live = mem_alloc_zero(sizeof *live);
@@ -342,7 +354,10 @@ static struct live *make(const struct live_options *options)
         .policy = options->policy,
         .instance = live->instance,
         .resume = resume,
+        .forget = forget,
         .resume_ctx = live,
+        .fetch = fetch,
+        .fetch_ctx = live,
     };
     runtime_init(&live->runtime, &runtime);
     return live;

@@ -25,38 +25,62 @@ static struct mirrored *find(struct mirrors *mirrors,
     return NULL;
 }
 
-void mirrors_note(struct mirrors *mirrors,
-                  struct value space,
-                  struct value branch,
-                  const struct observation *observation)
+/* What is known of it, new if need be. */
+static struct mirrored *note(struct mirrors *mirrors,
+                             struct value space,
+                             struct value branch,
+                             struct value piece)
 {
-    struct mirrored *one = find(mirrors, space, branch, observation->piece);
-    if (one == NULL && observation->elsewhere.count == 0) {
-        return; /* nearly always */
-    }
+    struct mirrored *one = find(mirrors, space, branch, piece);
     if (one == NULL) {
         const struct mirrored fresh = {
             .space = value_ref(space),
             .branch = value_ref(branch),
-            .piece = value_ref(observation->piece),
+            .piece = value_ref(piece),
         };
         vec_push(&mirrors->pieces, fresh);
         one = vec_last(&mirrors->pieces);
     }
     one->noted = true;
     mirrors->noted = true;
+    return one;
+}
+
+void mirrors_note(struct mirrors *mirrors,
+                  struct value space,
+                  struct value branch,
+                  const struct observation *observation)
+{
+    if (observation->elsewhere.count == 0 &&
+        find(mirrors, space, branch, observation->piece) == NULL) {
+        return; /* nearly always */
+    }
+    (void)note(mirrors, space, branch, observation->piece);
+}
+
+void mirrors_note_removed(struct mirrors *mirrors,
+                          struct value space,
+                          struct value branch,
+                          struct value piece)
+{
+    note(mirrors, space, branch, piece)->removed = true;
+}
+
+static void mirrored_release(struct mirrored *one)
+{
+    value_unref(one->space);
+    value_unref(one->branch);
+    value_unref(one->piece);
+    VEC_FOREACH (&one->told, space) {
+        value_unref(*space);
+    }
+    vec_release(&one->told);
 }
 
 void mirrors_release(struct mirrors *mirrors)
 {
     VEC_FOREACH (&mirrors->pieces, one) {
-        value_unref(one->space);
-        value_unref(one->branch);
-        value_unref(one->piece);
-        VEC_FOREACH (&one->told, space) {
-            value_unref(*space);
-        }
-        vec_release(&one->told);
+        mirrored_release(one);
     }
     vec_release(&mirrors->pieces);
 }
@@ -184,6 +208,21 @@ static enum err list(const struct mirrored *piece,
     return err;
 }
 
+/* X5. */
+static void forget(const struct mirrored *piece,
+                   struct engine *engine,
+                   const struct log *log)
+{
+    struct err_detail detail = {0};
+    if (engine_piece_forget(engine, piece->branch, piece->piece, &detail) !=
+        ERR_OK) {
+        log_write(log,
+                  LOG_LEVEL_WARNING,
+                  "a piece that was removed is not forgotten: %s",
+                  detail.text);
+    }
+}
+
 static void tell(struct mirrored *piece,
                  const struct mirrors_source *source,
                  const struct log *log)
@@ -199,6 +238,11 @@ static void tell(struct mirrored *piece,
         return;
     }
     find_spaces(piece, &page);
+    if (piece->removed) {
+        forget(piece, engine, log);
+        resume_page_release(&page);
+        page = (struct resume_page){0}; /* it reads nothing any more */
+    }
     VEC_FOREACH (&piece->told, space) {
         struct letter letter = {
             .piece = piece,
@@ -227,10 +271,18 @@ void mirrors_flush(struct mirrors *mirrors,
         return;
     }
     mirrors->noted = false;
-    VEC_FOREACH (&mirrors->pieces, piece) {
-        if (piece->noted) {
-            piece->noted = false;
-            tell(piece, source, log);
+    size_t kept = 0;
+    for (size_t i = 0; i < mirrors->pieces.count; i++) {
+        struct mirrored piece = mirrors->pieces.at[i];
+        if (piece.noted) {
+            piece.noted = false;
+            tell(&piece, source, log);
+        }
+        if (piece.removed) {
+            mirrored_release(&piece);
+        } else {
+            mirrors->pieces.at[kept++] = piece;
         }
     }
+    mirrors->pieces.count = kept;
 }

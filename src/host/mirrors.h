@@ -17,7 +17,9 @@
  *   X3  A mirror says no more than was seen: its seq is the lowest that an
  *       action of the piece has seen of that space.
  *   X4  What a user's or a session's own rows say is not told to other
- *       spaces. */
+ *       spaces.
+ *   X5  A piece that was removed is forgotten: by the store of its space
+ *       (engine_piece_forget), and by all that it has read. */
 
 #ifndef HOST_MIRRORS_H
 #define HOST_MIRRORS_H
@@ -34,6 +36,7 @@ struct mirrored {
     struct value branch;
     struct value piece;
     bool noted;
+    bool removed;           /* X5 */
     VEC(struct value) told; /* spaces */
 };
 
@@ -53,6 +56,12 @@ void mirrors_note(struct mirrors *mirrors,
                   struct value space,
                   struct value branch,
                   const struct observation *observation);
+
+/* X5: a piece of `space` was removed. */
+void mirrors_note_removed(struct mirrors *mirrors,
+                          struct value space,
+                          struct value branch,
+                          struct value piece);
 
 /* Tells what was noted. `log` may be NULL. Costs as much as the pieces are
  * large, and nothing if nothing was noted. */

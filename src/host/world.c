@@ -275,6 +275,11 @@ static struct engine *engine_of(void *ctx, struct value space)
     return NULL;
 }
 
+static void fetch(void *ctx, struct entity *entity)
+{
+    world_load(ctx, entity);
+}
+
 static enum err resume(void *ctx,
                        struct space *space,
                        struct value piece,
@@ -289,6 +294,12 @@ static enum err resume(void *ctx,
         .limit = one->page_limit,
     };
     return pages_fetch(&source, space, piece, out, detail);
+}
+
+static void forget(void *ctx, struct space *space, struct value piece)
+{
+    struct world_runtime *one = ctx;
+    mirrors_note_removed(&one->store->mirrors, space->id, space->branch, piece);
 }
 
 static enum err connect(struct world_runtime *one,
@@ -355,7 +366,10 @@ enum err world_runtime_new(struct world_store *store,
         .policy = options->policy,
         .instance = rest->session,
         .resume = resume,
+        .forget = forget,
         .resume_ctx = one,
+        .fetch = fetch,
+        .fetch_ctx = one,
     };
     runtime_init(&one->runtime, &runtime);
     list_push_back(&world->runtimes, &rest->node);

@@ -313,6 +313,7 @@ static enum err solo_write(struct solo *solo, struct err_detail *detail)
     struct stage *stage = solo->binding.stage;
     struct runtime *runtime = stage->runtime;
     enum err err = ERR_STALE;
+    cell_bring(runtime, solo->place);
     for (unsigned i = 0; i < CELL_ATTEMPTS && err == ERR_STALE; i++) {
         const struct transaction_options options = {
             .watch = {.settled = on_settled, .ctx = solo},

@@ -80,6 +80,7 @@ int looks_stats(lua_State *L, struct rig *rig)
     put_number(&stats, "adopted", counters->adopted);
     put_number(&stats, "reads_of_data", rig->stage.reads);
     put_number(&stats, "loads", rig->loads);
+    put_number(&stats, "documents", runtime->replica.counters.documents);
     return push_adopt(L, rig, stats);
 }
 

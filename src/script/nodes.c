@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "runtime/piece.h"
 #include "sched/gates.h"
+#include "sched/graph.h"
 #include "script/attempts.h"
 #include "script/bodies.h"
 #include "script/cells.h"
@@ -566,7 +567,7 @@ static struct value writes_of(const struct node *node)
     for (uint32_t i = 0; i < node->write_count; i++) {
         const struct write_link *write = &node->writes[i];
         struct value place = stage_place_value(write->place);
-        if (write->envelope) {
+        if (graph_is_envelope(write)) {
             object_put_adopt(&place, "envelope", value_bool(true));
         }
         list = array_push_adopt(list, place);

@@ -187,6 +187,54 @@ test("PERS-35 a commit to one field leaves the readers of others clean", functio
   t:eq(counts, { restored = 2, dirty = 0, unknown = 0 })
 end)
 
+test("PERS-13 what was read in another space is asked for there", function(t)
+  local engine, spaces, other = t:engine(), { "main", "other" }, { space = "other" }
+  local function build(rt)
+    local x, o = rt:doc("x", nil, other), rt:doc("o")
+    return { c = rt:computation{ name = "c", writes = { o }, fn = function() o:set(x:get() * 10) end },
+             e = rt:effect{ name = "e", fn = function() o:get() end } }
+  end
+  local rt = t:runtime{ engine = engine, spaces = spaces }
+  rt:doc("x", 1, other)
+  build(rt); rt:settled()
+  rt = rt:restart()
+  local nodes, counts = resumed(rt, function() return build(rt) end)
+  t:eq(counts, { restored = 2, dirty = 0, unknown = 0 })
+  rt:settled()
+  t:eq(rt:stats().runs, 0)
+  rt:restart()
+  local somebody = t:runtime{ engine = engine, spaces = spaces, persist = false }
+  somebody:doc("x", nil, other):set(2); somebody:settled()
+  rt = t:runtime{ engine = engine, spaces = spaces }
+  nodes, counts = resumed(rt, function() return build(rt) end)
+  t:eq(counts, { restored = 1, dirty = 1, unknown = 0 })
+  rt:settled()
+  t:eq(nodes.c:runs(), 1)
+  t:eq(rt:doc("o"):get(), 20)
+end)
+
+test("PERS-19 a restored materializer wakes a writer that changed meanwhile", function(t)
+  local engine = t:engine()
+  local function build(rt)
+    local s, o, m = rt:doc("s"), rt:doc("o"), rt:doc("m")
+    return { m = rt:computation{ name = "m", envelope = { m }, fn = function() m:key("x"):set(o:get()) end },
+             w = rt:computation{ name = "w", writes = { o }, fn = function() o:set(s:get()) end } }
+  end
+  local rt = t:runtime{ engine = engine }
+  rt:doc("s", 1); rt:doc("m", {})
+  build(rt); rt:settled()
+  rt:restart()
+  local somebody = t:runtime{ engine = engine, persist = false }
+  somebody:doc("s"):set(5); somebody:settled()
+  rt = t:runtime{ engine = engine }
+  local nodes, counts = resumed(rt, function() return build(rt) end)
+  t:eq(counts, { restored = 1, dirty = 1, unknown = 0 })
+  rt:settled()
+  t:eq(nodes.w:runs(), 1)
+  t:eq(nodes.m:runs(), 1)
+  t:eq(rt:doc("m"):value(), { x = 5 })
+end)
+
 test("a run that failed is unknown after a restart", function(t)
   local function build(rt)
     return rt:effect{ name = "bad", fn = function() rt:doc("s"):get(); error("no") end }
@@ -221,6 +269,137 @@ test("without persistence everything is fresh", function(t)
   t:eq(counts, { restored = 0, dirty = 0, unknown = 2 })
   rt:settled()
   t:eq(nodes.c:runs(), 1)
+end)
+
+test("R19 with persistence off nothing is taken up, told or lost", function(t)
+  local engine = t:engine()
+  settled_chain(t, { engine = engine }):restart()
+  local function off() return t:runtime{ engine = engine, persist = false } end
+  local rt = off()
+  local nodes, counts = resumed(rt, function() return chain(rt, 10) end)
+  t:eq(counts, { restored = 0, dirty = 0, unknown = 2 }) -- though there are rows
+  rt:settled()
+  t:eq(nodes.c:runs(), 1)
+  t:eq(nodes.e:runs(), 1)
+  rt:restart()
+  rt = t:runtime{ engine = engine } -- which are what they were
+  nodes, counts = resumed(rt, function() return chain(rt, 10) end)
+  t:eq(counts, { restored = 2, dirty = 0, unknown = 0 })
+  rt:settled()
+  t:eq(rt:stats().runs, 0)
+  rt:restart()
+  rt = off() -- runs of which nobody is told
+  chain(rt, 10)
+  rt:doc("s"):set(5); rt:settled()
+  t:eq(rt:doc("o"):get(), 50)
+  rt:restart()
+  rt = t:runtime{ engine = engine }
+  nodes, counts = resumed(rt, function() return chain(rt, 10) end)
+  t:eq(counts, { restored = 0, dirty = 2, unknown = 0 })
+  rt:settled()
+  t:eq(nodes.c:runs(), 1)
+  t:eq(rt:doc("o"):get(), 50)
+end)
+
+-- c reads what is everybody's, and with by > 1 what is the user's own.
+local function personal(rt, by)
+  local s, u, o = rt:doc("s"), rt:doc("u", nil, { scope = "user" }), rt:doc("o")
+  return {
+    c = rt:computation{ name = "c", writes = { o }, fn = function()
+      local n = s:get()
+      if by > 1 then n = n + u:get() end
+      o:set(n * by)
+    end },
+    e = rt:effect{ name = "e", fn = function() o:get() end },
+  }
+end
+
+local function with_user(t, engine, user, own)
+  local rt = t:runtime{ engine = engine, user = user }
+  rt:doc("s", 1); rt:doc("u", own, { scope = "user" })
+  return rt
+end
+
+test("PERS-07 of two rows the one of the same code is taken, without another question", function(t)
+  local engine = t:engine()
+  local rt = with_user(t, engine, "alice", 2)
+  personal(rt, 1); rt:settled() -- a row of the space, of other code
+  rt = rt:restart()
+  personal(rt, 2); rt:settled() -- a row of alice's
+  t:eq(rt:doc("o"):get(), 6)
+  rt = rt:restart()
+  local _, counts = resumed(rt, function() return personal(rt, 2) end)
+  t:eq(counts, { restored = 2, dirty = 0, unknown = 0 })
+  rt:settled()
+  t:eq(rt:stats().runs, 0)
+  t:eq(rt:stats().reads_of_data, 0)
+  -- Bob has none but that of the space.
+  local bob = with_user(t, engine, "bob", 5)
+  local nodes
+  nodes, counts = resumed(bob, function() return personal(bob, 2) end)
+  t:eq(counts, { restored = 1, dirty = 0, unknown = 1 })
+  bob:settled()
+  t:eq(nodes.c:runs(), 1)
+  t:eq(bob:doc("o"):get(), 12)
+end)
+
+test("PERS-07 a row of the same code is of no use if other code ran later", function(t)
+  local rt = with_user(t, t:engine(), "alice", 2)
+  personal(rt, 2); rt:settled()
+  rt = rt:restart()
+  personal(rt, 1); rt:settled() -- it has written the output, too
+  t:eq(rt:doc("o"):get(), 1)
+  rt = rt:restart()
+  local nodes, counts = resumed(rt, function() return personal(rt, 2) end)
+  t:eq(counts, { restored = 1, dirty = 0, unknown = 1 })
+  rt:settled()
+  t:eq(nodes.c:runs(), 1)
+  t:eq(rt:doc("o"):get(), 6)
+end)
+
+test("R24 R25 each user has rows of his own, and what one writes is the other's no concern", function(t)
+  local engine, own = t:engine(), { scope = "user" }
+  local function build(rt)
+    local u, o = rt:doc("u", nil, own), rt:doc("o", nil, own)
+    return { c = rt:computation{ name = "c", writes = { o }, fn = function() o:set(u:get() * 10) end },
+             e = rt:effect{ name = "e", fn = function() o:get() end } }
+  end
+  local rts = {}
+  for i, user in ipairs{ "alice", "bob" } do
+    rts[user] = with_user(t, engine, user, i)
+    build(rts[user]); rts[user]:settled()
+    t:eq(rts[user]:stats().runs, 2)
+    t:eq(rts[user]:stats().adopted, 0)
+  end
+  local function again(user)
+    local rt = rts[user]:restart()
+    rts[user] = rt
+    local nodes, counts = resumed(rt, function() return build(rt) end)
+    rt:settled()
+    return counts, nodes.c:runs(), rt:doc("o", nil, own):get()
+  end
+  local clean = { restored = 2, dirty = 0, unknown = 0 }
+  for _, want in ipairs{ { "alice", 10 }, { "bob", 20 } } do
+    local counts, runs, value = again(want[1])
+    t:eq(counts, clean)
+    t:eq(runs, 0)
+    t:eq(value, want[2])
+  end
+  for _, user in ipairs{ "alice", "bob" } do -- behind the backs of both
+    rts[user]:restart()
+    local rt = t:runtime{ engine = engine, user = user, persist = false }
+    rt:doc("u", nil, own):set(7); rt:settled(); rt:restart()
+    rts[user] = t:runtime{ engine = engine, user = user }
+  end
+  local dirty = { restored = 1, dirty = 1, unknown = 0 }
+  local counts, runs, value = again("alice")
+  t:eq(counts, dirty)
+  t:eq(runs, 1)
+  t:eq(value, 70)
+  t:eq(again("alice"), clean)
+  counts, runs = again("bob") -- hers are clean again, his are not
+  t:eq(counts, dirty)
+  t:eq(runs, 1)
 end)
 
 test("a node without a name is unknown", function(t)
@@ -290,6 +469,81 @@ test("PERS-20 a piece is taken up again with no run and no read of its data", fu
   t:eq(piece:node("double"):runs(), 1)
 end)
 
+-- A piece that makes something, and one that uses it.
+local producer = heddle.pattern("producer", function(p)
+  local n = p:state("n", 1)
+  local extra = p:state("extra", 0)
+  local ten = p:computed("ten", function() return n:get() * 10 end)
+  return { ten = ten, extra = extra,
+           set = p:handler("set", function(to) n:set(to) end),
+           add = p:handler("add", function(to) extra:set(to) end) }
+end)
+
+local consumer = heddle.pattern("consumer", function(p)
+  local ten, extra = p:arg("ten"), p:arg("extra")
+  local plus = p:computed("plus", function() return ten:get() + 1 end)
+  local twice = p:computed("twice", function() return extra:get() * 2 end)
+  p:effect("show", function() plus:get() end)
+  p:effect("look", function() twice:get() end)
+  return { plus = plus, twice = twice }
+end)
+
+test("PERS-14 R32 what another piece changed meanwhile, by a computation or by an event, and nothing else", function(t)
+  local rt = t:runtime()
+  local function consume(make)
+    return rt:run(consumer, { ten = make:cell("ten"), extra = make:cell("extra") }, { name = "use" })
+  end
+  local make = rt:run(producer, nil, { name = "make" })
+  local use = consume(make)
+  rt:settled()
+  t:eq(use:get("plus"), 11)
+  use:stop()
+  make:send("set", 2); rt:settled()
+  t:eq(make:get("ten"), 20) -- somebody looks: it runs
+  rt:settled()
+  rt = rt:restart()
+  make = rt:run(producer, nil, { name = "make" })
+  use = consume(make)
+  rt:settled()
+  t:eq(use:node("plus"):runs(), 1)
+  t:eq(use:node("show"):runs(), 1)
+  t:eq(use:node("twice"):runs(), 0)
+  t:eq(use:node("look"):runs(), 0)
+  t:eq(make:node("ten"):runs(), 0)
+  t:eq(use:get("plus"), 21)
+  use:stop()
+  make:send("add", 4); rt:settled() -- by an event alone
+  rt = rt:restart()
+  make = rt:run(producer, nil, { name = "make" })
+  use = consume(make)
+  rt:settled()
+  t:eq(use:node("twice"):runs(), 1)
+  t:eq(use:node("look"):runs(), 1)
+  t:eq(use:node("plus"):runs(), 0)
+  t:eq(use:node("show"):runs(), 0)
+  t:eq(use:get("twice"), 8)
+end)
+
+test("PERS-35 three computations in one graph, none of which dirties a sibling", function(t)
+  local pattern = heddle.pattern("three", function(p)
+    local n = p:state("n", 4)
+    local doubled = p:computed("doubled", function() return n:get() * 2 end)
+    local plus = p:computed("plusOne", function() return n:get() + 1 end)
+    local label = p:computed("label", function() return "n is " .. plus:get() end)
+    return { doubled = doubled, plusOne = plus, label = label }
+  end)
+  local rt = t:runtime()
+  local piece = rt:run(pattern, nil, { name = "x" })
+  t:eq(piece:get(), { doubled = 8, plusOne = 5, label = "n is 5" })
+  rt:settled()
+  rt = rt:restart()
+  local counts = rt:resume(function() piece = rt:run(pattern, nil, { name = "x" }) end)
+  t:eq(counts, { restored = 3, dirty = 0, unknown = 0 })
+  t:eq(piece:get(), { doubled = 8, plusOne = 5, label = "n is 5" })
+  rt:settled()
+  t:eq(rt:stats().runs, 0)
+end)
+
 test("pieces and nodes by hand in one resume()", function(t)
   local rt = settled_chain(t)
   rt:run(counter, nil, { name = "c" })
@@ -355,4 +609,51 @@ test("COLD-01 a document that comes later reaches a piece with an empty replica"
   t:eq(last, "missing")
   input:key("value"):set("arrived"); rts:settled()
   t:eq(last, "arrived")
+end)
+
+test("PERS-20 a handler writes below a document that is not here, and reads nothing", function(t)
+  local pattern = heddle.pattern("list", function(p)
+    local items = p:state("items", { { done = false }, { done = false } })
+    local open = p:computed("open", function()
+      local count = 0
+      for _, item in ipairs(items:get()) do if not item.done then count = count + 1 end end
+      return count
+    end)
+    local finish = p:handler("finish", function(event) items:key(event.number, "done"):set(true) end)
+    return { open = open, finish = finish }
+  end)
+  local rt = t:runtime()
+  local piece = rt:run(pattern, nil, { name = "x" })
+  t:eq(piece:get("open"), 2)
+  rt:settled()
+  rt = rt:restart()
+  piece = rt:run(pattern, nil, { name = "x" })
+  rt:settled()
+  t:eq(rt:stats().runs, 0)
+  local ticket = piece:send("finish", { number = 1 })
+  rt:settled()
+  t:eq(ticket:state(), "done")
+  t:eq(piece:get("open"), 1)
+end)
+
+test("PERS-20 a node writes below a document that is not here, and reads nothing of it", function(t)
+  local rt = t:runtime()
+  rt:doc("target", { a = 0, b = 1 })
+  rt:doc("s", 1)
+  local function register()
+    local s, target = rt:doc("s"), rt:doc("target")
+    return { rt:effect{ name = "e", fn = function() if s:get() > 1 then target:key("a"):set(s:get()) end end },
+             rt:effect{ name = "f", fn = function() target:key("b"):get() end } }
+  end
+  register()
+  rt:settled()
+  rt = rt:restart()
+  local nodes = resumed(rt, register)
+  rt:settled()
+  t:eq(rt:stats().runs, 0)
+  rt:doc("s"):set(2)
+  rt:settled()
+  t:eq(rt:doc("target"):get(), { a = 2, b = 1 })
+  t:eq(nodes[1]:runs(), 1)
+  t:eq(nodes[2]:runs(), 0)
 end)

@@ -3,7 +3,9 @@
  * back. A naive replica keeps confirmed documents, and its own commits until
  * the marker; it applies what was not sent back by itself. After every sync
  * each document that it watches is the store's at the seq that the sync has
- * come to: nothing that was left out was missing. */
+ * come to: nothing that was left out was missing. Some are only followed, from
+ * a seq on of which the replica knows what was there: while it is told nothing
+ * of them they are that, and what it is told first says what they were. */
 
 #include <stdio.h>
 
@@ -33,6 +35,12 @@ struct naive_document {
     bool known; /* told of on this or an earlier connection */
     uint64_t seq;
     struct value value;
+
+    /* Followed, and not told of: from where on, what it was then, and whether
+     * the store has got that. */
+    uint64_t since;
+    struct value past;
+    bool answered;
 };
 
 struct naive {
@@ -49,6 +57,9 @@ struct naive {
     VEC(struct outstanding) outstanding;
     VEC(struct message) inbox;
     struct naive_document documents[DOCUMENTS];
+    uint64_t watches;          /* sent on this connection, */
+    uint64_t pulls;            /* and answered; */
+    uint64_t asked[DOCUMENTS]; /* which of them followed each */
 };
 
 struct world {
@@ -60,6 +71,7 @@ struct world {
     mono_ms now;
     bool broken; /* by the hub: must not happen here */
     uint64_t resumed;
+    uint64_t followed;
 };
 
 static const char *const names[DOCUMENTS] = {"A", "B", "C", "D"};
@@ -155,26 +167,65 @@ static void take_verdict(struct naive *naive, const struct message_verdict *one)
     }
 }
 
+/* What the store had at `seq`, new. */
+static struct value stored(const struct naive *naive, size_t at, uint64_t seq)
+{
+    struct value branch = value_text_new("");
+    struct value scope = value_text_new("space");
+    struct value id = value_text_new(names[at]);
+    const struct engine_address address = {branch, scope, id};
+    struct value found = VALUE_NONE;
+    EXPECT_INT(engine_read(&naive->kit->engine, &address, seq, &found, NULL),
+               ERR_OK);
+    return found;
+}
+
+/* It is what it was known to be, as far as anybody has said. */
+static void check_followed(const struct naive *naive, size_t at, uint64_t seq)
+{
+    const struct naive_document *document = &naive->documents[at];
+    if (document->answered && seq >= document->since) {
+        const struct value want = stored(naive, at, seq);
+        EXPECT_VALUE(document->past, want);
+        value_unref(want);
+    }
+}
+
+static void end_following(struct naive_document *document)
+{
+    value_unref(document->past);
+    document->past = VALUE_NONE;
+    document->since = 0;
+}
+
+/* The first that is told of a document that is followed. */
+static void check_before(struct naive_document *document,
+                         const struct upsert *upsert)
+{
+    if (document->since > 0) {
+        EXPECT(upsert->has_before == (upsert->seq > document->since));
+        if (upsert->has_before) {
+            EXPECT_VALUE(upsert->before, document->past);
+        }
+        end_following(document);
+    }
+}
+
 /* Everything that is watched is what the store had at `seq`, or later where it
  * was told of something later. */
 static void check_documents(struct naive *naive, uint64_t seq)
 {
     for (size_t i = 0; i < DOCUMENTS; i++) {
         const struct naive_document *document = &naive->documents[i];
+        if (document->since > 0) {
+            check_followed(naive, i, seq);
+            continue;
+        }
         if (!document->watched || !document->known) {
             continue;
         }
-        struct value branch = value_text_new("");
-        struct value scope = value_text_new("space");
-        struct value id = value_text_new(names[i]);
-        const struct engine_address address = {branch, scope, id};
-        struct value want = VALUE_NONE;
-        EXPECT_INT(engine_read(&naive->kit->engine,
-                               &address,
-                               document->seq > seq ? document->seq : seq,
-                               &want,
-                               NULL),
-                   ERR_OK);
+        const struct value want =
+            stored(naive, i, document->seq > seq ? document->seq : seq);
         if (!EXPECT_VALUE(document->value, want)) {
             (void)test_fail(__FILE__,
                             __LINE__,
@@ -196,10 +247,17 @@ static void take_sync(struct naive *naive, const struct message *message)
         const struct upsert *upsert = &message->upserts.at[i];
         struct naive_document *document =
             &naive->documents[document_of(upsert->target.id)];
+        check_before(document, upsert);
         if (upsert->seq >= document->seq) {
             document_set(document, value_ref(upsert->document), upsert->seq);
         }
         document->known = true;
+    }
+    if (message->pull) {
+        for (size_t i = 0; i < DOCUMENTS; i++) {
+            naive->documents[i].answered |= naive->pulls == naive->asked[i];
+        }
+        naive->pulls++;
     }
     settle(naive, message->caught_up);
     naive->seen = message->to_seq;
@@ -237,14 +295,40 @@ static void send_watch(struct naive *naive, size_t only)
             const struct target target = {value_text_new(names[i]),
                                           SCOPE_SPACE};
             vec_push(&message.targets, target);
+            vec_push(&message.since, naive->documents[i].since);
+            naive->asked[i] = naive->watches;
+            naive->documents[i].answered = false;
         }
     }
+    naive->watches++;
     send(naive, &message);
+}
+
+/* From what is there now on; or, if it is followed, all of it after all. */
+static void follow(struct naive *naive, size_t at)
+{
+    struct naive_document *document = &naive->documents[at];
+    if (document->since > 0) {
+        const uint64_t since = document->since;
+        const struct value past = document->past;
+        document->since = 0;
+        send_watch(naive, at);
+        document->since = since; /* until that has come */
+        document->past = past;
+    } else if (!document->watched && naive->kit->engine.seq > 0) {
+        document->since = naive->kit->engine.seq;
+        document->past = stored(naive, at, document->since);
+        send_watch(naive, at);
+        naive->world->followed++;
+    }
 }
 
 static void take_opened(struct naive *naive, const struct message *message)
 {
     naive->world->resumed += message->resumed ? 1 : 0;
+    for (size_t i = 0; i < DOCUMENTS && message->resumed; i++) {
+        naive->documents[i].answered = true; /* no request is ever lost */
+    }
     if (!message->resumed) {
         /* No marker will come for what has its verdict. */
         settle(naive, UINT64_MAX);
@@ -325,6 +409,8 @@ static void connect(struct naive *naive)
     naive->peer = hub_attach(naive->hub, VALUE_NONE, on_send, on_broken, naive);
     naive->connection++;
     naive->number = 0;
+    naive->watches = 0;
+    naive->pulls = 0;
     naive->order = (struct message_order){.connection = naive->connection};
     struct message message = {
         .kind = MESSAGE_OPEN,
@@ -417,7 +503,12 @@ static void step(struct world *world)
         break;
     case 3:
         if (is_open(naive)) {
-            send_watch(naive, (size_t)random_below(random, DOCUMENTS));
+            const size_t at = (size_t)random_below(random, DOCUMENTS);
+            if (random_one_in(random, 2)) {
+                follow(naive, at);
+            } else if (naive->documents[at].since == 0) {
+                send_watch(naive, at);
+            }
         }
         break;
     case 4:
@@ -499,6 +590,7 @@ static void world_end(struct world *world)
         }
         for (size_t j = 0; j < DOCUMENTS; j++) {
             value_unref(naive->documents[j].value);
+            value_unref(naive->documents[j].past);
         }
         vec_release(&naive->outstanding);
         vec_release(&naive->inbox);
@@ -526,7 +618,8 @@ PROPERTY(h3_what_is_left_out_of_syncs_is_never_missing, 60)
         EXPECT_TEXT(kit_sql(naive->kit, "SELECT 1"), "1;");
         check_documents(naive, naive->kit->engine.seq);
         for (size_t j = 0; j < DOCUMENTS; j++) {
-            EXPECT(!naive->documents[j].watched || naive->documents[j].known);
+            EXPECT(!naive->documents[j].watched || naive->documents[j].known ||
+                   naive->documents[j].since > 0);
         }
     }
     world_end(&world);

@@ -295,6 +295,107 @@ TEST(a_watch_does_not_pass_over_what_is_still_to_be_told)
     hub_stage_end(&stage);
 }
 
+/* Documents that the session knows, and has not. */
+TEST(what_is_followed_is_told_of_when_it_is_another_one)
+{
+    struct hub_stage stage;
+    hub_stage_two(&stage);
+    struct raw *raw = &stage.peers[0];
+    raw_commit(&stage.peers[1], "s2 1 | set A {'x':1}");
+    raw_commit(&stage.peers[1], "s2 2 | set B 1");
+    raw_watch(raw, "A<2 B<2 N<2 C");
+    EXPECT_TEXT(heard(raw), "sync 0-2 pull C@0=-");
+    EXPECT_EQ(stage.hub.counters.answers, 1);
+    EXPECT_EQ(stage.hub.counters.follows, 3);
+    raw_commit(&stage.peers[1], "s2 3 | replace A.x 2 | set N 1");
+    raw_commit(&stage.peers[1], "s2 4 | replace A.x 3");
+    hub_flush(&stage.hub);
+    EXPECT_TEXT(heard(raw),
+                "sync 2-4 A@4={'value':{'x':3}}<{'value':{'x':1}} "
+                "N@3={'value':1}<-");
+    /* From here on it is like any other. */
+    raw_commit(&stage.peers[1], "s2 5 | replace A.x 4");
+    raw_commit(&stage.peers[1], "s2 6 | delete B");
+    hub_flush(&stage.hub);
+    EXPECT_TEXT(heard(raw), "sync 4-6 A@5={'value':{'x':4}} B@6=-<{'value':1}");
+    hub_stage_end(&stage);
+}
+
+TEST(what_has_changed_since_is_in_the_answer)
+{
+    struct hub_stage stage;
+    hub_stage_two(&stage);
+    struct raw *raw = &stage.peers[0];
+    raw_commit(&stage.peers[1], "s2 1 | set A 1 | set B 1 | set C 1");
+    raw_commit(&stage.peers[1], "s2 2 | set A 2");
+    raw_watch(raw, "A<1 B<1");
+    EXPECT_TEXT(heard(raw), "sync 0-2 pull A@2={'value':2}<{'value':1}");
+    /* A seq that never was says nothing. */
+    raw_watch(raw, "C<7 B<2");
+    EXPECT_TEXT(heard(raw), "sync 2-2 pull C@1={'value':1}");
+    hub_stage_end(&stage);
+}
+
+TEST(who_wants_what_it_follows_gets_it_with_what_it_was)
+{
+    struct hub_stage stage;
+    hub_stage_two(&stage);
+    struct raw *raw = &stage.peers[0];
+    raw_commit(&stage.peers[1], "s2 1 | set A 1 | set B 1");
+    raw_watch(raw, "A<1 B<1");
+    (void)heard(raw);
+    raw_commit(&stage.peers[1], "s2 2 | set A 2");
+    raw_watch(raw, "A B");
+    hub_flush(&stage.hub);
+    EXPECT_TEXT(heard(raw),
+                "sync 1-2 pull A@2={'value':2}<{'value':1} B@1={'value':1}");
+    hub_stage_end(&stage);
+}
+
+/* It has not what its own commit was made upon. */
+TEST(an_own_commit_upon_what_is_only_followed_is_sent_back)
+{
+    struct hub_stage stage;
+    hub_stage_two(&stage);
+    struct raw *raw = &stage.peers[0];
+    raw_commit(&stage.peers[1], "s2 1 | set A {'x':1,'y':1}");
+    raw_watch(raw, "A<1");
+    (void)heard(raw);
+    raw_commit(raw, "s1 1 | replace A.x 2");
+    hub_flush(&stage.hub);
+    EXPECT_TEXT(heard(raw),
+                "verdicts 1@2; sync 1-2 marker=1 "
+                "A@2={'value':{'x':2,'y':1}}<{'value':{'x':1,'y':1}}");
+    hub_stage_end(&stage);
+}
+
+TEST(what_is_followed_survives_a_lost_connection)
+{
+    struct hub_stage stage;
+    hub_stage_two(&stage);
+    struct raw *raw = &stage.peers[0];
+    raw_commit(&stage.peers[1], "s2 1 | set A 1 | set B 1 | set C 1");
+    raw_watch(raw, "A<1 B<1 C<1");
+    EXPECT_TEXT(heard(raw), "sync 0-1 pull");
+    raw_detach(raw);
+    raw_commit(&stage.peers[1], "s2 2 | set A 2");
+    (void)heard(raw);
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw),
+                "opened s1 resumed seq=2; "
+                "sync 1-2 A@2={'value':2}<{'value':1}");
+    /* What was told and is lost is told again, with what it was. */
+    raw_commit(&stage.peers[1], "s2 3 | set B 2");
+    hub_flush(&stage.hub);
+    (void)heard(raw);
+    raw->seen = 2;
+    raw_open(raw, "s1");
+    EXPECT_TEXT(heard(raw),
+                "opened s1 resumed seq=3; "
+                "sync 2-3 B@3={'value':2}<{'value':1}");
+    hub_stage_end(&stage);
+}
+
 TEST(scopes_are_those_of_the_session)
 {
     struct hub_stage stage;

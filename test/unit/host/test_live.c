@@ -493,6 +493,32 @@ static struct place *place_in(struct live *live, const char *space)
     return place_payload(entity);
 }
 
+/* As piece_remove tells it. */
+TEST(a_removed_piece_is_forgotten_when_there_is_time)
+{
+    struct site site;
+    site_begin(&site);
+    struct live *live = site_enter(&site);
+    site_put(live, "a", 1);
+    site_settle(live);
+    struct watched watched = {&site, site_at(live, "a")};
+    register_in(live, &watched);
+    site_settle(live);
+    struct runtime *runtime = live_runtime(live);
+    struct engine *engine = live_engine(live, runtime->spaces.at[0]->id);
+    struct collect_counts counts;
+    EXPECT_EQ(engine_collect(engine, NULL, NULL, &counts, NULL), ERR_OK);
+    EXPECT_EQ(counts.actions, 0);
+    const struct value piece = value_text_new("piece");
+    runtime->forget(runtime->resume_ctx, runtime->spaces.at[0], piece);
+    site_settle(live);
+    EXPECT_EQ(engine_collect(engine, NULL, NULL, &counts, NULL), ERR_OK);
+    EXPECT_EQ(counts.actions, 1);
+    place_unref(watched.place);
+    site_leave(live);
+    site_end(&site);
+}
+
 TEST(l6_a_space_that_a_piece_of_another_reads_knows_it_also_after_a_restart)
 {
     struct site site;

@@ -1,4 +1,4 @@
-/* PERS-12, R15, R17: a space that is read from elsewhere knows by whom. */
+/* PERS-12, R15, R17, R18: a space that is read from elsewhere knows by whom. */
 
 #include "host/mirrors.h"
 
@@ -126,11 +126,16 @@ static void begin(struct scene *scene)
     settle(scene);
 }
 
-static void end(struct scene *scene)
+static void forget(struct scene *scene)
 {
     place_unref(scene->reader.switch_);
     place_unref(scene->reader.other);
     place_unref(scene->reader.out);
+}
+
+static void end(struct scene *scene)
+{
+    forget(scene);
     world_free(scene->world);
 }
 
@@ -138,7 +143,9 @@ static void end(struct scene *scene)
 
 static void add_name(void *ctx, const struct observed_reader *reader)
 {
-    const struct text space = value_text(&reader->space);
+    const struct text space = value_is_absent(reader->space)
+                                  ? (struct text){"here", 4}
+                                  : value_text(&reader->space);
     const struct text piece = value_text(&reader->piece);
     char *text = ctx;
     const size_t length = strlen(text);
@@ -219,9 +226,7 @@ TEST(r15_a_change_there_wakes_the_piece_here)
     struct scene scene;
     begin(&scene);
     put(&scene, scene.reader.other, 11);
-    place_unref(scene.reader.switch_);
-    place_unref(scene.reader.other);
-    place_unref(scene.reader.out);
+    forget(&scene);
     (void)world_step(scene.one);
     world_runtime_end(scene.one);
     EXPECT_TEXT(to_wake(&scene), "main:p ");
@@ -243,12 +248,145 @@ TEST(r15_what_is_not_read_any_more_has_no_mirror)
     end(&scene);
 }
 
+/* -- Three spaces -------------------------------------------------------- */
+
+/* A copy from one place to another. */
+struct copier {
+    struct place *from;
+    struct place *to;
+};
+
+static enum run_result copy_number(struct run *run, void *ctx)
+{
+    const struct copier *copier = ctx;
+    EXPECT_EQ(transaction_put_adopt(run->transaction,
+                                    copier->to,
+                                    value_int(number(run, copier->from)),
+                                    NULL),
+              ERR_OK);
+    return RUN_DONE;
+}
+
+static void add_copier(struct scene *scene,
+                       struct copier *copier,
+                       const char *piece)
+{
+    struct sched *sched = scene->one->runtime.sched;
+    const struct node_identity identity = {
+        .space = copier->to->entity->space,
+        .piece = value_text_new(piece),
+        .action = digest_of_bytes("test", "copies", 6),
+    };
+    const struct node_spec spec = {
+        .kind = NODE_COMPUTATION,
+        .run = copy_number,
+        .ctx = copier,
+        .outputs = &copier->to,
+        .output_count = 1,
+        .identity = &identity,
+    };
+    (void)scheduler_register(sched, &spec);
+    const struct node_spec looks = {
+        .kind = NODE_EFFECT,
+        .run = look,
+        .ctx = copier->to,
+    };
+    (void)scheduler_register(sched, &looks);
+}
+
+/* other:x -> main:out (piece p) -> main:more (q) and third:end (r). */
+static void begin_three(struct scene *scene, struct copier *copiers)
+{
+    static const char *const spaces[] = {"main", "other", "third"};
+    const struct world_runtime_options options = {.spaces = spaces,
+                                                  .space_count = 3};
+    *scene = (struct scene){.world = world_new(1)};
+    EXPECT_EQ(world_store_new(scene->world, NULL, &scene->store, NULL), ERR_OK);
+    EXPECT_EQ(world_runtime_new(scene->store, &options, &scene->one, NULL),
+              ERR_OK);
+    EXPECT_EQ(world_engine(scene->store, "main", &scene->main, NULL), ERR_OK);
+    EXPECT_EQ(world_engine(scene->store, "other", &scene->other, NULL), ERR_OK);
+    copiers[0] = (struct copier){at(scene, 1, "of:x"), at(scene, 0, "of:out")};
+    copiers[1] =
+        (struct copier){at(scene, 0, "of:out"), at(scene, 0, "of:more")};
+    copiers[2] =
+        (struct copier){at(scene, 0, "of:out"), at(scene, 2, "of:end")};
+    put(scene, copiers[0].from, 10);
+    settle(scene);
+    add_copier(scene, &copiers[0], "p");
+    settle(scene);
+    add_copier(scene, &copiers[1], "q");
+    add_copier(scene, &copiers[2], "r");
+    settle(scene);
+    for (size_t i = 0; i < 3; i++) {
+        place_unref(copiers[i].from);
+        place_unref(copiers[i].to);
+    }
+    world_runtime_end(scene->one);
+}
+
+/* Somebody without any of the pieces writes a number. */
+static void write_number(struct scene *scene, const char *space, const char *id)
+{
+    const struct world_runtime_options options = {.spaces = &space,
+                                                  .space_count = 1};
+    EXPECT_EQ(world_runtime_new(scene->store, &options, &scene->one, NULL),
+              ERR_OK);
+    struct place *place = at(scene, 0, id);
+    put(scene, place, 11);
+    settle(scene);
+    place_unref(place);
+    world_runtime_end(scene->one);
+}
+
+static const char *to_wake_in(struct engine *engine)
+{
+    static char text[64];
+    text[0] = '\0';
+    EXPECT_EQ(engine_pieces_to_wake(engine,
+                                    value_text_new(""),
+                                    0,
+                                    add_name,
+                                    text,
+                                    NULL),
+              ERR_OK);
+    return text;
+}
+
+/* What is written in one space wakes who reads it there, and nobody behind
+ * him: what he writes because of it does, when he has. */
+TEST(r18_a_change_elsewhere_is_not_followed_into_further_spaces)
+{
+    struct scene scene;
+    struct copier copiers[3];
+    struct engine *third;
+    begin_three(&scene, copiers);
+    EXPECT_EQ(world_engine(scene.store, "third", &third, NULL), ERR_OK);
+    EXPECT_EQ(mirrors_in(scene.main), 1); /* third:r */
+    EXPECT_EQ(mirrors_in(scene.other), 1);
+    EXPECT_TEXT(to_wake_in(scene.main), "");
+    write_number(&scene, "other", "of:x");
+    EXPECT_TEXT(to_wake_in(scene.other), "main:p ");
+    EXPECT_TEXT(to_wake_in(scene.main), "");
+    EXPECT_TEXT(to_wake_in(third), "");
+    write_number(&scene, "main", "of:out"); /* what p would have written */
+    EXPECT_TEXT(to_wake_in(scene.main), "here:q third:r ");
+    EXPECT_TEXT(to_wake_in(third), "");
+    world_free(scene.world);
+}
+
 /* -- Alone --------------------------------------------------------------- */
 
 static struct engine *nowhere(void *ctx, struct value space)
 {
     struct scene *scene = ctx;
     return value_is_text(space, "main") ? scene->main : NULL;
+}
+
+static struct engine *engine_of_scene(void *ctx, struct value space)
+{
+    struct scene *scene = ctx;
+    return value_is_text(space, "main") ? scene->main : scene->other;
 }
 
 TEST(r17_a_space_that_is_not_open_here_is_not_told)
@@ -272,6 +410,30 @@ TEST(r17_a_space_that_is_not_open_here_is_not_told)
     EXPECT(!mirrors.noted);
     EXPECT_EQ(mirrors_in(scene.other), 1); /* the world's own */
     observation_unref(observation);
+    mirrors_release(&mirrors);
+    end(&scene);
+}
+
+/* X5, in a process that has told nobody of it before. */
+TEST(a_piece_that_was_removed_is_forgotten_here_and_there)
+{
+    struct scene scene;
+    begin(&scene);
+    EXPECT_EQ(mirrors_in(scene.other), 1);
+    struct mirrors mirrors = {0};
+    const struct value main = value_text_new("main");
+    const struct value branch = value_text_new("");
+    const struct value piece = value_text_new("p");
+    mirrors_note_removed(&mirrors, main, branch, piece);
+    EXPECT(mirrors.noted);
+    const struct mirrors_source source = {engine_of_scene, &scene};
+    mirrors_flush(&mirrors, &source, NULL);
+    EXPECT_EQ(mirrors.pieces.count, 0);
+    EXPECT_EQ(mirrors_in(scene.other), 0);
+    struct collect_counts counts;
+    EXPECT_EQ(engine_collect(scene.main, NULL, NULL, &counts, NULL), ERR_OK);
+    EXPECT_EQ(counts.actions, 1);
+    EXPECT_EQ(counts.pieces, 1);
     mirrors_release(&mirrors);
     end(&scene);
 }

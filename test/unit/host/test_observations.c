@@ -28,6 +28,9 @@ struct actor {
 struct world {
     struct store_kit kit;
     struct hub hub;
+    bool apart;
+    struct store_kit other_kit; /* of the second actor, if so */
+    struct hub other_hub;
     struct actor actors[ACTORS];
 };
 
@@ -69,36 +72,56 @@ static void on_dropped(void *ctx,
     note(&actor->lost, observation, rest);
 }
 
+static void actor_begin(struct actor *actor,
+                        const char *session,
+                        struct hub *hub,
+                        enum link_mode mode,
+                        bool listens)
+{
+    *actor = (struct actor){0};
+    replica_init(&actor->replica, NULL);
+    link_init(&actor->link, hub, mode, VALUE_NONE);
+    const struct space_options space = {
+        .id = value_text_new("space"),
+        .transport = &actor->link.transport,
+        .session = value_text_new(session),
+        .observer =
+            {
+                .told = listens ? on_told : NULL,
+                .dropped = on_dropped,
+                .ctx = actor,
+            },
+    };
+    EXPECT_INT(space_open(&actor->replica, &space, &actor->space, NULL),
+               ERR_OK);
+    value_unref(space.id);
+    value_unref(space.session);
+}
+
 static void world_begin(struct world *world,
                         enum link_mode mode,
                         bool immediate,
                         bool second_listens)
 {
-    static const char *const names[ACTORS] = {"s1", "s2"};
+    world->apart = false;
     kit_open_memory(&world->kit, NULL);
     const struct hub_options options = {.immediate = immediate, .seed = 1};
     hub_init(&world->hub, &world->kit.engine, &options, 0);
-    for (int i = 0; i < ACTORS; i++) {
-        struct actor *actor = &world->actors[i];
-        *actor = (struct actor){0};
-        replica_init(&actor->replica, NULL);
-        link_init(&actor->link, &world->hub, mode, VALUE_NONE);
-        const struct space_options space = {
-            .id = value_text_new("space"),
-            .transport = &actor->link.transport,
-            .session = value_text_new(names[i]),
-            .observer =
-                {
-                    .told = i == 0 || second_listens ? on_told : NULL,
-                    .dropped = on_dropped,
-                    .ctx = actor,
-                },
-        };
-        EXPECT_INT(space_open(&actor->replica, &space, &actor->space, NULL),
-                   ERR_OK);
-        value_unref(space.id);
-        value_unref(space.session);
-    }
+    actor_begin(&world->actors[0], "s1", &world->hub, mode, true);
+    actor_begin(&world->actors[1], "s2", &world->hub, mode, second_listens);
+}
+
+/* Each behind a hub of its own, on one file; both listen. */
+static void world_begin_apart(struct world *world, bool immediate)
+{
+    world->apart = true;
+    kit_open_file(&world->kit, NULL);
+    kit_open_beside(&world->other_kit, &world->kit);
+    const struct hub_options options = {.immediate = immediate, .seed = 1};
+    hub_init(&world->hub, &world->kit.engine, &options, 0);
+    hub_init(&world->other_hub, &world->other_kit.engine, &options, 0);
+    actor_begin(&world->actors[0], "s1", &world->hub, LINK_DIRECT, true);
+    actor_begin(&world->actors[1], "s2", &world->other_hub, LINK_DIRECT, true);
 }
 
 static void world_end(struct world *world)
@@ -109,6 +132,10 @@ static void world_end(struct world *world)
         link_release(&actor->link);
         buf_release(&actor->heard);
         buf_release(&actor->lost);
+    }
+    if (world->apart) {
+        hub_release(&world->other_hub);
+        kit_close(&world->other_kit);
     }
     hub_release(&world->hub);
     kit_close(&world->kit);
@@ -222,6 +249,159 @@ TEST(h6_others_who_listen_are_told_with_the_sync_that_covers_it)
     run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a2 deep A");
     EXPECT_TEXT(heard(&two->heard), "a2@2 ");
     EXPECT_EQ(world.hub.counters.observations, 2);
+    world_end(&world);
+}
+
+/* R22: upstream reserves the next seq for an observation that nothing landed
+ * with. Ours takes none: it is told with the head that it was proved at, which
+ * is one for all branches, at once and once. */
+TEST(r22_a_run_without_effect_is_told_with_the_head_of_all_branches)
+{
+    struct world world;
+    world_begin(&world, LINK_DIRECT, true, true);
+    struct actor *one = &world.actors[0];
+    struct actor *two = &world.actors[1];
+    run(two, "B", READ_FOR_BOTH, NULL, 0, NULL); /* watches it */
+    run(one, NULL, 0, "A", 1, NULL);
+    EXPECT_INT(kit_fork(&world.kit, "b", "", 1), ERR_OK);
+    EXPECT_LANDED(&world.kit, 2, "x 1 | branch b | set A 7");
+    EXPECT_LANDED(&world.kit, 3, "x 2 | branch b | set A 8");
+    hub_poll(&world.hub);
+    (void)heard(&two->heard);
+    run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a1 deep A");
+    EXPECT_TEXT(heard(&two->heard), "a1@3 ");
+    EXPECT_EQ(world.kit.engine.seq, 3);
+    EXPECT_TEXT(observe_show(&world.kit, "p", "a1"),
+                "computation clean @3 deep A/value");
+
+    /* The same again has the same row, and is told once more. */
+    static const char slot[] = "SELECT action FROM run";
+    char first[16];
+    (void)snprintf(first, sizeof first, "%s", kit_sql(&world.kit, slot));
+    run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a1 deep A");
+    EXPECT_TEXT(heard(&two->heard), "a1@3 ");
+    EXPECT_TEXT(kit_sql(&world.kit, slot), first);
+
+    /* A commit moves it on; what nothing lands with does, too. */
+    run(one, "A", READ_FOR_BOTH, "B", 2, "p/a1 deep A out B");
+    EXPECT_TEXT(heard(&two->heard), "a1@4 ");
+    EXPECT_LANDED(&world.kit, 5, "x 3 | branch b | set A 9");
+    hub_poll(&world.hub);
+    run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a1 deep A out B");
+    EXPECT_TEXT(heard(&two->heard), "a1@5 ");
+    EXPECT_TEXT(kit_sql(&world.kit, slot), first);
+    EXPECT_TEXT(observe_show(&world.kit, "p", "a1"),
+                "computation clean @5 deep A/value out B/value");
+    world_end(&world);
+}
+
+/* What the commit does not prove is told with the seq that is proved. */
+TEST(h6_a_read_that_is_not_for_the_commit_is_told_as_old_as_it_is)
+{
+    struct world world;
+    world_begin(&world, LINK_HELD, true, true);
+    struct actor *one = &world.actors[0];
+    struct actor *two = &world.actors[1];
+    run(one, "A", READ_FOR_BOTH, NULL, 0, NULL); /* watches it */
+    run(two, "A", READ_FOR_BOTH, NULL, 0, NULL);
+    run(one, NULL, 0, "A", 1, NULL);
+    link_pump(&one->link);
+    link_pump(&two->link);
+    run(two, NULL, 0, "A", 2, NULL);
+    link_pump_to_hub(&two->link); /* one does not know of it yet */
+    run(one, "A", READ_NOT_FOR_COMMIT, "B", 2, "p/a1 deep A out B");
+    link_pump_to_hub(&one->link);
+    link_pump(&two->link);
+    EXPECT_TEXT(heard(&two->heard), "a1@1 "); /* which is not adopted */
+    EXPECT_TEXT(observe_resume(&world.kit, "p"), "a1=dirty");
+    world_end(&world);
+}
+
+/* -- Between processes --------------------------------------------------- */
+
+static void tell_all(struct world *world)
+{
+    hub_poll(&world->hub);
+    hub_flush(&world->hub);
+    hub_poll(&world->other_hub);
+    hub_flush(&world->other_hub);
+}
+
+TEST(h6_who_listens_behind_another_hub_is_told_at_its_next_poll)
+{
+    struct world world;
+    world_begin_apart(&world, true);
+    struct actor *one = &world.actors[0];
+    struct actor *two = &world.actors[1];
+    run(one, "B", READ_FOR_BOTH, NULL, 0, NULL);
+    run(two, "B", READ_FOR_BOTH, NULL, 0, NULL);
+    EXPECT(!one->space->others);
+    EXPECT(two->space->others); /* one was there first */
+    run(one, NULL, 0, "A", 1, NULL);
+    run(one, "A", READ_FOR_BOTH, "B", 2, "p/a1 deep A out B");
+    EXPECT_TEXT(heard(&two->heard), "");
+    tell_all(&world);
+    EXPECT_TEXT(heard(&two->heard), "a1@2 ");
+    EXPECT_TEXT(heard(&one->heard), "");
+    run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a2 deep A"); /* no commit */
+    tell_all(&world);
+    EXPECT_TEXT(heard(&two->heard), "a2@2 ");
+    EXPECT_TEXT(heard(&one->heard), "");
+    tell_all(&world);
+    EXPECT_TEXT(heard(&two->heard), "");
+    world_end(&world);
+}
+
+/* Its own batch brings the engine up to date, and leaves nothing to poll
+ * for. */
+TEST(h6_who_writes_before_it_polls_is_told_all_the_same)
+{
+    struct world world;
+    world_begin_apart(&world, false);
+    struct actor *one = &world.actors[0];
+    struct actor *two = &world.actors[1];
+    run(two, "A", READ_FOR_BOTH, NULL, 0, NULL);
+    run(one, NULL, 0, "A", 1, NULL);
+    tell_all(&world);
+    run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a1 deep A");
+    run(two, "A", READ_FOR_BOTH, NULL, 0, "p/a2 deep A");
+    hub_flush(&world.other_hub);
+    EXPECT_TEXT(heard(&two->heard), "a1@1 ");
+    tell_all(&world);
+    EXPECT_TEXT(heard(&one->heard), "a2@1 ");
+    EXPECT_TEXT(heard(&two->heard), "");
+    world_end(&world);
+}
+
+TEST(h6_a_poll_finds_word_of_runs_although_the_counter_is_as_it_was)
+{
+    struct world world;
+    world_begin_apart(&world, false);
+    struct actor *one = &world.actors[0];
+    struct actor *two = &world.actors[1];
+    run(two, "A", READ_FOR_BOTH, NULL, 0, NULL);
+    run(one, NULL, 0, "A", 1, NULL);
+    tell_all(&world);
+    run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a1 deep A");
+    run(two, "A", READ_FOR_BOTH, NULL, 0, "p/a2 deep A");
+    hub_poll(&world.other_hub); /* the last to write was its own engine */
+    EXPECT_EQ(world.other_hub.counters.observations, 1);
+    hub_flush(&world.other_hub);
+    EXPECT_TEXT(heard(&two->heard), "a1@1 ");
+    world_end(&world);
+}
+
+TEST(who_ends_is_company_no_more)
+{
+    struct world world;
+    world_begin_apart(&world, true);
+    struct actor *one = &world.actors[0];
+    run(&world.actors[1], "A", READ_FOR_BOTH, NULL, 0, NULL);
+    EXPECT(engine_has_company(&world.kit.engine));
+    link_break(&world.actors[1].link);
+    EXPECT(!engine_has_company(&world.kit.engine));
+    run(one, NULL, 0, "A", 1, "p/a1 out A");
+    EXPECT(!engine_ran_is_waiting(&world.other_kit.engine));
     world_end(&world);
 }
 

@@ -1,0 +1,395 @@
+/* Surveys put into values: pieces, graphs, commits. */
+
+#include "host/picture.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "host/explain.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/object.h"
+#include "value/path.h"
+
+/* -- Pieces ---------------------------------------------------------------- */
+
+static void put_number(struct value *object, const char *name, uint64_t number)
+{
+    object_put_adopt(object, name, value_int((int64_t)number));
+}
+
+/* When the state came to be that the last run is good for. */
+static uint64_t time_of(struct survey *survey, const struct survey_node *node)
+{
+    struct commit_seen commit;
+    struct err_detail ignored;
+    const struct run_action *run = node->run;
+    uint64_t at = 0;
+    if (commit_at(&survey->engine,
+                  run->landed > 0 ? run->landed : run->seq,
+                  &commit,
+                  &ignored) == ERR_OK) {
+        at = commit.at_ms;
+    }
+    commit_seen_release(&commit);
+    return at;
+}
+
+static enum err put_run(struct survey *survey,
+                        const struct survey_node *node,
+                        struct value *object,
+                        struct err_detail *detail)
+{
+    struct value why = VALUE_NONE;
+    const struct run_action *run = node->run;
+    const enum err err = explain_why(survey, node, false, &why, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const uint64_t at = time_of(survey, node);
+    put_number(object, "seq", run->seq);
+    if (at > 0) {
+        put_number(object, "at", at);
+    }
+    const struct value causes = object_field(why, "causes");
+    object_put_adopt(object, "reason", value_ref(object_field(why, "reason")));
+    if (value_is_array(causes) && array_count(causes) > 0) {
+        object_put_adopt(object, "cause", value_ref(array_at(causes, 0)));
+    }
+    if (run->gates.debounce_ms > 0) {
+        put_number(object, "debounceMs", run->gates.debounce_ms);
+    }
+    if (run->gates.throttle_ms > 0) {
+        put_number(object, "throttleMs", run->gates.throttle_ms);
+    }
+    value_unref(why);
+    return ERR_OK;
+}
+
+static enum err describe_node(struct survey *survey,
+                              const struct survey_node *node,
+                              struct value *out,
+                              struct err_detail *detail)
+{
+    struct value object = value_empty_object();
+    object_put_adopt(&object, "node", value_ref(node->name));
+    object_put_adopt(&object, "kind", value_ref(node->kind));
+    object_put_adopt(&object, "status", value_text_new(survey_status(node)));
+    object_put_adopt(&object, "live", value_bool(node->live));
+    object_put_adopt(&object, "wanted", value_bool(node->wanted));
+    put_number(&object, "runs", node->run != NULL ? node->run->runs : 0);
+    enum err err = ERR_OK;
+    if (node->run != NULL) {
+        err = put_run(survey, node, &object, detail);
+    }
+    *out = object;
+    return err;
+}
+
+static enum err describe_piece(struct survey *survey,
+                               const struct survey_piece *piece,
+                               struct value *out,
+                               struct err_detail *detail)
+{
+    struct value object = value_empty_object();
+    struct value nodes = value_empty_array();
+    enum err err = ERR_OK;
+    object_put_adopt(&object, "piece", value_ref(piece->name));
+    if (value_is_object(piece->about)) {
+        const struct value pattern = object_field(piece->about, "pattern");
+        if (!value_is_absent(pattern)) {
+            object_put_adopt(&object, "pattern", value_ref(pattern));
+        }
+    }
+    object_put_adopt(&object, "started", value_bool(piece->started));
+    object_put_adopt(&object, "sessions", value_ref(piece->sessions));
+    VEC_FOREACH (&piece->nodes, node) {
+        struct value one = VALUE_NONE;
+        if (err == ERR_OK) {
+            err = describe_node(survey, node, &one, detail);
+            nodes = array_push_adopt(nodes, one);
+        }
+    }
+    object_put_adopt(&object, "nodes", nodes);
+    *out = object;
+    return err;
+}
+
+enum err picture_pieces(struct survey *survey,
+                        struct value *out,
+                        struct err_detail *detail)
+{
+    struct value object = value_empty_object();
+    struct value pieces = value_empty_array();
+    enum err err = ERR_OK;
+    put_number(&object, "seq", survey->engine.seq);
+    VEC_FOREACH (&survey->pieces, piece) {
+        struct value one = VALUE_NONE;
+        if (err == ERR_OK) {
+            err = describe_piece(survey, *piece, &one, detail);
+            pieces = array_push_adopt(pieces, one);
+        }
+    }
+    object_put_adopt(&object, "pieces", pieces);
+    *out = object;
+    if (err != ERR_OK) {
+        value_unref(object);
+        *out = VALUE_NONE;
+    }
+    return err;
+}
+
+/* -- The graph of a piece -------------------------------------------------- */
+
+/* A document that is read, and that no node writes. */
+struct input {
+    struct value id; /* borrowed */
+    uint32_t number;
+};
+
+struct edge {
+    char from[24];
+    char to[24];
+    const struct run_place *place;
+};
+
+struct drawing {
+    const struct survey *survey;
+    const struct survey_piece *piece;
+    VEC(struct input *) inputs;
+    struct map by_id; /* struct input */
+    VEC(struct edge) edges;
+};
+
+static bool is_input(const void *item, const void *key)
+{
+    const struct input *input = item;
+    const struct value *id = key;
+    return key_equal(input->id, *id);
+}
+
+static const struct input *input_of(struct drawing *drawing, struct value id)
+{
+    struct input *input =
+        map_find(&drawing->by_id, value_hash(id), is_input, &id);
+    if (input == NULL) {
+        input = mem_alloc(sizeof *input);
+        *input = (struct input){id, (uint32_t)drawing->inputs.count};
+        map_insert(&drawing->by_id, value_hash(id), input);
+        vec_push(&drawing->inputs, input);
+    }
+    return input;
+}
+
+static size_t number_of_node(const struct drawing *drawing,
+                             const struct survey_node *node)
+{
+    return (size_t)(node - drawing->piece->nodes.at);
+}
+
+static void add_edge(struct drawing *drawing, const struct edge *edge)
+{
+    VEC_FOREACH (&drawing->edges, other) {
+        if (strcmp(other->from, edge->from) == 0 &&
+            strcmp(other->to, edge->to) == 0) {
+            return;
+        }
+    }
+    vec_push(&drawing->edges, *edge);
+}
+
+/* What one read comes from: nodes of this piece, or a document. */
+static void draw_read(struct drawing *drawing,
+                      const struct survey_node *node,
+                      const struct run_place *place)
+{
+    const struct survey_document *document =
+        survey_document(drawing->survey, place->scope_key, place->id);
+    struct edge edge = {.place = place};
+    bool drawn = false;
+    (void)snprintf(edge.to,
+                   sizeof edge.to,
+                   "n%zu",
+                   number_of_node(drawing, node));
+    for (size_t i = 0; document != NULL && i < document->outputs.count; i++) {
+        const struct survey_output *output = &document->outputs.at[i];
+        if (output->node->piece == drawing->piece && output->node != node &&
+            survey_reads(place, output)) {
+            (void)snprintf(edge.from,
+                           sizeof edge.from,
+                           "n%zu",
+                           number_of_node(drawing, output->node));
+            add_edge(drawing, &edge);
+            drawn = true;
+        }
+        drawn = drawn || output->node == node;
+    }
+    if (!drawn) {
+        (void)snprintf(edge.from,
+                       sizeof edge.from,
+                       "i%" PRIu32,
+                       input_of(drawing, place->id)->number);
+        add_edge(drawing, &edge);
+    }
+}
+
+static void draw(struct drawing *drawing)
+{
+    VEC_FOREACH (&drawing->piece->nodes, node) {
+        if (node->run == NULL) {
+            continue;
+        }
+        VEC_FOREACH (&node->run->places, place) {
+            if (place_is_read(place->kind)) {
+                draw_read(drawing, node, place);
+            }
+        }
+    }
+}
+
+static void drawing_release(struct drawing *drawing)
+{
+    VEC_FOREACH (&drawing->inputs, input) {
+        mem_free(*input, sizeof **input);
+    }
+    vec_release(&drawing->inputs);
+    map_release(&drawing->by_id);
+    vec_release(&drawing->edges);
+}
+
+/* Without "piece:NAME/", which is the same for all. */
+static struct value short_id(const struct drawing *drawing, struct value id)
+{
+    const struct text text = value_text(&id);
+    const struct text name = value_text(&drawing->piece->name);
+    const size_t front = strlen("piece:");
+    const size_t length = front + name.length + 1;
+    if (text.length > length && memcmp(text.at, "piece:", front) == 0 &&
+        memcmp(text.at + front, name.at, name.length) == 0 &&
+        text.at[length - 1] == '/') {
+        return value_string_new(text.at + length, text.length - length);
+    }
+    return value_ref(id);
+}
+
+static struct value describe_drawing(const struct drawing *drawing)
+{
+    struct value object = value_empty_object();
+    struct value nodes = value_empty_array();
+    struct value edges = value_empty_array();
+    char id[24];
+    size_t number = 0;
+    VEC_FOREACH (&drawing->piece->nodes, node) {
+        struct value one = value_empty_object();
+        (void)snprintf(id, sizeof id, "n%zu", number++);
+        object_put_adopt(&one, "id", value_text_new(id));
+        object_put_adopt(&one, "name", value_ref(node->name));
+        object_put_adopt(&one, "kind", value_ref(node->kind));
+        object_put_adopt(&one, "status", value_text_new(survey_status(node)));
+        object_put_adopt(&one, "live", value_bool(node->live));
+        object_put_adopt(&one, "wanted", value_bool(node->wanted));
+        object_put_adopt(
+            &one,
+            "runs",
+            value_int(node->run != NULL ? (int64_t)node->run->runs : 0));
+        nodes = array_push_adopt(nodes, one);
+    }
+    VEC_FOREACH (&drawing->inputs, input) {
+        struct value one = value_empty_object();
+        (void)snprintf(id, sizeof id, "i%" PRIu32, (*input)->number);
+        object_put_adopt(&one, "id", value_text_new(id));
+        object_put_adopt(&one, "name", short_id(drawing, (*input)->id));
+        object_put_adopt(&one, "kind", value_text_new("input"));
+        object_put_adopt(&one, "document", value_ref((*input)->id));
+        nodes = array_push_adopt(nodes, one);
+    }
+    VEC_FOREACH (&drawing->edges, edge) {
+        struct value one = value_empty_object();
+        object_put_adopt(&one, "from", value_text_new(edge->from));
+        object_put_adopt(&one, "to", value_text_new(edge->to));
+        object_put_adopt(&one, "document", value_ref(edge->place->id));
+        edges = array_push_adopt(edges, one);
+    }
+    object_put_adopt(&object, "piece", value_ref(drawing->piece->name));
+    object_put_adopt(&object, "nodes", nodes);
+    object_put_adopt(&object, "edges", edges);
+    return object;
+}
+
+struct value picture_graph(const struct survey *survey,
+                           const struct survey_piece *piece)
+{
+    struct drawing drawing = {.survey = survey, .piece = piece};
+    draw(&drawing);
+    const struct value graph = describe_drawing(&drawing);
+    drawing_release(&drawing);
+    return graph;
+}
+
+/* -- Commits --------------------------------------------------------------- */
+
+struct history {
+    const struct survey *survey;
+    const char *piece; /* or NULL: all */
+    uint64_t left;
+    VEC(struct value) commits; /* the newest first; owned */
+};
+
+/* "piece:NAME", "piece:NAME/..." */
+static bool is_of_piece(struct value id, const char *piece)
+{
+    const struct text text = value_text(&id);
+    const size_t front = strlen("piece:");
+    const size_t length = strlen(piece);
+    return text.length >= front + length &&
+           memcmp(text.at, "piece:", front) == 0 &&
+           memcmp(text.at + front, piece, length) == 0 &&
+           (text.length == front + length || text.at[front + length] == '/');
+}
+
+static bool note_commit(void *ctx, const struct commit_seen *commit)
+{
+    struct history *history = ctx;
+    bool wanted = history->piece == NULL;
+    VEC_FOREACH (&commit->writes, write) {
+        wanted = wanted || is_of_piece(write->id, history->piece);
+    }
+    if (wanted && history->left > 0) {
+        vec_push(&history->commits, explain_commit(history->survey, commit));
+        history->left--;
+    }
+    return history->left > 0;
+}
+
+enum err picture_log(struct survey *survey,
+                     const struct picture_span *span,
+                     struct value *out,
+                     struct err_detail *detail)
+{
+    struct history history = {
+        .survey = survey,
+        .piece = span->piece,
+        .left = span->limit,
+    };
+    const uint64_t head = survey->engine.seq;
+    const enum err err = commits_visit(&survey->engine,
+                                       span->after,
+                                       span->to < head ? span->to : head,
+                                       note_commit,
+                                       &history,
+                                       detail);
+    struct value list = value_empty_array();
+    for (size_t i = history.commits.count; i-- > 0;) {
+        list = array_push_adopt(list, history.commits.at[i]);
+    }
+    vec_release(&history.commits);
+    *out = value_empty_object();
+    object_put_adopt(out, "commits", list);
+    if (err != ERR_OK) {
+        value_unref(*out);
+        *out = VALUE_NONE;
+    }
+    return err;
+}

@@ -1,0 +1,50 @@
+/* Pictures of a survey (host/survey.h), as values: the pieces with their
+ * nodes, the graph of one, the commits. For people and programs alike; the
+ * commands `heddle ps`, `graph` and `log` print them, and so can a program.
+ *
+ * All answers are new, and say what the survey has; nothing is changed. */
+
+#ifndef HOST_PICTURE_H
+#define HOST_PICTURE_H
+
+#include "host/survey.h"
+
+/* {"seq":12,"pieces":[
+ *   {"piece":P,"pattern":T,"started":true,"sessions":[...],
+ *    "nodes":[{"node":N,"kind":K,"status":S,"live":true,"wanted":true,
+ *              "runs":3,"seq":12,"at":MS,"reason":"change","cause":{...},
+ *              "debounceMs":100,"throttleMs":100}]}]}
+ *
+ * "seq" and what follows is there if the node has a recorded run; "reason" and
+ * "cause" are as in host/explain.h, the nearest cause alone; gates only where
+ * there are some. */
+MUST_CHECK enum err picture_pieces(struct survey *survey,
+                                   struct value *out,
+                                   struct err_detail *detail);
+
+/* {"piece":P,
+ *  "nodes":[{"id":"n0","name":N,"kind":K,"status":S,"live":true,
+ *            "wanted":true,"runs":3},
+ *           {"id":"i0","name":D,"kind":"input","document":ID}],
+ *  "edges":[{"from":"i0","to":"n0","document":ID}]}
+ *
+ * An input is a document that is read and that no node of the piece writes. */
+struct value picture_graph(const struct survey *survey,
+                           const struct survey_piece *piece);
+
+/* Which commits. */
+struct picture_span {
+    const char *piece; /* that write to it; NULL: all */
+    uint64_t after;
+    uint64_t to; /* UINT64_MAX: the newest */
+    uint64_t limit;
+};
+
+/* {"commits":[...]}: the newest of them, in their order, each as
+ * explain_commit. */
+MUST_CHECK enum err picture_log(struct survey *survey,
+                                const struct picture_span *span,
+                                struct value *out,
+                                struct err_detail *detail);
+
+#endif
