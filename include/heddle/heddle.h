@@ -9,6 +9,7 @@
  *   heddle/cell.h     cells: reading and writing documents, links, edits
  *   heddle/node.h     computations, effects, handlers, events
  *   heddle/pattern.h  graphs that have a name and outlive the process
+ *   heddle/inspect.h  which nodes there are, what has run, and why
  *
  * Conventions
  *
@@ -17,9 +18,11 @@
  *              or 0. Every wrong argument is answered with a status
  *              (HD_ARGUMENT for NULL and the like), every call at a wrong time
  *              or from a wrong thread with HD_MISUSE, every one on something
- *              that has ended with HD_CLOSED; never with a crash. Only a
- *              pointer to memory that is not what its type says, or was
- *              released, is beyond that, and even most of those are HD_MISUSE.
+ *              that has ended with HD_CLOSED; never with a crash. A handle
+ *              that was released is HD_MISUSE as long as its runtime, or
+ *              another handle of that, is there. Only a released value, and a
+ *              pointer to memory that is not what its type says, is beyond
+ *              that, and even most of the latter are HD_MISUSE.
  *   Errors     The last parameter `error` may be NULL. Otherwise it is filled
  *              on a failure with a sentence that a person can act on, and
  *              cleared on success.
@@ -367,5 +370,7 @@ HD_API hd_status hd_value_id(const char *prefix,
 #include <heddle/node.h>
 
 #include <heddle/pattern.h>
+
+#include <heddle/inspect.h>
 
 #endif

@@ -108,13 +108,19 @@ typedef struct hd_runtime_options {
     bool backlog_collapses;
     bool lane_a_space; /* events of different spaces do not wait for each
                           other */
+
+    /* Of a directory that is there, with its spaces: cells are read, sinks and
+     * effects see what others commit, and nothing is written or created.
+     * Writes, events, computations, handlers and the start of a piece are
+     * refused with HD_READ_ONLY. */
+    bool read_only;
 } hd_runtime_options;
 
 /* A new runtime, with its spaces open. It belongs to the calling thread.
  * `options` may be NULL. HD_ARGUMENT: a name is not usable, or comes twice;
  * HD_IO and its like: a file cannot be had; HD_BUSY: another process holds it
- * for too long. Runtimes in the same directory, of this process or others,
- * share its spaces.
+ * for too long; HD_NOT_FOUND: it is not there, and `read_only` makes none.
+ * Runtimes in the same directory, of this process or others, share its spaces.
  * Any thread. */
 HD_API hd_status hd_runtime_open(const hd_runtime_options *options,
                                  hd_runtime **runtime,

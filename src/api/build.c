@@ -61,7 +61,7 @@ static hd_builder *builder_begin(const struct wrap *wrap,
 static void builder_end(hd_builder *builder)
 {
     builder->object.runtime->building--;
-    builder->object.kind = 0;
+    builder->object.kind = OBJECT_OVER;
     build_scope_unref(builder->scope);
     builder->scope = NULL;
 }

@@ -335,6 +335,16 @@ static enum err came(hd_runtime *runtime,
     return err;
 }
 
+/* Whether what a run has read is of somebody who waits for a document: nothing
+ * of that run will stay, and its function does not see "nothing" for "not
+ * yet". */
+static bool is_not_yet(const hd_runtime *runtime)
+{
+    const struct hd_run *frame = runtime->run;
+    return frame != NULL && frame->access.run != NULL &&
+           frame->handling == NULL && run_is_waiting(frame->access.run);
+}
+
 enum err cell_look(hd_runtime *runtime,
                    struct place *place,
                    enum read_kind kind,
@@ -360,6 +370,12 @@ enum err cell_look(hd_runtime *runtime,
         }
         err = came(runtime, here->entity, &again, detail);
     } while (again);
+    if (err == ERR_OK && is_not_yet(runtime)) {
+        err = err_set(detail,
+                      ERR_STALE,
+                      "what computes this waits for a document: return this, "
+                      "and the function is called again");
+    }
     if (err == ERR_OK && value_is_absent(*out)) {
         err = err_set(detail, ERR_NOT_FOUND, "there is nothing");
     }

@@ -193,11 +193,15 @@ enum err edit_write_adopt(hd_runtime *runtime,
                           struct err_detail *detail)
 {
     struct hd_run *frame = runtime->run;
+    enum err err = runtime_check_changing(runtime, "a write", detail);
+    if (err != ERR_OK) {
+        value_unref(writing.value);
+        return err;
+    }
     if (frame == NULL) {
         return write_own_adopt(runtime, place, writing, detail);
     }
     struct place *target = NULL;
-    enum err err = ERR_OK;
     if (frame->access.run == NULL) { /* an edit loads what it writes to */
         err = cell_target(runtime, place, &target, detail);
     }

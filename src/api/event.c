@@ -91,6 +91,10 @@ static enum err check_handler(const hd_cell *stream,
                        "a handler cannot be registered from inside a run");
     }
     err = runtime_check_writing(stream->object.runtime, detail);
+    if (err == ERR_OK) {
+        err =
+            runtime_check_changing(stream->object.runtime, "a handler", detail);
+    }
     return err != ERR_OK || options->name == NULL
                ? err
                : edge_name(options->name, "name", name, detail);
@@ -135,11 +139,13 @@ void handler_remove(struct sched *sched, struct doer *doer)
 
 /* -- Tickets ------------------------------------------------------------- */
 
-/* Held by its event until that has ended, and by the program. */
+/* There as long as its event waits, or the program owns it. */
 struct hd_ticket {
     struct object object;
     struct list_node node; /* in the runtime's tickets, until it has ended */
-    uint32_t refs;
+    bool waits;            /* its event has not ended */
+    bool owned;            /* by the program; released: answers nothing more */
+    bool seen;             /* by it, ever */
     hd_outcome outcome;
     struct err_detail error;
     uint32_t attempts;
@@ -149,33 +155,48 @@ struct hd_ticket {
     void *context;
 };
 
-static void ticket_unref(hd_ticket *ticket)
+static void free_if_over(hd_ticket *ticket)
 {
-    if (--ticket->refs == 0) {
-        value_unref(ticket->id);
-        value_unref(ticket->receipt);
-        object_free(&ticket->object, sizeof *ticket);
+    if (ticket->waits || ticket->owned) {
+        return;
     }
+    value_unref(ticket->id);
+    value_unref(ticket->receipt);
+    ticket->object.kind = OBJECT_TICKET; /* the end that follows is its own */
+    if (ticket->seen) {
+        object_free(&ticket->object, sizeof *ticket);
+    } else {
+        object_drop(&ticket->object, sizeof *ticket);
+    }
+}
+
+/* It is lent to the program for the call, if that does not own it: its end
+ * follows. */
+static void call_done(hd_ticket *ticket)
+{
+    hd_runtime *runtime = ticket->object.runtime;
+    ticket->object.kind = OBJECT_TICKET;
+    runtime->busy++;
+    ticket->done(ticket->context, ticket);
+    runtime->busy--;
 }
 
 static void on_done(void *ctx, const struct event_result *result)
 {
     hd_ticket *ticket = ctx;
-    hd_runtime *runtime = ticket->object.runtime;
     ticket->outcome = result->outcome == EVENT_DONE      ? HD_DONE
                       : result->outcome == EVENT_DROPPED ? HD_DROPPED
                                                          : HD_FAILED;
     ticket->error = result->error;
     ticket->attempts = result->attempts;
-    ticket->id = value_ref(result->id);
+    ticket->id = event_id(result->event);
     ticket->receipt = value_ref(result->receipt);
     list_remove(&ticket->node);
-    if (ticket->done != NULL && runtime->home != NULL) {
-        runtime->busy++;
-        ticket->done(ticket->context, ticket);
-        runtime->busy--;
+    if (ticket->done != NULL && ticket->object.runtime->home != NULL) {
+        call_done(ticket);
     }
-    ticket_unref(ticket);
+    ticket->waits = false;
+    free_if_over(ticket);
 }
 
 void tickets_end(hd_runtime *runtime)
@@ -188,14 +209,17 @@ void tickets_end(hd_runtime *runtime)
         (void)err_set(&ticket->error,
                       ERR_CLOSED,
                       "the runtime was closed before the event had ended");
-        ticket_unref(ticket);
+        ticket->waits = false;
+        free_if_over(ticket);
     }
 }
 
 void hd_ticket_free(hd_ticket *ticket)
 {
-    if (object_may_go(ticket, OBJECT_TICKET)) {
-        ticket_unref(ticket);
+    if (object_may_go(ticket, OBJECT_TICKET) && ticket->owned) {
+        ticket->owned = false;
+        ticket->object.kind = OBJECT_RELEASED;
+        free_if_over(ticket);
     }
 }
 
@@ -315,25 +339,27 @@ enum err event_send(hd_runtime *runtime,
         .known = true,
         .done = on_done,
     };
-    enum err err = check_letter(options, &spec, detail);
+    enum err err = runtime_check_changing(runtime, "an event", detail);
+    if (err == ERR_OK) {
+        err = check_letter(options, &spec, detail);
+    }
     if (err == ERR_OK) {
         hd_ticket *made =
             object_new(runtime, OBJECT_TICKET, sizeof *made, NULL);
         list_node_init(&made->node);
         list_push_back(&runtime->tickets, &made->node);
-        made->refs = 2;
+        made->waits = true;
+        made->owned = ticket != NULL;
         made->done = options != NULL ? options->done : NULL;
         made->context = options != NULL ? options->context : NULL;
+        made->seen = made->owned || made->done != NULL;
         spec.ctx = made;
         err = post(runtime, stream, &spec, detail);
         if (err != ERR_OK) {
             list_remove(&made->node);
-            ticket_unref(made);
-        }
-        if (err == ERR_OK && ticket != NULL) {
+            object_drop(&made->object, sizeof *made);
+        } else if (ticket != NULL) {
             *ticket = made;
-        } else {
-            ticket_unref(made);
         }
     }
     value_unref(spec.id);

@@ -35,7 +35,7 @@ void api_frame_end(struct hd_run *frame)
     runtime->depth--;
     value_unref(frame->result);
     frame->result = VALUE_NONE;
-    frame->object.kind = 0;
+    frame->object.kind = OBJECT_OVER;
     if (frame->element != NULL) {
         cell_handle_move(frame->element, NULL);
     }

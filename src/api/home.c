@@ -12,6 +12,7 @@
 struct home {
     struct host host;
     struct live *live;
+    struct buf directory; /* empty: in memory */
     struct log log;
     struct events_policy policy;
     uint64_t (*now)(void *context);
@@ -69,6 +70,9 @@ static struct home *home_new(const hd_runtime_options *given)
     home->host.now = host_now;
     home->host.random = host_random;
     home->last = 1;
+    if (given->directory != NULL) {
+        buf_append_text(&home->directory, given->directory);
+    }
     home->now = given->now;
     home->wait = given->wait;
     home->clock_context = given->clock_context;
@@ -102,6 +106,7 @@ enum err home_open(const struct home_options *options,
     struct home *home = home_new(given);
     const struct live_options live = {
         .folder = given->directory,
+        .access = given->read_only ? FOLDER_READ_ONLY : FOLDER_CREATE,
         .user = given->user,
         .session = given->session,
         .durability = (enum durability)given->durability,
@@ -117,6 +122,7 @@ enum err home_open(const struct home_options *options,
     };
     const enum err err = live_open(&live, &home->live, detail);
     if (err != ERR_OK) {
+        buf_release(&home->directory);
         mem_free(home, sizeof *home);
         home = NULL;
     }
@@ -127,6 +133,7 @@ enum err home_open(const struct home_options *options,
 void home_close(struct home *home)
 {
     live_drop(home->live);
+    buf_release(&home->directory);
     mem_free(home, sizeof *home);
 }
 
@@ -141,6 +148,16 @@ enum err home_open_space(struct home *home,
 struct runtime *home_runtime(struct home *home)
 {
     return live_runtime(home->live);
+}
+
+const char *home_directory(const struct home *home)
+{
+    return home->directory.length > 0 ? home->directory.at : NULL;
+}
+
+size_t home_outstanding(const struct home *home)
+{
+    return live_outstanding(home->live);
 }
 
 /* -- Time ---------------------------------------------------------------- */

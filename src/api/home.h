@@ -38,6 +38,12 @@ MUST_CHECK enum err home_open_space(struct home *home,
 
 struct runtime *home_runtime(struct home *home);
 
+/* The directory, or NULL: in memory. Borrowed. */
+const char *home_directory(const struct home *home);
+
+/* Commits that have no answer. */
+size_t home_outstanding(const struct home *home);
+
 mono_ms home_now(struct home *home);
 
 /* Until it is set to 0, the clock says this, unless it was later already. */

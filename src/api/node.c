@@ -329,6 +329,9 @@ static hd_status new_node(hd_runtime *runtime,
                   ? err_set(&detail, ERR_ARGUMENT, "'options' must not be NULL")
                   : check_moment(runtime, &detail);
     }
+    if (err == ERR_OK && kind == NODE_COMPUTATION) {
+        err = runtime_check_changing(runtime, "a computation", &detail);
+    }
     if (err == ERR_OK) {
         err = check_options(runtime, kind, options, &places, &detail);
     }
@@ -504,6 +507,13 @@ static struct node *inner(const hd_node *node)
         return node->doer->node;
     }
     return node->piece != NULL ? piece_node(node->piece, node->name) : NULL;
+}
+
+const struct node *node_inside(const hd_node *node)
+{
+    return node->doer != NULL && node->doer->handler != NULL
+               ? &node->doer->handler->node
+               : inner(node);
 }
 
 static hd_node_state state_of(const struct node *node)

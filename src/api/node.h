@@ -70,6 +70,9 @@ hd_node *node_handle_of_piece(hd_runtime *runtime,
                               struct piece *piece,
                               struct value name);
 
+/* What a handle is about, handlers included; NULL: it was removed. */
+const struct node *node_inside(const hd_node *node);
+
 /* Brings what is at a place up to date, and reads it, new. On the ground. */
 MUST_CHECK enum err node_pull(hd_runtime *runtime,
                               struct place *place,

@@ -2,15 +2,73 @@
 
 #include "api/object.h"
 
+#include <string.h>
+
 #include "api/runtime.h"
 #include "base/mem.h"
+
+/* -- What was released --------------------------------------------------- */
+
+void object_shelves_init(hd_runtime *runtime)
+{
+    for (size_t i = 0; i < OBJECT_SHELVES; i++) {
+        list_init(&runtime->shelves[i].kept);
+    }
+}
+
+static struct object *take(struct object_shelf *shelf)
+{
+    struct list_node *first = list_first(&shelf->kept);
+    CHECK(first != NULL);
+    list_remove(first);
+    shelf->count--;
+    return CONTAINER_OF(first, struct object, node);
+}
+
+void object_shelves_release(hd_runtime *runtime)
+{
+    for (size_t i = 0; i < OBJECT_SHELVES; i++) {
+        struct object_shelf *shelf = &runtime->shelves[i];
+        while (shelf->count > 0) {
+            mem_free(take(shelf), shelf->size);
+        }
+    }
+}
+
+static struct object_shelf *shelf_of(hd_runtime *runtime, uint32_t kind)
+{
+    static const enum object_kind kinds[OBJECT_SHELVES] = {
+        OBJECT_CELL,
+        OBJECT_TICKET,
+        OBJECT_NODE,
+        OBJECT_TASK,
+        OBJECT_PIECE,
+        OBJECT_SURVEY,
+    };
+    size_t at = 0;
+    while (at < OBJECT_SHELVES && (uint32_t)kinds[at] != kind) {
+        at++;
+    }
+    CHECK(at < OBJECT_SHELVES);
+    return &runtime->shelves[at];
+}
+
+/* -- Their life ---------------------------------------------------------- */
 
 void *object_new(hd_runtime *runtime,
                  enum object_kind kind,
                  size_t size,
                  void (*cut)(struct object *object))
 {
-    struct object *object = mem_alloc_zero(size);
+    struct object_shelf *shelf = shelf_of(runtime, kind);
+    struct object *object = NULL;
+    if (shelf->count > OBJECT_KEPT) {
+        CHECK(shelf->size == size);
+        object = take(shelf);
+        memset(object, 0, size);
+    } else {
+        object = mem_alloc_zero(size);
+    }
     object->kind = kind;
     object->runtime = runtime;
     object->cut = cut;
@@ -34,7 +92,19 @@ void object_free(struct object *object, size_t size)
 {
     hd_runtime *runtime = object->runtime;
     cut(object);
-    object->kind = 0;
+    struct object_shelf *shelf = shelf_of(runtime, object->kind);
+    object->kind = OBJECT_RELEASED;
+    object->runtime = NULL;
+    list_push_back(&shelf->kept, &object->node);
+    shelf->count++;
+    shelf->size = size;
+    runtime_let_go(runtime);
+}
+
+void object_drop(struct object *object, size_t size)
+{
+    hd_runtime *runtime = object->runtime;
+    cut(object);
     mem_free(object, size);
     runtime_let_go(runtime);
 }
@@ -58,7 +128,10 @@ enum err object_check(const void *object,
     if (at->kind != (uint32_t)kind) {
         return err_set(detail,
                        ERR_MISUSE,
-                       "'%s' is something else, or was released",
+                       at->kind == OBJECT_RELEASED ? "'%s' was released"
+                       : at->kind == OBJECT_OVER
+                           ? "'%s' was for a call that is over"
+                           : "'%s' is something else, or was released",
                        name);
     }
     if (at->runtime != NULL && !runtime_is_mine(at->runtime)) {

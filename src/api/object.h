@@ -2,12 +2,18 @@
  * whose.
  *
  *   O1  `kind` is one of the odd numbers below as long as the handle is there,
- *       and none of them afterwards. So a handle of another kind, and most of
- *       what is no handle at all, is refused before anything of it is used.
+ *       and one of the last two afterwards. So a handle of another kind, and
+ *       most of what is no handle at all, is refused before anything of it is
+ *       used.
  *   O2  An object keeps the record of its runtime, which is not the open
  *       runtime: that may end first. Then the object is cut: it lets go of
  *       everything inside, and answers CLOSED.
- *   O3  What belongs to a runtime is used in the runtime's thread. */
+ *   O3  What belongs to a runtime is used in the runtime's thread.
+ *   O4  The memory of a handle that was released stays with the record of its
+ *       runtime. It is used again for a handle of the same kind only, and only
+ *       after OBJECT_KEPT others of that kind were released. So the use of a
+ *       released handle never touches memory of something else, as long as the
+ *       record is there, and is told apart within that distance. */
 
 #ifndef API_OBJECT_H
 #define API_OBJECT_H
@@ -26,6 +32,14 @@ enum object_kind {
     OBJECT_BUILDER = 0x48444255,
     OBJECT_PIECE = 0x48445049,
     OBJECT_TASK = 0x48445441,
+    OBJECT_SURVEY = 0x48445355,
+
+    OBJECT_RELEASED = 0x48445821, /* by its owner */
+    OBJECT_OVER = 0x48445823,     /* the call that it was for has ended */
+};
+
+enum {
+    OBJECT_KEPT = 64, /* O4; of each kind */
 };
 
 struct object {
@@ -33,6 +47,18 @@ struct object {
     hd_runtime *runtime;   /* O2; NULL: of none */
     struct list_node node; /* in the runtime's objects, until it is cut */
     void (*cut)(struct object *object); /* or NULL: nothing to let go of */
+};
+
+/* Those of one kind that were released, the oldest first (O4). */
+struct object_shelf {
+    struct list kept;
+    size_t count;
+    size_t size; /* of each */
+};
+
+/* The kinds of which a runtime has objects. */
+enum {
+    OBJECT_SHELVES = 6,
 };
 
 /* A new object of an open runtime; `size` bytes, all else zero. */
@@ -43,6 +69,13 @@ void *object_new(hd_runtime *runtime,
 
 /* Its end; it is cut before. The record of the runtime may go with it. */
 void object_free(struct object *object, size_t size);
+
+/* The same, of one that the program has never seen: nothing is kept. */
+void object_drop(struct object *object, size_t size);
+
+/* Of a record that begins and ends (O4). */
+void object_shelves_init(hd_runtime *runtime);
+void object_shelves_release(hd_runtime *runtime);
 
 /* Cuts all objects of a runtime that ends. */
 void objects_cut(hd_runtime *runtime);

@@ -90,7 +90,7 @@ hd_status hd_pattern_new(const char *name,
 void hd_pattern_free(hd_pattern *pattern)
 {
     if (pattern_check(pattern, NULL) == ERR_OK) {
-        pattern->object.kind = 0;
+        pattern->object.kind = OBJECT_RELEASED;
         let_go(pattern);
     }
 }

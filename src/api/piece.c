@@ -131,6 +131,9 @@ hd_status hd_piece_start(hd_runtime *runtime,
     struct piece *made = NULL;
     enum err err = runtime_check_ground(runtime, &detail);
     if (err == ERR_OK) {
+        err = runtime_check_changing(runtime, "the start of a piece", &detail);
+    }
+    if (err == ERR_OK) {
         err = edge_name(name, "name", &inside.name, &detail);
     }
     if (err == ERR_OK) {

@@ -30,6 +30,7 @@ void runtime_let_go(hd_runtime *runtime)
         CHECK(runtime->home == NULL);
         frames_release(runtime);
         builders_release(runtime);
+        object_shelves_release(runtime);
         mem_free(runtime, sizeof *runtime);
     }
 }
@@ -61,6 +62,19 @@ enum err runtime_check_writing(const hd_runtime *runtime,
                        "or register anything");
     }
     return ERR_OK;
+}
+
+enum err runtime_check_changing(const hd_runtime *runtime,
+                                const char *what,
+                                struct err_detail *detail)
+{
+    return runtime->read_only
+               ? err_set(detail,
+                         ERR_READ_ONLY,
+                         "%s is not possible: the runtime was opened for "
+                         "reading only",
+                         what)
+               : ERR_OK;
 }
 
 /* -- Names from outside -------------------------------------------------- */
@@ -206,6 +220,11 @@ static enum err check_options(const hd_runtime_options *options,
     if (options->directory != NULL && options->directory[0] == '\0') {
         return err_set(detail, ERR_ARGUMENT, "'directory' is empty");
     }
+    if (options->directory == NULL && options->read_only) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'read_only' is of use with a 'directory' only");
+    }
     const struct {
         const char *text;
         const char *name;
@@ -257,10 +276,12 @@ static hd_runtime *record_new(const hd_runtime_options *options)
     runtime->thread = thrd_current();
     runtime->keepers = 1;
     list_init(&runtime->objects);
+    object_shelves_init(runtime);
     list_init(&runtime->deeds);
     list_init(&runtime->tickets);
     list_init(&runtime->wraps);
     runtime->backlog = options->backlog > 0 ? options->backlog : EVENTS_BACKLOG;
+    runtime->read_only = options->read_only;
     runtime->report = options->report;
     runtime->report_context = options->report_context;
     runtime->on_progress = options->progress;
@@ -392,7 +413,7 @@ void hd_runtime_free(hd_runtime *runtime)
     if (runtime->home != NULL) {
         end(runtime);
     }
-    runtime->object.kind = 0;
+    runtime->object.kind = OBJECT_RELEASED;
     runtime_let_go(runtime);
 }
 

@@ -26,6 +26,7 @@ struct hd_runtime {
     thrd_t thread;
     size_t keepers; /* R2 */
     struct list objects;
+    struct object_shelf shelves[OBJECT_SHELVES];
     struct hd_run *run;                /* R3 */
     VEC(struct hd_run *) frames;       /* by depth, to be used again */
     size_t depth;                      /* of them, in use */
@@ -37,6 +38,7 @@ struct hd_runtime {
     struct list tickets; /* of events that have not ended: api/event.h */
     struct list wraps;   /* api/pattern.h */
     uint32_t backlog;    /* of a stream */
+    bool read_only;
 
     /* Of the call under way. */
     struct hd_progress progress;
@@ -73,6 +75,12 @@ MUST_CHECK enum err runtime_check_ground(const hd_runtime *runtime,
  * on the ground, but not from another callback (MISUSE). */
 MUST_CHECK enum err runtime_check_writing(const hd_runtime *runtime,
                                           struct err_detail *detail);
+
+/* Whether anything that others see may be changed: READ_ONLY. `what` would
+ * have done so: "a write". */
+MUST_CHECK enum err runtime_check_changing(const hd_runtime *runtime,
+                                           const char *what,
+                                           struct err_detail *detail);
 
 /* The space of that name, or the first if it is NULL: NOT_FOUND. */
 MUST_CHECK enum err runtime_check_space(const hd_runtime *runtime,

@@ -1,6 +1,7 @@
 /* Every function that takes a handle, called with none, with something else,
- * from another thread, and after the end of its runtime: a status, and nothing
- * else. test/e2e/abi.sh sees to it that none is missing in this table. */
+ * from another thread, after the end of its runtime, and with one that was
+ * released: a status, and nothing else. test/e2e/abi.sh sees to it that none is
+ * missing in this table. */
 
 #include <threads.h>
 
@@ -16,7 +17,9 @@ struct handles {
     hd_run *run;
     hd_builder *builder;
     hd_task *task;
+    hd_survey *survey;
     hd_value *value; /* always a right one */
+    char folder[256];
 };
 
 /* Where results go. */
@@ -34,6 +37,7 @@ struct results {
     hd_node *node;
     hd_ticket *ticket;
     hd_piece *piece;
+    hd_survey *survey;
     hd_value *value;
     hd_outcome outcome;
     hd_node_info info;
@@ -194,7 +198,20 @@ enum {
     X(hd_build_piece, WITHOUT,                                                 \
       (h->builder, "n", h->pattern, NULL, &r->cell, E))                        \
     X(hd_build_result, WITHOUT, (h->builder, "n", h->cell, E))                 \
-    X(hd_build_result_value, WITHOUT, (h->builder, "n", h->value, E))
+    X(hd_build_result_value, WITHOUT, (h->builder, "n", h->value, E))          \
+    X(hd_runtime_nodes, 0, (h->runtime, NULL, &r->value, E))                   \
+    X(hd_runtime_graph, 0, (h->runtime, NULL, &r->value, E))                   \
+    X(hd_runtime_statistics, 0, (h->runtime, &r->value, E))                    \
+    X(hd_node_why, 0, (h->node, &r->value, E))                                 \
+    X(hd_node_why_not, 0, (h->node, &r->value, E))                             \
+    X(hd_cell_why, 0, (h->cell, &r->value, E))                                 \
+    X(hd_survey_new, 0, (h->runtime, NULL, &r->survey, E))                     \
+    X(hd_survey_pieces, 0, (h->survey, &r->value, E))                          \
+    X(hd_survey_graph, 0, (h->survey, "piece", &r->value, E))                  \
+    X(hd_survey_why, 0, (h->survey, &question, &r->value, E))                  \
+    X(hd_survey_why_not, 0, (h->survey, &question, &r->value, E))              \
+    X(hd_survey_log, 0, (h->survey, NULL, &r->value, E))                       \
+    X(hd_survey_show, 0, (h->survey, "piece", NULL, 0, &r->value, E))
 /* clang-format on */
 
 static hd_status call(size_t number, const struct handles *h, struct results *r)
@@ -215,6 +232,7 @@ static hd_status call(size_t number, const struct handles *h, struct results *r)
         .run = run_reduce,
     };
     const hd_task_options task = {.input = h->cell, .start = start_it};
+    const hd_question question = {.piece = "piece", .node = "task"};
     size_t row = 0;
 #define X(name, flags, arguments) \
     if (row++ == number) {        \
@@ -264,12 +282,11 @@ static hd_status keep_run(hd_run *run, void *context)
 /* One of each; the run and the builder are over. */
 static void handles_open(struct rig *rig, struct handles *handles)
 {
-    rig_open(rig, NULL, 1);
-    *handles = (struct handles){
-        .runtime = rig->runtime,
-        .cell = cell_of(rig, "x", NULL),
-        .value = value_of("1"),
-    };
+    *handles = (struct handles){.value = value_of("1")};
+    kit_folder_new(handles->folder, sizeof handles->folder);
+    rig_open(rig, handles->folder, 1);
+    handles->runtime = rig->runtime;
+    handles->cell = cell_of(rig, "x", NULL);
     const hd_node_options node = {.run = keep_run, .context = handles};
     EXPECT_INT(hd_effect_new(rig->runtime, &node, &handles->node, NULL), HD_OK);
     EXPECT_INT(hd_cell_send(handles->cell, NULL, NULL, &handles->ticket, NULL),
@@ -298,6 +315,8 @@ static void handles_open(struct rig *rig, struct handles *handles)
     hd_value_unref(pending);
     rig_settle(rig);
     EXPECT(handles->task != NULL);
+    EXPECT_INT(hd_survey_new(rig->runtime, NULL, &handles->survey, NULL),
+               HD_OK);
 }
 
 static void handles_free(struct handles *handles)
@@ -308,8 +327,10 @@ static void handles_free(struct handles *handles)
     hd_pattern_free(handles->pattern);
     hd_piece_free(handles->piece);
     hd_task_free(handles->task);
+    hd_survey_free(handles->survey);
     hd_value_unref(handles->value);
     hd_runtime_free(handles->runtime);
+    kit_folder_remove(handles->folder);
 }
 
 static void expect_refused(size_t row,
@@ -330,6 +351,7 @@ static void expect_refused(size_t row,
     EXPECT(results.node == NULL);
     EXPECT(results.ticket == NULL);
     EXPECT(results.piece == NULL);
+    EXPECT(results.survey == NULL);
     EXPECT(results.value == NULL);
     EXPECT(results.text == NULL);
 }
@@ -349,6 +371,7 @@ TEST(no_handle_is_an_argument_that_is_missing)
     hd_pattern_free(NULL);
     hd_piece_free(NULL);
     hd_task_free(NULL);
+    hd_survey_free(NULL);
     hd_runtime_free(NULL);
     handles_free(&right);
 }
@@ -370,6 +393,7 @@ TEST(something_else_is_misuse)
         .run = cell,
         .builder = cell,
         .task = cell,
+        .survey = cell,
         .value = right.value,
     };
     for (size_t i = 0; i < ROWS; i++) {
@@ -381,6 +405,7 @@ TEST(something_else_is_misuse)
     hd_pattern_free(cell);
     hd_piece_free(cell);
     hd_task_free(cell);
+    hd_survey_free(cell);
     hd_runtime_free(cell);
     expect_json(right.cell, "1");
     handles_free(&right);
@@ -400,6 +425,7 @@ static int call_all(void *context)
     hd_pattern_free(right->pattern);
     hd_piece_free(right->piece);
     hd_task_free(right->task);
+    hd_survey_free(right->survey);
     hd_runtime_free(right->runtime);
     return 0;
 }
@@ -432,6 +458,145 @@ TEST(what_has_ended_is_closed)
     EXPECT_INT(hd_ticket_outcome(right.ticket, &results.outcome), HD_OK);
     EXPECT_INT(results.outcome, HD_DROPPED);
     handles_free(&right);
+}
+
+/* -- Released ------------------------------------------------------------ */
+
+/* All of them but the runtime, which may have the pattern still. */
+static void release_handles(const struct handles *handles)
+{
+    hd_cell_free(handles->cell);
+    hd_node_free(handles->node);
+    hd_ticket_free(handles->ticket);
+    hd_pattern_free(handles->pattern);
+    hd_piece_free(handles->piece);
+    hd_task_free(handles->task);
+    hd_survey_free(handles->survey);
+}
+
+TEST(what_was_released_is_misuse)
+{
+    struct rig other;
+    struct rig rig;
+    struct handles right;
+    rig_open(&other, NULL, 2);
+    hd_cell *keeper = cell_of(&other, "x", NULL); /* of the record only */
+    handles_open(&rig, &right);
+    release_handles(&right);
+    rig_close(&other);
+    struct handles gone = right;
+    gone.runtime = other.runtime;
+    for (size_t i = 0; i < ROWS; i++) {
+        expect_refused(i, &gone, HD_MISUSE);
+    }
+    release_handles(&gone); /* again: nothing happens */
+    hd_runtime_free(gone.runtime);
+    hd_error error;
+    EXPECT_INT(hd_cell_delete(right.cell, &error), HD_MISUSE);
+    EXPECT_TEXT(error.text, "'cell' was released");
+    EXPECT_INT(hd_runtime_step(other.runtime, HD_NOW, &error), HD_MISUSE);
+    EXPECT_TEXT(error.text, "'runtime' was released");
+    EXPECT_INT(hd_runtime_add_pattern(rig.runtime, right.pattern, &error),
+               HD_MISUSE);
+    EXPECT_TEXT(error.text, "'pattern' was released");
+    EXPECT_INT(hd_build_state(right.builder, "n", NULL, &gone.cell, &error),
+               HD_MISUSE);
+    EXPECT_TEXT(error.text, "'builder' was for a call that is over");
+    hd_cell_free(keeper);
+    hd_value_unref(right.value);
+    rig_close(&rig);
+    kit_folder_remove(right.folder);
+}
+
+TEST(what_was_released_is_misuse_also_after_its_runtime)
+{
+    struct rig rig;
+    struct handles right;
+    handles_open(&rig, &right);
+    hd_cell *keeper = cell_of(&rig, "y", NULL);
+    release_handles(&right);
+    rig_close(&rig);
+    for (size_t i = 0; i < ROWS; i++) {
+        expect_refused(i, &right, HD_MISUSE);
+    }
+    EXPECT_INT(hd_cell_delete(keeper, NULL), HD_CLOSED);
+    hd_cell_free(keeper);
+    hd_value_unref(right.value);
+    kit_folder_remove(right.folder);
+}
+
+TEST(a_released_handle_is_told_apart_from_the_next_ones)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    hd_cell *first = cell_of(&rig, "x", NULL);
+    hd_cell_free(first);
+    for (unsigned i = 0; i < 64; i++) {
+        hd_cell *next = cell_of(&rig, "x", NULL);
+        EXPECT(next != first);
+        EXPECT_INT(hd_cell_delete(first, NULL), HD_MISUSE);
+        hd_cell_free(next);
+    }
+    rig_close(&rig);
+}
+
+TEST(what_is_kept_of_released_handles_is_bounded)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    hd_cell *cell = cell_of(&rig, "x", NULL);
+    rig_settle(&rig);
+    for (unsigned i = 0; i < 1000; i++) {
+        hd_cell_free(cell_of(&rig, "x", NULL));
+    }
+    const uint64_t before = test_blocks_alive();
+    for (unsigned i = 0; i < 1000; i++) {
+        hd_cell_free(cell_of(&rig, "x", NULL));
+    }
+    EXPECT_EQ(test_blocks_alive(), before);
+    hd_cell_free(cell);
+    rig_close(&rig);
+}
+
+/* Its event goes on without it, and is told of with a ticket that is lent. */
+struct told {
+    unsigned calls;
+    hd_outcome outcome;
+    hd_ticket *ticket;
+};
+
+static void note_done(void *context, hd_ticket *ticket)
+{
+    struct told *told = context;
+    told->calls++;
+    told->ticket = ticket;
+    EXPECT_INT(hd_ticket_outcome(ticket, &told->outcome), HD_OK);
+    hd_ticket_free(ticket); /* is not the callee's: nothing happens */
+    EXPECT_INT(hd_ticket_outcome(ticket, &told->outcome), HD_OK);
+}
+
+TEST(a_ticket_may_be_released_twice_while_its_event_waits)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    hd_cell *stream = cell_of(&rig, "s", NULL);
+    const hd_handler_options handler = {.run = run_it};
+    struct told told = {0};
+    const hd_send_options options = {.done = note_done, .context = &told};
+    hd_ticket *ticket = NULL;
+    EXPECT_INT(hd_handler_new(stream, &handler, NULL, NULL), HD_OK);
+    EXPECT_INT(hd_cell_send(stream, NULL, &options, &ticket, NULL), HD_OK);
+    hd_ticket_free(ticket);
+    hd_ticket_free(ticket);
+    EXPECT_INT(hd_ticket_outcome(ticket, &told.outcome), HD_MISUSE);
+    EXPECT_INT(hd_cell_send(stream, NULL, &options, NULL, NULL), HD_OK);
+    rig_settle(&rig);
+    EXPECT_INT(told.calls, 2);
+    EXPECT_INT(told.outcome, HD_DONE);
+    EXPECT_INT(hd_ticket_outcome(ticket, &told.outcome), HD_MISUSE);
+    EXPECT_INT(hd_ticket_outcome(told.ticket, &told.outcome), HD_MISUSE);
+    hd_cell_free(stream);
+    rig_close(&rig);
 }
 
 /* -- Inside an edit ------------------------------------------------------ */
@@ -473,6 +638,19 @@ static hd_status call_inside(hd_runtime *runtime, void *context)
         "hd_piece_remove",
         "hd_task_finish",
         "hd_task_fail",
+        "hd_runtime_nodes",
+        "hd_runtime_graph",
+        "hd_runtime_statistics",
+        "hd_node_why",
+        "hd_node_why_not",
+        "hd_cell_why",
+        "hd_survey_new",
+        "hd_survey_pieces",
+        "hd_survey_graph",
+        "hd_survey_why",
+        "hd_survey_why_not",
+        "hd_survey_log",
+        "hd_survey_show",
     };
     for (size_t i = 0; i < ROWS; i++) {
         for (size_t j = 0; j < sizeof ground / sizeof ground[0]; j++) {
@@ -540,6 +718,32 @@ TEST(results_need_a_place)
     EXPECT_INT(hd_cell_remove(h.cell, NULL, &error), HD_ARGUMENT);
     EXPECT_INT(hd_cell_link(h.cell, NULL, &error), HD_ARGUMENT);
     EXPECT_INT(hd_cell_set_link(h.cell, NULL, &error), HD_ARGUMENT);
+    handles_free(&h);
+}
+
+TEST(answers_to_questions_need_a_place)
+{
+    struct rig rig;
+    struct handles h;
+    handles_open(&rig, &h);
+    const hd_question question = {.piece = "piece", .node = "task"};
+    hd_error error;
+    EXPECT_INT(hd_runtime_nodes(h.runtime, NULL, NULL, &error), HD_ARGUMENT);
+    EXPECT_CONTAINS(error.text, "'nodes'");
+    EXPECT_INT(hd_runtime_graph(h.runtime, NULL, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_runtime_statistics(h.runtime, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_node_why(h.node, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_node_why_not(h.node, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_cell_why(h.cell, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_survey_new(h.runtime, NULL, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_survey_pieces(h.survey, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_survey_graph(h.survey, "piece", NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_survey_why(h.survey, &question, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_survey_why_not(h.survey, &question, NULL, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_survey_log(h.survey, NULL, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_survey_show(h.survey, "piece", NULL, 0, NULL, &error),
+               HD_ARGUMENT);
     handles_free(&h);
 }
 

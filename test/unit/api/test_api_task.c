@@ -360,3 +360,53 @@ TEST(a_task_does_not_end_in_a_callback_of_something_else)
     hd_cell_free(stream);
     scene_close(&scene);
 }
+
+/* -- A sink -------------------------------------------------------------- */
+
+static void note_sight(void *context, const hd_value *value)
+{
+    EXPECT(value == NULL);
+    (*(unsigned *)context)++;
+}
+
+/* Nobody in it looks, so that nothing of it has been asked for. */
+static hd_status build_quiet(hd_builder *builder, void *context)
+{
+    struct desk *desk = context;
+    EXPECT_INT(hd_build_state(builder, "question", NULL, &desk->question, NULL),
+               HD_OK);
+    const hd_task_options task = {
+        .input = desk->question,
+        .start = start,
+        .context = desk,
+    };
+    EXPECT_INT(hd_build_task(builder, "answer", &task, &desk->answer, NULL),
+               HD_OK);
+    return hd_build_result(builder, "answer", desk->answer, NULL);
+}
+
+TEST(a_sink_of_a_task_without_input_sees_nothing_once)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    struct desk desk = {.runtime = rig.runtime};
+    hd_pattern *pattern = NULL;
+    hd_piece *piece = NULL;
+    hd_cell *output = NULL;
+    unsigned seen = 0;
+    EXPECT_INT(
+        hd_pattern_new("desk", "1", build_quiet, &desk, NULL, &pattern, NULL),
+        HD_OK);
+    EXPECT_INT(hd_piece_start(rig.runtime, pattern, "desk", NULL, &piece, NULL),
+               HD_OK);
+    rig_settle(&rig);
+    EXPECT_INT(hd_piece_cell(piece, "/answer", &output, NULL), HD_OK);
+    EXPECT_INT(hd_sink_new(output, note_sight, &seen, NULL, NULL), HD_OK);
+    rig_settle(&rig);
+    EXPECT_INT(seen, 1);
+    EXPECT_INT(desk.started, 0);
+    hd_cell_free(output);
+    hd_piece_free(piece);
+    hd_pattern_free(pattern);
+    rig_close(&rig);
+}

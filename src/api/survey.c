@@ -1,0 +1,441 @@
+/* The handle of a survey (host/survey.h), and questions to it. */
+
+#include "host/survey.h"
+
+#include <string.h>
+
+#include "api/handle.h"
+#include "api/runtime.h"
+#include "base/limits.h"
+#include "host/explain.h"
+#include "host/past.h"
+#include "host/picture.h"
+#include "value/array.h"
+#include "value/utf8.h"
+
+enum {
+    COMMITS_TOLD = 100, /* unless more are asked for */
+};
+
+struct hd_survey {
+    struct object object;
+    struct survey *inside; /* until it is cut */
+};
+
+static void cut(struct object *object)
+{
+    hd_survey *survey = CONTAINER_OF(object, hd_survey, object);
+    if (survey->inside != NULL) {
+        survey_close(survey->inside);
+        survey->inside = NULL;
+    }
+}
+
+void hd_survey_free(hd_survey *survey)
+{
+    if (object_may_go(survey, OBJECT_SURVEY)) {
+        object_free(&survey->object, sizeof *survey);
+    }
+}
+
+/* The directory and the name of a space. */
+static enum err find_space(const hd_runtime *runtime,
+                           const char *space,
+                           struct space **out,
+                           struct err_detail *detail)
+{
+    const enum err err = runtime_check_space(runtime, space, out, detail);
+    if (err == ERR_OK && home_directory(runtime->home) == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a runtime in memory has no file to be surveyed");
+    }
+    return err;
+}
+
+hd_status hd_survey_new(hd_runtime *runtime,
+                        const char *space,
+                        hd_survey **survey,
+                        hd_error *error)
+{
+    if (survey == NULL) {
+        return error_null(error, "survey");
+    }
+    *survey = NULL;
+    struct err_detail detail = {0};
+    struct space *in = NULL;
+    struct survey *taken = NULL;
+    enum err err = runtime_check_ground(runtime, &detail);
+    if (err == ERR_OK) {
+        err = find_space(runtime, space, &in, &detail);
+    }
+    if (err == ERR_OK) {
+        struct buf name = {0};
+        const struct text id = value_text(&in->id);
+        buf_append(&name, id.at, id.length);
+        err = survey_open(home_directory(runtime->home),
+                          buf_text(&name),
+                          &taken,
+                          &detail);
+        buf_release(&name);
+    }
+    if (err == ERR_OK) {
+        *survey = object_new(runtime, OBJECT_SURVEY, sizeof **survey, cut);
+        (*survey)->inside = taken;
+    }
+    return error_report(error, err, &detail);
+}
+
+/* -- What is asked about ------------------------------------------------- */
+
+/* There, and on the ground. */
+static enum err check(const hd_survey *survey, struct err_detail *detail)
+{
+    const enum err err =
+        object_check_open(survey, OBJECT_SURVEY, "survey", detail);
+    return err == ERR_OK ? runtime_check_ground(survey->object.runtime, detail)
+                         : err;
+}
+
+static enum err find_piece(const hd_survey *survey,
+                           const char *name,
+                           struct survey_piece **out,
+                           struct err_detail *detail)
+{
+    *out = NULL;
+    if (name == NULL) {
+        return err_set(detail, ERR_ARGUMENT, "'piece' must not be NULL");
+    }
+    *out = survey_piece(survey->inside, name);
+    return *out != NULL ? ERR_OK
+                        : err_set(detail,
+                                  ERR_NOT_FOUND,
+                                  "there is no piece of the name '%.*s'",
+                                  LIMIT_ID_BYTES,
+                                  name);
+}
+
+static enum err find_node(const hd_survey *survey,
+                          const hd_question *question,
+                          struct survey_node **out,
+                          struct err_detail *detail)
+{
+    struct survey_piece *piece;
+    const enum err err = find_piece(survey, question->piece, &piece, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (question->node == NULL) {
+        return err_set(detail, ERR_ARGUMENT, "'node' must not be NULL");
+    }
+    *out = survey_node(piece, question->node);
+    return *out != NULL ? ERR_OK
+                        : err_set(detail,
+                                  ERR_NOT_FOUND,
+                                  "the piece has no node of the name '%.*s'",
+                                  LIMIT_ID_BYTES,
+                                  question->node);
+}
+
+/* `front` and a JSON Pointer behind it, as a path, new. */
+static enum err read_path(const hd_survey *survey,
+                          const char *front,
+                          const char *pointer,
+                          struct path **out,
+                          struct err_detail *detail)
+{
+    *out = NULL;
+    const char *given = pointer != NULL ? pointer : "";
+    const size_t length = strnlen(given, LIMIT_POINTER_BYTES + 1);
+    if (length > LIMIT_POINTER_BYTES) {
+        return err_set(detail,
+                       ERR_LIMIT_PATH,
+                       "the path has more than %d bytes",
+                       LIMIT_POINTER_BYTES);
+    }
+    if (!utf8_is_valid(given, length)) {
+        return err_set(detail, ERR_SYNTAX, "the path is not UTF-8");
+    }
+    if (length > 0 && given[0] != '/') {
+        return err_set(detail, ERR_SYNTAX, "a path begins with '/'");
+    }
+    struct buf text = {0};
+    buf_append_text(&text, front);
+    buf_append(&text, given, length);
+    struct path_table *paths =
+        &runtime_inside(survey->object.runtime)->replica.paths;
+    const enum err err =
+        path_read(paths, buf_text(&text), text.length, out, detail);
+    buf_release(&text);
+    return err;
+}
+
+/* The place of a question; to be released. */
+static enum err find_place(const hd_survey *survey,
+                           const hd_question *question,
+                           struct run_place *out,
+                           struct err_detail *detail)
+{
+    *out = (struct run_place){.space = VALUE_NONE, .kind = PLACE_DEEP};
+    enum err err = edge_name(question->document, "document", &out->id, detail);
+    if (err == ERR_OK) {
+        err = read_path(survey, "/value", question->path, &out->path, detail);
+    }
+    if (err != ERR_OK) {
+        value_unref(out->id);
+        return err;
+    }
+    out->scope_key = value_text_new("space");
+    return ERR_OK;
+}
+
+static void place_release(struct run_place *place)
+{
+    value_unref(place->scope_key);
+    value_unref(place->id);
+    path_unref(place->path);
+}
+
+static enum err check_question(const hd_survey *survey,
+                               const hd_question *question,
+                               struct err_detail *detail)
+{
+    const enum err err = check(survey, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (question == NULL) {
+        return err_set(detail, ERR_ARGUMENT, "'question' must not be NULL");
+    }
+    if ((question->piece != NULL) == (question->document != NULL)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a question is about a 'piece' with its 'node', or "
+                       "about a 'document'");
+    }
+    return ERR_OK;
+}
+
+/* -- Answers ------------------------------------------------------------- */
+
+/* The end of a question; the answer is adopted. */
+static hd_status answer_adopt(enum err err,
+                              const struct err_detail *detail,
+                              struct value answer,
+                              hd_value **out,
+                              hd_error *error)
+{
+    if (err == ERR_OK) {
+        *out = handle_new_adopt(answer);
+    }
+    return error_report(error, err, detail);
+}
+
+hd_status hd_survey_pieces(hd_survey *survey,
+                           hd_value **pieces,
+                           hd_error *error)
+{
+    if (pieces == NULL) {
+        return error_null(error, "pieces");
+    }
+    *pieces = NULL;
+    struct err_detail detail = {0};
+    struct value answer = VALUE_NONE;
+    enum err err = check(survey, &detail);
+    if (err == ERR_OK) {
+        err = picture_pieces(survey->inside, &answer, &detail);
+    }
+    return answer_adopt(err, &detail, answer, pieces, error);
+}
+
+hd_status hd_survey_graph(hd_survey *survey,
+                          const char *piece,
+                          hd_value **graph,
+                          hd_error *error)
+{
+    if (graph == NULL) {
+        return error_null(error, "graph");
+    }
+    *graph = NULL;
+    struct err_detail detail = {0};
+    struct value answer = VALUE_NONE;
+    struct survey_piece *found = NULL;
+    enum err err = check(survey, &detail);
+    if (err == ERR_OK) {
+        err = find_piece(survey, piece, &found, &detail);
+    }
+    if (err == ERR_OK) {
+        answer = picture_graph(survey->inside, found);
+    }
+    return answer_adopt(err, &detail, answer, graph, error);
+}
+
+static enum err why(const hd_survey *survey,
+                    const hd_question *question,
+                    struct value *out,
+                    struct err_detail *detail)
+{
+    if (question->document == NULL) {
+        struct survey_node *node = NULL;
+        const enum err err = find_node(survey, question, &node, detail);
+        return err != ERR_OK ? err
+                             : explain_why(survey->inside,
+                                           node,
+                                           question->to_the_origin,
+                                           out,
+                                           detail);
+    }
+    struct run_place place;
+    enum err err = find_place(survey, question, &place, detail);
+    if (err == ERR_OK) {
+        err = explain_place(survey->inside,
+                            &place,
+                            question->to_the_origin,
+                            out,
+                            detail);
+        place_release(&place);
+    }
+    return err;
+}
+
+hd_status hd_survey_why(hd_survey *survey,
+                        const hd_question *question,
+                        hd_value **account,
+                        hd_error *error)
+{
+    if (account == NULL) {
+        return error_null(error, "account");
+    }
+    *account = NULL;
+    struct err_detail detail = {0};
+    struct value answer = VALUE_NONE;
+    enum err err = check_question(survey, question, &detail);
+    if (err == ERR_OK) {
+        err = why(survey, question, &answer, &detail);
+    }
+    return answer_adopt(err, &detail, answer, account, error);
+}
+
+static enum err why_not(const hd_survey *survey,
+                        const hd_question *question,
+                        struct value *out,
+                        struct err_detail *detail)
+{
+    if (question->document == NULL) {
+        struct survey_node *node = NULL;
+        const enum err err = find_node(survey, question, &node, detail);
+        if (err == ERR_OK) {
+            *out = explain_why_not(survey->inside, node);
+        }
+        return err;
+    }
+    struct run_place place;
+    const enum err err = find_place(survey, question, &place, detail);
+    if (err == ERR_OK) {
+        *out = explain_place_not(survey->inside, &place);
+        place_release(&place);
+    }
+    return err;
+}
+
+hd_status hd_survey_why_not(hd_survey *survey,
+                            const hd_question *question,
+                            hd_value **account,
+                            hd_error *error)
+{
+    if (account == NULL) {
+        return error_null(error, "account");
+    }
+    *account = NULL;
+    struct err_detail detail = {0};
+    struct value answer = VALUE_NONE;
+    enum err err = check_question(survey, question, &detail);
+    if (err == ERR_OK) {
+        err = why_not(survey, question, &answer, &detail);
+    }
+    return answer_adopt(err, &detail, answer, account, error);
+}
+
+hd_status hd_survey_log(hd_survey *survey,
+                        const hd_log_options *options,
+                        hd_value **log,
+                        hd_error *error)
+{
+    if (log == NULL) {
+        return error_null(error, "log");
+    }
+    *log = NULL;
+    static const hd_log_options none;
+    const hd_log_options *given = options != NULL ? options : &none;
+    const struct picture_span span = {
+        .piece = given->piece,
+        .after = given->after,
+        .to = given->to > 0 ? given->to : UINT64_MAX,
+        .limit = given->limit > 0 ? given->limit : COMMITS_TOLD,
+    };
+    struct err_detail detail = {0};
+    struct value answer = VALUE_NONE;
+    struct survey_piece *piece = NULL;
+    enum err err = check(survey, &detail);
+    if (err == ERR_OK && given->piece != NULL) {
+        err = find_piece(survey, given->piece, &piece, &detail);
+    }
+    if (err == ERR_OK) {
+        err = picture_log(survey->inside, &span, &answer, &detail);
+    }
+    return answer_adopt(err, &detail, answer, log, error);
+}
+
+/* What was there then, new; NOT_FOUND. */
+static enum err show(const hd_survey *survey,
+                     const struct survey_piece *piece,
+                     const struct path *path,
+                     uint64_t seq,
+                     struct value *out,
+                     struct err_detail *detail)
+{
+    struct value keys = value_empty_array();
+    for (uint32_t i = 0; i < path->length; i++) {
+        keys = array_push_adopt(keys, value_ref(path->at[i].key));
+    }
+    enum err err = past_read(&survey->inside->engine,
+                             piece->name,
+                             keys,
+                             seq > 0 ? seq : ENGINE_HEAD,
+                             out,
+                             detail);
+    value_unref(keys);
+    if (err == ERR_OK && value_is_absent(*out)) {
+        err = err_set(detail, ERR_NOT_FOUND, "there is nothing");
+    }
+    return err;
+}
+
+hd_status hd_survey_show(hd_survey *survey,
+                         const char *piece,
+                         const char *path,
+                         uint64_t seq,
+                         hd_value **value,
+                         hd_error *error)
+{
+    if (value == NULL) {
+        return error_null(error, "value");
+    }
+    *value = NULL;
+    struct err_detail detail = {0};
+    struct value answer = VALUE_NONE;
+    struct survey_piece *found = NULL;
+    struct path *at = NULL;
+    enum err err = check(survey, &detail);
+    if (err == ERR_OK) {
+        err = find_piece(survey, piece, &found, &detail);
+    }
+    if (err == ERR_OK) {
+        err = read_path(survey, "", path, &at, &detail);
+    }
+    if (err == ERR_OK) {
+        err = show(survey, found, at, seq, &answer, &detail);
+        path_unref(at);
+    }
+    return answer_adopt(err, &detail, answer, value, error);
+}
