@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "host/folder.h"
+#include "store/rebuild.h"
 #include "store/spaces.h"
 #include "store/verify.h"
 #include "value/array.h"
@@ -63,6 +64,22 @@ static void put_number(struct value *object, const char *name, uint64_t number)
     object_put_adopt(object, name, value_int((int64_t)number));
 }
 
+/* What the history says first: what was remembered of runs is judged by it. */
+static enum err repair(struct engine *engine,
+                       struct value *object,
+                       struct err_detail *detail)
+{
+    struct rebuild_counts counts;
+    uint64_t removed = 0;
+    enum err err = engine_rebuild(engine, &counts, detail);
+    if (err == ERR_OK) {
+        err = engine_repair_observations(engine, &removed, detail);
+    }
+    put_number(object, "removed", removed + counts.snapshots);
+    put_number(object, "rebuilt", counts.documents);
+    return err;
+}
+
 static enum err verify(struct checking *checking,
                        const char *path,
                        struct value *object,
@@ -71,19 +88,19 @@ static enum err verify(struct checking *checking,
     const bool repairs = option_is_given(checking->options, OPTION_REPAIR);
     const struct engine_options settings = {.path = path,
                                             .read_only = !repairs};
-    const struct verify_options how = {note_difference,
-                                       note_progress,
-                                       checking};
+    const struct verify_options how = {
+        .difference = note_difference,
+        .progress = note_progress,
+        .ctx = checking,
+    };
     struct verify_counts counts = {0};
     struct engine engine;
-    uint64_t removed = 0;
     enum err err = engine_open(&engine, &settings, detail);
     if (err != ERR_OK) {
         return err;
     }
     if (repairs) {
-        err = engine_repair_observations(&engine, &removed, detail);
-        put_number(object, "removed", removed);
+        err = repair(&engine, object, detail);
     }
     if (err == ERR_OK) {
         err = engine_verify(&engine, &how, &counts, detail);
@@ -104,6 +121,17 @@ static uint64_t number_of(struct value object, const char *name)
                                            : 0;
 }
 
+/* What --repair has done, if anything. */
+static void append_number(struct buf *line,
+                          struct value object,
+                          const char *name)
+{
+    const uint64_t number = number_of(object, name);
+    if (number > 0) {
+        buf_printf(line, ": %" PRIu64 " rows %s", number, name);
+    }
+}
+
 static void print_file(const struct checking *checking, struct value object)
 {
     const struct value differences = object_field(object, "differences");
@@ -118,11 +146,8 @@ static void print_file(const struct checking *checking, struct value object)
         buf_clear(&line);
     }
     buf_append_text(&line, buf_text(&checking->name));
-    if (number_of(object, "removed") > 0) {
-        buf_printf(&line,
-                   ": %" PRIu64 " rows removed",
-                   number_of(object, "removed"));
-    }
+    append_number(&line, object, "removed");
+    append_number(&line, object, "rebuilt");
     buf_printf(&line,
                ": %" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
                " snapshots, %" PRIu64 " actions: %s",

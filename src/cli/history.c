@@ -7,8 +7,8 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/explain.h"
 #include "host/past.h"
+#include "host/picture.h"
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -19,39 +19,6 @@ enum {
 };
 
 /* -- log ----------------------------------------------------------------- */
-
-struct history {
-    const struct survey *survey;
-    const char *piece; /* or NULL: all */
-    uint64_t left;
-    VEC(struct value) commits; /* the newest first; owned */
-};
-
-/* "piece:NAME", "piece:NAME/..." */
-static bool is_of_piece(struct value id, const char *piece)
-{
-    const struct text text = value_text(&id);
-    const size_t front = strlen("piece:");
-    const size_t length = strlen(piece);
-    return text.length >= front + length &&
-           memcmp(text.at, "piece:", front) == 0 &&
-           memcmp(text.at + front, piece, length) == 0 &&
-           (text.length == front + length || text.at[front + length] == '/');
-}
-
-static bool note_commit(void *ctx, const struct commit_seen *commit)
-{
-    struct history *history = ctx;
-    bool wanted = history->piece == NULL;
-    VEC_FOREACH (&commit->writes, write) {
-        wanted = wanted || is_of_piece(write->id, history->piece);
-    }
-    if (wanted && history->left > 0) {
-        vec_push(&history->commits, explain_commit(history->survey, commit));
-        history->left--;
-    }
-    return history->left > 0;
-}
 
 static uint64_t number_of(struct value object, const char *name)
 {
@@ -99,24 +66,20 @@ static void add_row(struct look_table *table, struct value commit)
     row->colours[4] = LOOK_FAINT;
 }
 
-static void print_log(const struct options *options, struct history *history)
+static void print_log(const struct options *options, struct value log)
 {
     if (option_is_given(options, OPTION_JSON)) {
-        struct value list = value_empty_array();
-        for (size_t i = history->commits.count; i-- > 0;) {
-            list = array_push_adopt(list, value_ref(history->commits.at[i]));
-        }
-        struct value object = value_empty_object();
-        object_put_adopt(&object, "commits", list);
-        look_print_adopt(options, object);
+        look_print_adopt(options, value_ref(log));
         return;
     }
     struct look_table table = {
         .columns = 5,
         .headings = {"SEQ", "TIME", "BY", "WRITES", "SESSION"},
     };
-    for (size_t i = history->commits.count; i-- > 0;) {
-        add_row(&table, history->commits.at[i]);
+    struct array_iter iter = array_iter(object_field(log, "commits"));
+    struct value commit;
+    while (array_next(&iter, &commit)) {
+        add_row(&table, commit);
     }
     look_table_end(&table, 0);
 }
@@ -126,7 +89,8 @@ int log_run(const struct options *options)
     struct survey *survey = NULL;
     struct survey_piece *piece = NULL;
     struct err_detail detail = {0};
-    struct history history = {0};
+    struct picture_span span = {.to = ENGINE_HEAD};
+    struct value log = VALUE_NONE;
     if (options->operand_count > 1) {
         return report_usage(options, "it takes one piece at most");
     }
@@ -134,7 +98,7 @@ int log_run(const struct options *options)
                            "--limit",
                            options->values.limit,
                            COMMITS_SHOWN,
-                           &history.left);
+                           &span.limit);
     if (code == CODE_OK) {
         code = look_open(options, &survey);
     }
@@ -143,23 +107,15 @@ int log_run(const struct options *options)
     }
     if (options->operand_count > 0) {
         code = look_piece(options, survey, 0, &piece);
-        history.piece = options->operands[0].word;
+        span.piece = options->operands[0].word;
     }
-    history.survey = survey;
-    if (code == CODE_OK && commits_visit(&survey->engine,
-                                         0,
-                                         survey->engine.seq,
-                                         note_commit,
-                                         &history,
-                                         &detail) != ERR_OK) {
+    if (code == CODE_OK &&
+        picture_log(survey, &span, &log, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else if (code == CODE_OK) {
-        print_log(options, &history);
+        print_log(options, log);
     }
-    VEC_FOREACH (&history.commits, commit) {
-        value_unref(*commit);
-    }
-    vec_release(&history.commits);
+    value_unref(log);
     survey_close(survey);
     return code;
 }

@@ -310,8 +310,10 @@ static const struct command root_commands[] = {
             "Folds the history of every space and compares it with heads,\n"
             "snapshots, indexes and what is remembered of runs. Prints each\n"
             "difference and exits with 1 if there is one. Changes nothing,\n"
-            "unless --repair is given: then what does not fit together of the\n"
-            "remembered runs is removed, and those computations run again.\n",
+            "unless --repair is given: then rows of documents that differ\n"
+            "from a history that holds are rebuilt from it, snapshots that do\n"
+            "are removed, and so is what does not fit together of the\n"
+            "remembered runs, which run again.\n",
         .example = "  $ heddle check --dir heddle-data\n",
         .run = check_run,
     },

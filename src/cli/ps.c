@@ -15,8 +15,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/explain.h"
-#include "host/folder.h"
+#include "host/picture.h"
 #include "host/system.h"
 #include "value/array.h"
 #include "value/object.h"
@@ -25,130 +24,6 @@ enum {
     WATCH_MS = 200,
     WATCH_LOOKS = 5, /* after so many, also without a sign of a change */
 };
-
-/* -- As JSON ------------------------------------------------------------- */
-
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
-/* When the state came to be that the last run is good for. */
-static uint64_t time_of(struct survey *survey, const struct survey_node *node)
-{
-    struct commit_seen commit;
-    struct err_detail ignored;
-    const struct run_action *run = node->run;
-    uint64_t at = 0;
-    if (commit_at(&survey->engine,
-                  run->landed > 0 ? run->landed : run->seq,
-                  &commit,
-                  &ignored) == ERR_OK) {
-        at = commit.at_ms;
-    }
-    commit_seen_release(&commit);
-    return at;
-}
-
-static enum err put_run(struct survey *survey,
-                        const struct survey_node *node,
-                        struct value *object,
-                        struct err_detail *detail)
-{
-    struct value why = VALUE_NONE;
-    const struct run_action *run = node->run;
-    const enum err err = explain_why(survey, node, false, &why, detail);
-    if (err != ERR_OK) {
-        return err;
-    }
-    const uint64_t at = time_of(survey, node);
-    put_number(object, "seq", run->seq);
-    if (at > 0) {
-        put_number(object, "at", at);
-    }
-    const struct value causes = object_field(why, "causes");
-    object_put_adopt(object, "reason", value_ref(object_field(why, "reason")));
-    if (value_is_array(causes) && array_count(causes) > 0) {
-        object_put_adopt(object, "cause", value_ref(array_at(causes, 0)));
-    }
-    if (run->gates.debounce_ms > 0) {
-        put_number(object, "debounceMs", run->gates.debounce_ms);
-    }
-    if (run->gates.throttle_ms > 0) {
-        put_number(object, "throttleMs", run->gates.throttle_ms);
-    }
-    value_unref(why);
-    return ERR_OK;
-}
-
-static enum err describe_node(struct survey *survey,
-                              const struct survey_node *node,
-                              struct value *out,
-                              struct err_detail *detail)
-{
-    struct value object = value_empty_object();
-    object_put_adopt(&object, "node", value_ref(node->name));
-    object_put_adopt(&object, "kind", value_ref(node->kind));
-    object_put_adopt(&object, "status", value_text_new(survey_status(node)));
-    object_put_adopt(&object, "live", value_bool(node->live));
-    object_put_adopt(&object, "wanted", value_bool(node->wanted));
-    put_number(&object, "runs", node->run != NULL ? node->run->runs : 0);
-    enum err err = ERR_OK;
-    if (node->run != NULL) {
-        err = put_run(survey, node, &object, detail);
-    }
-    *out = object;
-    return err;
-}
-
-static enum err describe_piece(struct survey *survey,
-                               const struct survey_piece *piece,
-                               struct value *out,
-                               struct err_detail *detail)
-{
-    struct value object = value_empty_object();
-    struct value nodes = value_empty_array();
-    enum err err = ERR_OK;
-    object_put_adopt(&object, "piece", value_ref(piece->name));
-    if (value_is_object(piece->about)) {
-        const struct value pattern = object_field(piece->about, "pattern");
-        if (!value_is_absent(pattern)) {
-            object_put_adopt(&object, "pattern", value_ref(pattern));
-        }
-    }
-    object_put_adopt(&object, "started", value_bool(piece->started));
-    object_put_adopt(&object, "sessions", value_ref(piece->sessions));
-    VEC_FOREACH (&piece->nodes, node) {
-        struct value one = VALUE_NONE;
-        if (err == ERR_OK) {
-            err = describe_node(survey, node, &one, detail);
-            nodes = array_push_adopt(nodes, one);
-        }
-    }
-    object_put_adopt(&object, "nodes", nodes);
-    *out = object;
-    return err;
-}
-
-static enum err describe(struct survey *survey,
-                         struct value *out,
-                         struct err_detail *detail)
-{
-    struct value object = value_empty_object();
-    struct value pieces = value_empty_array();
-    enum err err = ERR_OK;
-    put_number(&object, "seq", survey->engine.seq);
-    VEC_FOREACH (&survey->pieces, piece) {
-        struct value one = VALUE_NONE;
-        if (err == ERR_OK) {
-            err = describe_piece(survey, *piece, &one, detail);
-            pieces = array_push_adopt(pieces, one);
-        }
-    }
-    object_put_adopt(&object, "pieces", pieces);
-    *out = object;
-    return err;
-}
 
 /* -- For people ---------------------------------------------------------- */
 
@@ -331,7 +206,7 @@ static int print_once(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    if (describe(survey, &all, &detail) != ERR_OK) {
+    if (picture_pieces(survey, &all, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
         print_all(options, all);

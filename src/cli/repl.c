@@ -4,6 +4,9 @@
  * expression, whose values are printed as JSON, or statements; one that is not
  * complete goes on in the next. Between two lines nothing runs. */
 
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,18 +119,38 @@ static void answer(struct visit *visit, struct buf *text, const char *line)
     buf_release(&out);
 }
 
+/* Until there is something to read, or a signal has come: also one that came
+ * just before, which a read would not notice. Standard input has no buffer, so
+ * what poll says is all there is. */
+static bool wait_for_input(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    sigset_t signals;
+    sigset_t before;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &signals, &before);
+    while (!visit_was_stopped() && ppoll(&input, 1, NULL, &before) < 0 &&
+           errno == EINTR) {
+    }
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return !visit_was_stopped();
+}
+
 static int converse(struct visit *visit)
 {
     const bool prompts = isatty(STDIN_FILENO) == 1;
     struct buf text = {0};
     char line[LINE_BYTES];
     int code = CODE_OK;
+    (void)setvbuf(stdin, NULL, _IONBF, 0);
     while (code == CODE_OK && !visit_was_stopped()) {
         if (prompts) {
             (void)printf("%s", text.length > 0 ? ">> " : "> ");
             (void)fflush(stdout);
         }
-        if (fgets(line, sizeof line, stdin) == NULL) {
+        if (!wait_for_input() || fgets(line, sizeof line, stdin) == NULL) {
             break;
         }
         answer(visit, &text, line);
@@ -135,7 +158,10 @@ static int converse(struct visit *visit)
         code = visit_was_stopped() ? CODE_OK : visit_settle(visit);
         (void)visit_tell_faults(visit);
     }
-    if (text.length > 0) {
+    if (prompts) {
+        (void)printf("\n"); /* the shell's prompt is not for our line */
+    }
+    if (text.length > 0 && !visit_was_stopped()) {
         code = report_name(visit->options, "the last line is not complete");
     }
     buf_release(&text);

@@ -22,6 +22,7 @@
 #include "store/history.h"
 #include "store/maintain.h"
 #include "store/observations.h"
+#include "store/rebuild.h"
 #include "store/spaces.h"
 #include "store/verify.h"
 #include "value/array.h"
@@ -502,6 +503,7 @@ struct check_printer {
     struct progress progress;
     struct value differences;
     uint64_t removed; /* rows, by --repair */
+    uint64_t rebuilt; /* likewise */
 };
 
 static void note_difference(void *ctx, const char *sentence)
@@ -536,6 +538,7 @@ static void print_counts(const struct check_printer *printer,
         put_number(&object, "actions", counts->actions);
         if (option_is_given(printer->options, OPTION_REPAIR)) {
             put_number(&object, "removed", printer->removed);
+            put_number(&object, "rebuilt", printer->rebuilt);
         }
         object_put_adopt(&object,
                          "differences",
@@ -551,7 +554,9 @@ static void print_counts(const struct check_printer *printer,
                        counts->actions);
     }
     if (option_is_given(printer->options, OPTION_REPAIR)) {
-        (void)printf("%" PRIu64 " rows removed\n", printer->removed);
+        (void)printf("%" PRIu64 " rows removed, %" PRIu64 " rebuilt\n",
+                     printer->removed,
+                     printer->rebuilt);
     }
     (void)printf("%" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
                  " snapshots%s: %" PRIu64 " difference%s\n",
@@ -561,6 +566,21 @@ static void print_counts(const struct check_printer *printer,
                  actions,
                  counts->differences,
                  counts->differences == 1 ? "" : "s");
+}
+
+/* What the history says first: what was remembered of runs is judged by it. */
+static enum err repair(struct engine *engine,
+                       struct check_printer *printer,
+                       struct err_detail *detail)
+{
+    struct rebuild_counts counts;
+    enum err err = engine_rebuild(engine, &counts, detail);
+    printer->rebuilt = counts.documents;
+    if (err == ERR_OK) {
+        err = engine_repair_observations(engine, &printer->removed, detail);
+    }
+    printer->removed += counts.snapshots;
+    return err;
 }
 
 static int run_check(const struct options *options)
@@ -573,15 +593,18 @@ static int run_check(const struct options *options)
     struct check_printer printer = {options,
                                     begin_progress("checking"),
                                     value_empty_array(),
+                                    0,
                                     0};
-    const struct verify_options settings = {note_difference,
-                                            note_progress,
-                                            &printer};
+    const struct verify_options settings = {
+        .difference = note_difference,
+        .progress = note_progress,
+        .ctx = &printer,
+    };
     struct verify_counts counts;
     struct err_detail detail = {0};
     enum err err = ERR_OK;
     if (option_is_given(options, OPTION_REPAIR)) {
-        err = engine_repair_observations(&engine, &printer.removed, &detail);
+        err = repair(&engine, &printer, &detail);
     }
     if (err == ERR_OK) {
         err = engine_verify(&engine, &settings, &counts, &detail);
@@ -868,9 +891,10 @@ const struct command store_commands[] = {
             "Checks SQLite's own structures, the chain over all records, the\n"
             "row of each document, every snapshot, and what is remembered of\n"
             "runs. Prints each difference and exits with 1 if there is one.\n"
-            "Changes nothing, unless --repair is given: then what does not\n"
-            "fit together of the remembered runs is removed first, and the\n"
-            "computations in question run once more.\n",
+            "Changes nothing, unless --repair is given: then rows of\n"
+            "documents that differ from a history that holds are rebuilt from\n"
+            "it, snapshots that do are removed, and so is what does not fit\n"
+            "together of the remembered runs, which run once more.\n",
         .example = "  $ heddle store check space.db\n",
         .run = run_check,
     },

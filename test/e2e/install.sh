@@ -18,6 +18,7 @@ version=$(sed -n 's/^#define HD_VERSION_TEXT *"\(.*\)"/\1/p' include/heddle/hedd
 same "these files are installed" "$(list "$staged")" "./usr/bin/heddle
 ./usr/include/heddle/cell.h
 ./usr/include/heddle/heddle.h
+./usr/include/heddle/inspect.h
 ./usr/include/heddle/node.h
 ./usr/include/heddle/pattern.h
 ./usr/include/heddle/runtime.h

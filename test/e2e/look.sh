@@ -168,6 +168,22 @@ same "and its own" "$(find heddle-data/run -type f | wc -l)" 0
 
 # ---- damage ----
 
+if command -v python3 >/dev/null; then
+    python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect("heddle-data/main.db")
+db.execute("UPDATE document SET head_seq = head_seq - 1 WHERE id LIKE 'piece:shop/%' AND head_seq > 1")
+db.commit()
+PY
+    "$HEDDLE" check >out 2>&1
+    same "check: rows that the history contradicts are differences" "$?" 1
+    check "check: each is named" grep -q '^main.db: piece:shop/.*: its row does not match its last revision$' out
+    has "check: they can be rebuilt" '^main.db: [0-9]* rows rebuilt: .*: all is well$' check --repair
+    has "check: and are" '^main.db: .*: all is well$' check
+else
+    skip "check: rows that the history contradicts are differences" "there is no python3"
+fi
+
 cp heddle-data/main.db whole.db
 printf 'this is no space' >heddle-data/other.db
 "$HEDDLE" check >out 2>&1

@@ -125,10 +125,50 @@ PY
     "$HEDDLE" store check --repair seen.db >out
     same "what can be had again can be removed" "$?" 0
     check "and is gone" grep -q "^1 commits, 1 documents, 0 snapshots: 0 differences$" out
+    for n in 1 2; do
+        "$HEDDLE" store commit seen.db >/dev/null \
+            --text "{\"session\":\"s2\",\"localSeq\":$n,\"operations\":[{\"op\":\"set\",\"id\":\"of:a\",\"value\":{\"value\":$n}}]}"
+    done
+    python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect("seen.db")
+db.execute("UPDATE document SET head_seq = 2, op = 'delete' WHERE id = 'of:a'")
+db.commit()
+PY
+    "$HEDDLE" store check seen.db >out
+    same "a head that the history contradicts is found" "$?" 1
+    check "and named" grep -q "of:a: its row does not match its last revision" out
+    same "and is still there: nothing was changed" "$("$HEDDLE" store check seen.db)" "$(cat out)"
+    "$HEDDLE" store check --repair seen.db >out
+    same "it is rebuilt from the history" "$?" 0
+    check "which is counted" grep -q "^0 rows removed, 1 rebuilt$" out
+    same "and is what it was" "$("$HEDDLE" store show seen.db of:a)" '{"value":2}'
+    run 0 "3 commits, 2 documents, 0 snapshots: 0 differences" "all is well again" check seen.db
+    cp seen.db broken.db
+    python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect("broken.db")
+db.execute("UPDATE revision SET data = '{\"value\":7}' WHERE seq = 3")
+db.execute("UPDATE document SET head_seq = 2 WHERE id = 'of:a'")
+db.commit()
+PY
+    "$HEDDLE" store check --repair broken.db >out
+    same "from a history that was changed nothing is rebuilt" "$?" 1
+    check "and the break is named" grep -q "the chain breaks at record 3" out
+    check "and so is the row" grep -q "of:a: its row does not match" out
 else
     skip "a missing row is found" "there is no python3"
 fi
 run 2 "" "only the check repairs" info seen.db --repair
+run 0 '{"seq":1}' "a generation of two actions" commit kept.db seen.json
+sed 's/"localSeq":1/"localSeq":2/; s/YwsfWsb/ZwsfWsb/' seen.json >more.json
+run 0 '{"seq":2}' "the second one" commit kept.db more.json
+sed 's/"localSeq":1/"localSeq":3/; s/"generation":3/"generation":4/' seen.json >later.json
+run 0 '{"seq":3}' "and a later one with the first" commit kept.db later.json
+run 0 "3 commits, 1 documents, 0 snapshots, 2 actions: 0 differences" "both are there" check kept.db
+same "what is of the generation before goes with a compaction" \
+    "$("$HEDDLE" store compact kept.db --json | "$HEDDLE" value get - /actionsRemoved)" 1
+check "and the rest stays" sh -c "'$HEDDLE' store check kept.db | grep -q ', 1 actions: 0 differences$'"
 
 # ---- files that are no spaces ----
 

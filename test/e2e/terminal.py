@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""The command at a terminal: a pseudo-terminal of this test is its screen and
+its keyboard. Colours, the width of tables, a watch that draws anew, the prompt
+of the repl, Ctrl-C and Ctrl-D.
+
+Nothing here waits for a time: a text is awaited, or the end of the process.
+"""
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+from tap import expect, expect_equal, expect_in, expect_not_in, main, test
+
+HEDDLE = os.path.abspath(os.environ.get("HEDDLE", "build/gcc-release/heddle"))
+LONGEST_WAIT = 120  # seconds until a test gives up; nothing is measured by it
+
+PATTERN = """
+local heddle = require "heddle"
+return heddle.pattern("tally", function(p)
+  local count = p:state("count", 0)
+  local double = p:computed("double", function() return count:get() * 2 end)
+  local more = p:handler("more", function(event) count:set(count:get() + event.by) end)
+  return { count = count, double = double, more = more }
+end)
+"""
+
+
+class Terminal:
+    """A process with a terminal of its own."""
+
+    def __init__(self, folder, *words, columns=80, **environment):
+        variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        variables.update({"TERM": "xterm", **environment})
+        self.text = ""
+        self.pid, self.screen = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execve(HEDDLE, [HEDDLE, *words], variables)
+        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.screen)
+
+    def _more(self):
+        ready, _, _ = select.select([self.screen], [], [], LONGEST_WAIT)
+        expect(ready, f"nothing came after\n{self.text!r}")
+        try:
+            part = os.read(self.screen, 65536)
+        except OSError:  # how a terminal says that nobody is there any more
+            part = b""
+        self.text += part.decode("utf-8", "replace")
+        return bool(part)
+
+    def wait_for(self, pattern):
+        """Until the screen has it; returns what came up to there, and forgets it."""
+        while not (found := re.search(pattern, self.text)):
+            expect(self._more(), f"it ended without {pattern!r}:\n{self.text!r}")
+        before, self.text = self.text[:found.end()], self.text[found.end():]
+        return before
+
+    def type(self, text):
+        os.write(self.screen, text.encode())
+
+    def end(self):
+        """All the rest of the screen, and the exit code."""
+        while self._more():
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = None
+        return self.text, os.waitstatus_to_exitcode(status)
+
+
+class Folder:
+    """A scratch folder with a piece that has been run."""
+
+    def __enter__(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.path = self.scratch.name
+        pathlib.Path(self.path, "tally.lua").write_text(PATTERN, encoding="utf-8")
+        self.heddle("run", "tally.lua", "--once")
+        return self
+
+    def __exit__(self, *_):
+        self.scratch.cleanup()
+
+    def heddle(self, *words, **environment):
+        return subprocess.run([HEDDLE, *words], cwd=self.path, env={**os.environ, **environment},
+                              check=True, capture_output=True, text=True).stdout
+
+
+def screen_of(folder, *words, **options):
+    with Terminal(folder.path, *words, **options) as terminal:
+        return terminal.end()
+
+
+# -- Colours and widths -------------------------------------------------------
+
+@test
+def a_terminal_gets_colours():
+    with Folder() as folder:
+        text, code = screen_of(folder, "ps")
+        expect_equal(code, 0)
+        expect_in("\033[", text)
+        expect_in("tally", text)
+
+
+@test
+def nobody_else_gets_them():
+    with Folder() as folder:
+        expect_not_in("\033[", folder.heddle("ps"))
+        expect_in("tally", folder.heddle("ps"))
+
+
+@test
+def who_wants_no_colours_gets_none():
+    with Folder() as folder:
+        expect_not_in("\033[", screen_of(folder, "ps", NO_COLOR="1")[0])
+        expect_not_in("\033[", screen_of(folder, "ps", TERM="dumb")[0])
+        expect_in("\033[", screen_of(folder, "ps", NO_COLOR="")[0])
+
+
+@test
+def json_has_no_colours_at_a_terminal_either():
+    with Folder() as folder:
+        text, code = screen_of(folder, "ps", "--json")
+        expect_equal(code, 0)
+        expect_not_in("\033[", text)
+
+
+@test
+def a_table_is_as_wide_as_the_terminal_at_most():
+    with Folder() as folder:
+        for columns in (70, 100):
+            text, _ = screen_of(folder, "ps", columns=columns, NO_COLOR="1")
+            widest = max(len(line) for line in text.splitlines())
+            expect(widest <= columns, f"{widest} of {columns} columns:\n{text}")
+
+
+# -- Watching -----------------------------------------------------------------
+
+@test
+def ps_watch_draws_anew_when_something_has_changed():
+    with Folder() as folder, Terminal(folder.path, "ps", "--watch", NO_COLOR="1") as terminal:
+        terminal.wait_for(r"\033\[H\033\[J[^\033]*tally")
+        folder.heddle("send", "tally", "more", '{"by":1}')
+        terminal.wait_for(r"\033\[H\033\[J[^\033]*tally")
+        terminal.type("\x03")
+        _, code = terminal.end()
+        expect_equal(code, -signal.SIGINT)
+
+
+# -- The repl -----------------------------------------------------------------
+
+@test
+def the_repl_prompts_at_a_terminal():
+    with Folder() as folder, Terminal(folder.path, "repl") as terminal:
+        terminal.wait_for(r"> $")
+        terminal.type("1 + 41\n")
+        terminal.wait_for(r"42\r\n> $")
+        terminal.type("\x04")
+        _, code = terminal.end()
+        expect_equal(code, 0)
+
+
+@test
+def a_line_that_goes_on_has_another_prompt():
+    with Folder() as folder, Terminal(folder.path, "repl") as terminal:
+        terminal.wait_for(r"> $")
+        terminal.type("for i = 1, 2 do\n")
+        terminal.wait_for(r">> $")
+        terminal.type("print(i) end\n")
+        terminal.wait_for(r"1\r\n2\r\n> $")
+        terminal.type("\x04")
+        expect_equal(terminal.end()[1], 0)
+
+
+@test
+def a_mistake_is_told_and_the_repl_goes_on():
+    with Folder() as folder, Terminal(folder.path, "repl") as terminal:
+        terminal.wait_for(r"> $")
+        terminal.type("nothing.here\n")
+        terminal.wait_for(r"nil value[^>]*> $")
+        terminal.type("'still here'\n")
+        terminal.wait_for(r"still here[^>]*> $")
+        terminal.type("\x04")
+        expect_equal(terminal.end()[1], 0)
+
+
+@test
+def control_c_ends_the_repl_and_loses_nothing():
+    with Folder() as folder:
+        with Terminal(folder.path, "repl") as terminal:
+            terminal.wait_for(r"> $")
+            terminal.type("\x03")
+            _, code = terminal.end()
+            expect_equal(code, 0)
+        expect_in("0", folder.heddle("get", "tally", "count"))
+        folder.heddle("check")
+
+
+@test
+def control_c_ends_a_run_that_waits():
+    with Folder() as folder:
+        with Terminal(folder.path, "run", "tally.lua") as terminal:
+            terminal.wait_for(r"tally")
+            terminal.type("\x03")
+            _, code = terminal.end()
+            expect_equal(code, 0)
+        folder.heddle("check")
+
+
+if __name__ == "__main__":
+    main()
