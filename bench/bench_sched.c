@@ -326,5 +326,6 @@ int main(int argc, char **argv)
     bench_demand(&bench);
     bench_sizes(&bench);
     bench_shapes(&bench);
+    bench_matching(&bench);
     return bench_end(&bench);
 }

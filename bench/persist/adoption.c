@@ -1,7 +1,8 @@
-/* Several runtimes with the same piece on one store. Somebody else edits; all
- * of them step, and only then what they have sent is delivered. What is counted
- * are the runs of computations, of all together, by an edit; and how many there
- * would be if nobody waited for anybody. */
+/* Several runtimes with the same piece on one store, or each on an engine of
+ * its own on one file, as processes are. Somebody else edits; all of them step,
+ * and only then what they have sent is delivered. What is counted are the runs
+ * of computations, of all together, by an edit; and how many there would be if
+ * nobody waited for anybody. */
 
 #include <stdio.h>
 
@@ -18,7 +19,10 @@ enum {
 };
 
 struct office {
-    struct store store;
+    struct store
+        store; /* the author's, and all others' unless they are apart */
+    struct store apart[DESKS_MAX];
+    bool is_apart;
     struct desk desks[DESKS_MAX];
     struct desk author; /* who edits, and computes nothing */
     struct place *source;
@@ -41,12 +45,22 @@ static void add_nodes(struct desk *desk)
     desk_add(desk, desk_place(desk, 'n', NODES - 1), NULL, NULL, &action);
 }
 
+/* What the others on the file have done. */
+static void poll(struct office *office)
+{
+    for (size_t i = 0; office->is_apart && i < office->count; i++) {
+        hub_poll(&office->apart[i].hub);
+    }
+}
+
 static void deliver(struct office *office)
 {
+    poll(office);
     for (size_t i = 0; i < office->count; i++) {
         space_flush(office->desks[i].space);
         link_pump_to_hub(&office->desks[i].link);
     }
+    poll(office);
     for (size_t i = 0; i < office->count; i++) {
         link_pump_to_session(&office->desks[i].link);
         replica_settle(&office->desks[i].replica);
@@ -79,9 +93,10 @@ static void settle(struct office *office)
 static void office_open(struct office *office,
                         const char *folder,
                         size_t count,
-                        mono_ms grace)
+                        mono_ms grace,
+                        bool apart)
 {
-    *office = (struct office){.count = count};
+    *office = (struct office){.count = count, .is_apart = apart};
     store_open(&office->store, folder, "office", DURABILITY_NORMAL);
     desk_open(&office->author, &office->store, "author", false, 1);
     office->source = desk_place(&office->author, 's', 0);
@@ -91,7 +106,14 @@ static void office_open(struct office *office,
         struct desk *desk = &office->desks[i];
         char session[32];
         (void)snprintf(session, sizeof session, "runtime %zu", i);
-        desk_open(desk, &office->store, session, true, NODES + 1);
+        if (apart) {
+            store_open(&office->apart[i], folder, "office", DURABILITY_NORMAL);
+        }
+        desk_open(desk,
+                  apart ? &office->apart[i] : &office->store,
+                  session,
+                  true,
+                  NODES + 1);
         desk->link.mode = LINK_HELD;
         persistence_set_grace(desk->sched, grace);
         add_nodes(desk);
@@ -109,6 +131,9 @@ static void office_close(struct office *office)
 {
     for (size_t i = 0; i < office->count; i++) {
         desk_close(&office->desks[i]);
+        if (office->is_apart) {
+            store_close(&office->apart[i]);
+        }
     }
     place_unref(office->source);
     desk_close(&office->author);
@@ -145,10 +170,11 @@ static void check_values(struct bench *bench, const struct office *office)
 static double measure(struct bench *bench,
                       const char *folder,
                       size_t count,
-                      mono_ms grace)
+                      mono_ms grace,
+                      bool apart)
 {
     static struct office office;
-    office_open(&office, folder, count, grace);
+    office_open(&office, folder, count, grace, apart);
     const uint64_t before = runs_of(&office);
     for (uint64_t i = 0; i < EDITS; i++) {
         desk_put(&office.author, office.source, 100 + i);
@@ -161,24 +187,37 @@ static double measure(struct bench *bench,
     return (double)runs / EDITS;
 }
 
+static void measure_some(struct bench *bench,
+                         const char *folder,
+                         size_t count,
+                         bool apart,
+                         double one)
+{
+    char name[64];
+    (void)snprintf(name,
+                   sizeof name,
+                   "adoption, %zu %s, runs an edit",
+                   count,
+                   apart ? "processes" : "runtimes");
+    bench_figure(bench,
+                 name,
+                 "runs",
+                 measure(bench, folder, count, PERSISTENCE_GRACE_MS, apart),
+                 measure(bench, folder, count, 0, apart),
+                 (struct bench_bar){BENCH_AT_MOST, 1.1 * one});
+}
+
 void bench_adoption(struct bench *bench, const char *folder)
 {
     static const size_t counts[] = {2, 4, 8};
     if (!bench_wants(bench, "adoption")) {
         return;
     }
-    const double one = measure(bench, folder, 1, PERSISTENCE_GRACE_MS);
+    const double one = measure(bench, folder, 1, PERSISTENCE_GRACE_MS, false);
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        char name[64];
-        (void)snprintf(name,
-                       sizeof name,
-                       "adoption, %zu runtimes, runs an edit",
-                       counts[i]);
-        bench_figure(bench,
-                     name,
-                     "runs",
-                     measure(bench, folder, counts[i], PERSISTENCE_GRACE_MS),
-                     measure(bench, folder, counts[i], 0),
-                     (struct bench_bar){BENCH_AT_MOST, 1.1 * one});
+        measure_some(bench, folder, counts[i], false, one);
+    }
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        measure_some(bench, folder, counts[i], true, one);
     }
 }

@@ -1,31 +1,17 @@
 /* The design's own workloads.
  *
- * Not here: B12 and B33 measure the sorting and matching of addresses, which
- * are places that need no sorting; B15, B16 and B23 to B26 have events, and are
- * in bench_events.c; B30 and B31 need nodes that are kept. */
+ * Not here: B12 measures the sorting of addresses, and here they are places
+ * that need none; B15, B16 and B23 to B26 have events, and are in
+ * bench_events.c; B30 and B31 resume nodes, and are in persist/resuming.c; B33
+ * is in matching.c. */
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shapes/kit.h"
+#include "shapes/shape.h"
 #include "shapes/shapes.h"
 #include "value/object.h"
-
-enum {
-    ROUNDS = 4 /* in which the counters are checked */
-};
-
-struct shape {
-    const char *name;
-    void (*build)(struct kit *kit, uint32_t size);
-    void (*act)(struct kit *kit, uint32_t size);
-    uint32_t size;
-    uint64_t runs;   /* of one act */
-    uint64_t sweeps; /* at most, likewise */
-    double other_ms; /* what the known implementation takes for one act, with
-                        each run a commit to a store; 0: not known */
-};
 
 /* -- Functions ----------------------------------------------------------- */
 
@@ -474,73 +460,6 @@ static const struct shape shapes[] = {
     {"100 effects", build_marked, set_source, 100, 101, 1, 152},
     {"1000 effects", build_marked, set_source, 1000, 1001, 1, 2179},
 };
-
-struct stage {
-    struct kit kit;
-    const struct shape *shape;
-};
-
-static void act_often(void *ctx, uint64_t times)
-{
-    struct stage *stage = ctx;
-    for (uint64_t i = 0; i < times; i++) {
-        stage->shape->act(&stage->kit, stage->shape->size);
-    }
-}
-
-static void check_counters(struct bench *bench,
-                           struct stage *stage,
-                           const char *name)
-{
-    const struct sched_counters before = stage->kit.sched->counters;
-    act_often(stage, ROUNDS);
-    const struct sched_counters after = stage->kit.sched->counters;
-    const uint64_t runs = after.runs - before.runs;
-    const uint64_t sweeps = after.sweeps - before.sweeps;
-    if (runs != ROUNDS * stage->shape->runs ||
-        sweeps > ROUNDS * stage->shape->sweeps ||
-        after.failed_runs != before.failed_runs) {
-        bench_wrong(bench,
-                    "%s: %" PRIu64 " runs and %" PRIu64 " sweeps in %d rounds",
-                    name,
-                    runs,
-                    sweeps,
-                    ROUNDS);
-    }
-}
-
-static void bench_shape(struct bench *bench,
-                        const struct shape *shape,
-                        bool store)
-{
-    char name[64];
-    (void)snprintf(name,
-                   sizeof name,
-                   "%s%s",
-                   shape->name,
-                   store ? ", each run to a store" : "");
-    if (!bench_wants(bench, name)) {
-        return;
-    }
-    struct stage *stage = malloc(sizeof *stage);
-    CHECK(stage != NULL);
-    stage->shape = shape;
-    kit_open(&stage->kit, store);
-    shape->build(&stage->kit, shape->size);
-    kit_idle(&stage->kit);
-    act_often(stage, 2);
-    check_counters(bench, stage, name);
-    const double bar = store ? shape->other_ms * 1e6 / 100 : 0;
-    (void)bench_run(bench,
-                    &(struct bench_case){
-                        .name = name,
-                        .ours = act_often,
-                        .ctx = stage,
-                        .bar = {bar > 0 ? BENCH_AT_MOST : BENCH_NO_BAR, bar},
-                    });
-    kit_close(&stage->kit);
-    free(stage);
-}
 
 /* -- B32: a board that grows --------------------------------------------- */
 

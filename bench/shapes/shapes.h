@@ -17,4 +17,7 @@ void bench_sizes(struct bench *bench);
  * is committed and confirmed. The counters are checked (design.c). */
 void bench_shapes(struct bench *bench);
 
+/* Who is told of a change: the matching part of B33 (matching.c). */
+void bench_matching(struct bench *bench);
+
 #endif
