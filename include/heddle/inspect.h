@@ -91,7 +91,7 @@ HD_API hd_status hd_runtime_statistics(hd_runtime *runtime,
  * "reason" is "change", "first", "asked" (nothing that it read was different),
  * "event" (a handler; then "event" is its number), "never", or "forgotten": the
  * last thousand runs of the runtime are remembered. "outcome" is "committed",
- * "refused", "failed", "again" or "removed". "by" is one of
+ * "refused", "failed", "given-up" or "dropped". "by" is one of
  * {"type":"node","node":N}, {"type":"event","handler":N,"event":4} and
  * {"type":"outside","kind":K}: K is "commit" for a write of this program, and
  * "integrate" for one of another runtime. HD_CLOSED if the node was removed. */

@@ -314,24 +314,6 @@ static struct value describe_cause(const struct sched *sched,
     return object;
 }
 
-static const char *outcome_name(enum run_outcome outcome)
-{
-    switch (outcome) {
-    case OUTCOME_COMMITTED:
-        return "committed";
-    case OUTCOME_REFUSED:
-        return "refused";
-    case OUTCOME_FAILED:
-        return "failed";
-    case OUTCOME_GIVEN_UP:
-    case OUTCOME_WAITED:
-        return "again";
-    case OUTCOME_DROPPED:
-        break;
-    }
-    return "removed";
-}
-
 static const char *reason_of(const struct run_record *record)
 {
     return record->kind == NODE_HANDLER ? "event"
@@ -349,7 +331,7 @@ static void put_record(const struct sched *sched,
     put_number(object, "sweep", record->sweep + 1);
     put_number(object, "at", record->at);
     put_number(object, "ms", record->busy_ms);
-    put_text(object, "outcome", outcome_name(record->outcome));
+    put_text(object, "outcome", introspection_outcome(record->outcome));
     if (record->kind == NODE_HANDLER) {
         put_number(object, "event", record->event);
     }

@@ -258,11 +258,11 @@ void look_append_author(struct buf *to, struct value by)
     }
 }
 
-bool look_has_colour(void)
+bool look_has_colour(int descriptor)
 {
     const char *unwanted = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
-    return isatty(STDOUT_FILENO) != 0 &&
+    return isatty(descriptor) != 0 &&
            (unwanted == NULL || unwanted[0] == '\0') &&
            (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
@@ -277,7 +277,7 @@ const char *look_colour(enum look_colour colour)
         [LOOK_FAINT] = "\033[2m",
         [LOOK_STRONG] = "\033[1m",
     };
-    return look_has_colour() ? codes[colour] : "";
+    return look_has_colour(STDOUT_FILENO) ? codes[colour] : "";
 }
 
 /* -- Tables -------------------------------------------------------------- */

@@ -67,8 +67,9 @@ enum look_colour {
     LOOK_STRONG,
 };
 
-/* Whether standard output has colours; and those, "" if not. */
-bool look_has_colour(void);
+/* Whether what is written to the descriptor may have colours; and the colours
+ * of standard output, "" if it has none. */
+bool look_has_colour(int descriptor);
 const char *look_colour(enum look_colour colour);
 
 /* -- Tables -------------------------------------------------------------- */

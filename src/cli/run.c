@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/display.h"
 #include "cli/input.h"
+#include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/visit.h"
@@ -52,14 +53,6 @@ static void append_arguments(struct buf *to, struct value arguments)
     }
 }
 
-static bool has_colour(void)
-{
-    const char *none = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
-    return isatty(STDERR_FILENO) == 1 && (none == NULL || none[0] == '\0') &&
-           (terminal == NULL || strcmp(terminal, "dumb") != 0);
-}
-
 /* One line on standard error. */
 static void do_notify(void *ctx, struct value arguments)
 {
@@ -79,8 +72,9 @@ static void do_notify(void *ctx, struct value arguments)
     } else {
         display_append(&line, buf_text(&text));
         (void)fprintf(stderr,
-                      has_colour() ? "\033[1mnotify: %s\033[0m\n"
-                                   : "notify: %s\n",
+                      look_has_colour(STDERR_FILENO)
+                          ? "\033[1mnotify: %s\033[0m\n"
+                          : "notify: %s\n",
                       buf_text(&line));
     }
     buf_release(&line);

@@ -151,6 +151,24 @@ static void write_cause(const struct sched *sched,
     }
 }
 
+const char *introspection_outcome(enum run_outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_COMMITTED:
+        return "committed";
+    case OUTCOME_REFUSED:
+        return "refused";
+    case OUTCOME_FAILED:
+        return "failed";
+    case OUTCOME_GIVEN_UP:
+    case OUTCOME_WAITED:
+        return "given-up";
+    case OUTCOME_DROPPED:
+        break;
+    }
+    return "dropped";
+}
+
 static const char *outcome_text(enum run_outcome outcome)
 {
     switch (outcome) {

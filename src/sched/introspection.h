@@ -102,6 +102,10 @@ const struct run_record *introspection_last_run(const struct sched *sched,
 const struct change_record *introspection_change(const struct sched *sched,
                                                  uint64_t version);
 
+/* How a run ended, in a word: "committed", "refused", "failed", "given-up" (it
+ * is to run again) or "dropped". */
+const char *introspection_outcome(enum run_outcome outcome);
+
 /* A sentence or several: why the node ran last, and why it does not run
  * now. */
 void introspection_why(const struct sched *sched,

@@ -122,24 +122,6 @@ static struct value trigger_value(const struct trace_trigger *trigger)
     return value;
 }
 
-static const char *outcome_name(enum run_outcome outcome)
-{
-    switch (outcome) {
-    case OUTCOME_COMMITTED:
-        return "committed";
-    case OUTCOME_REFUSED:
-        return "refused";
-    case OUTCOME_FAILED:
-        return "failed";
-    case OUTCOME_GIVEN_UP:
-    case OUTCOME_WAITED:
-        return "given-up";
-    case OUTCOME_DROPPED:
-        break;
-    }
-    return "dropped";
-}
-
 static struct value run_value(const struct trace_run *run)
 {
     static const char *const kinds[] = {"computation", "effect", "handler"};
@@ -148,7 +130,7 @@ static struct value run_value(const struct trace_run *run)
     object_put_adopt(&value, "kind", value_text_new(kinds[run->kind]));
     object_put_adopt(&value,
                      "outcome",
-                     value_text_new(outcome_name(run->outcome)));
+                     value_text_new(introspection_outcome(run->outcome)));
     put_number(&value, "at", run->at);
     put_number(&value, "busy", run->busy_ms);
     object_put_adopt(&value,
@@ -306,9 +288,10 @@ int looks_why(lua_State *L, struct rig *rig)
         introspection_last_run(rig_sched(rig), node);
     if (record != NULL) {
         object_put_adopt(&why, "first", value_bool(record->first));
-        object_put_adopt(&why,
-                         "outcome",
-                         value_text_new(outcome_name(record->outcome)));
+        object_put_adopt(
+            &why,
+            "outcome",
+            value_text_new(introspection_outcome(record->outcome)));
         put_number(&why, "at", record->at);
         object_put_adopt(&why, "causes", causes_value(record));
     }
