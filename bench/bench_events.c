@@ -534,7 +534,17 @@ static void send_groups(void *ctx, uint64_t times)
     }
 }
 
+/* The rows of the events, those of the receipts among them. */
 static void run_floor(void *ctx, uint64_t times)
+{
+    struct post *post = ctx;
+    for (uint64_t i = 0; i < times; i++) {
+        raw_store_group_with_receipts(&post->floor, post->group);
+    }
+}
+
+/* Those of commits that set a document each, and nothing else. */
+static void run_bare_floor(void *ctx, uint64_t times)
 {
     struct post *post = ctx;
     for (uint64_t i = 0; i < times; i++) {
@@ -549,6 +559,7 @@ struct throughput {
     struct bench_bar bar;
     unsigned group;
     bool no_receipts;
+    bool bare_floor;
 };
 
 static void bench_throughput(struct bench *bench,
@@ -569,6 +580,7 @@ static void bench_throughput(struct bench *bench,
     post->group = row->group;
     if (options.store) {
         raw_store_open(&post->floor, &post->kit.engine, durable ? floor : NULL);
+        raw_store_group(&post->floor, RAW_DOCUMENTS); /* as ours has them */
     }
     make_documents(post, row->run == set_next ? RAW_DOCUMENTS : 1);
     (void)add_desk(post, row->run, post->kit.places[0], NULL, 0);
@@ -578,7 +590,9 @@ static void bench_throughput(struct bench *bench,
                     &(struct bench_case){
                         .name = row->name,
                         .ours = send_groups,
-                        .peer = options.store ? run_floor : NULL,
+                        .peer = !options.store    ? NULL
+                                : row->bare_floor ? run_bare_floor
+                                                  : run_floor,
                         .ctx = post,
                         .units = row->group,
                         .wall = durable,
@@ -606,42 +620,38 @@ static void bench_throughput(struct bench *bench,
 static void bench_throughputs(struct bench *bench)
 {
     static const struct throughput rows[] = {
-        {"event, without receipts",
-         count_up,
-         {0},
-         {BENCH_AT_MOST, 1000},
-         100,
-         true},
-        {"event, with receipts",
-         count_up,
-         {0},
-         {BENCH_AT_MOST, 1000},
-         100,
-         false},
-        {"event, store in memory, groups of 100",
-         set_next,
-         {.store = true, .batch = true},
-         {BENCH_NO_BAR, 0},
-         100,
-         false},
-        {"event, full, groups of 100",
-         set_next,
-         {.store = true, .batch = true, .path = ""},
-         {BENCH_FASTER, 0.5},
-         100,
-         false},
-        {"event, full, groups of 1000",
-         set_next,
-         {.store = true, .batch = true, .path = ""},
-         {BENCH_FASTER, 0.5},
-         1000,
-         false},
-        {"event, one counter, full, groups of 100",
-         count_up,
-         {.store = true, .batch = true, .path = ""},
-         {BENCH_NO_BAR, 0},
-         100,
-         false},
+        {.name = "event, without receipts",
+         .run = count_up,
+         .bar = {BENCH_AT_MOST, 1000},
+         .group = 100,
+         .no_receipts = true},
+        {.name = "event, with receipts",
+         .run = count_up,
+         .bar = {BENCH_AT_MOST, 1000},
+         .group = 100},
+        {.name = "event, store in memory, groups of 100",
+         .run = set_next,
+         .options = {.store = true, .batch = true},
+         .group = 100},
+        {.name = "event, full, groups of 100",
+         .run = set_next,
+         .options = {.store = true, .batch = true, .path = ""},
+         .bar = {BENCH_FASTER, 0.5},
+         .group = 100},
+        {.name = "event, full, groups of 1000",
+         .run = set_next,
+         .options = {.store = true, .batch = true, .path = ""},
+         .bar = {BENCH_FASTER, 0.5},
+         .group = 1000},
+        {.name = "event, full, groups of 1000, floor without receipts",
+         .run = set_next,
+         .options = {.store = true, .batch = true, .path = ""},
+         .group = 1000,
+         .bare_floor = true},
+        {.name = "event, one counter, full, groups of 100",
+         .run = count_up,
+         .options = {.store = true, .batch = true, .path = ""},
+         .group = 100},
     };
     char folder[] = "build/bench-events-XXXXXX";
     if (mkdtemp(folder) == NULL) {

@@ -40,34 +40,93 @@ static void step(sqlite3_stmt *stmt)
     (void)sqlite3_reset(stmt);
 }
 
-static void insert(struct raw_store *store)
+static void insert_commit(struct raw_store *store, const char *documents)
 {
     static const unsigned char zeros[32];
+    sqlite3_stmt *into = store->insert[0];
+    (void)sqlite3_bind_int64(into, 1, (sqlite3_int64)store->seq);
+    (void)sqlite3_bind_blob(into, 2, zeros, 16, SQLITE_STATIC);
+    (void)sqlite3_bind_blob(into, 3, zeros, 32, SQLITE_STATIC);
+    (void)sqlite3_bind_text(into, 4, documents, -1, SQLITE_STATIC);
+    step(into);
+}
+
+static void insert_revision(struct raw_store *store,
+                            sqlite3_int64 document,
+                            sqlite3_int64 index,
+                            const char *text,
+                            int length)
+{
+    sqlite3_stmt *into = store->insert[1];
+    (void)sqlite3_bind_int64(into, 1, document);
+    (void)sqlite3_bind_int64(into, 2, (sqlite3_int64)store->seq);
+    (void)sqlite3_bind_text(into, 3, text, length, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(into, 4, index);
+    step(into);
+}
+
+/* The next of the documents, whether or not it is there. */
+static void set_document(struct raw_store *store)
+{
     char text[RAW_TEXT_SIZE];
     char id[RAW_TEXT_SIZE];
-    const sqlite3_int64 seq = (sqlite3_int64)++store->seq;
+    const uint64_t document = store->seq % RAW_DOCUMENTS;
     const int length = (int)raw_store_text(text, store->seq);
-    const int id_length = (int)raw_store_id(id, store->seq % RAW_DOCUMENTS);
-    sqlite3_stmt *const *into = store->insert;
-    (void)sqlite3_bind_int64(into[0], 1, seq);
-    (void)sqlite3_bind_blob(into[0], 2, zeros, 16, SQLITE_STATIC);
-    (void)sqlite3_bind_blob(into[0], 3, zeros, 32, SQLITE_STATIC);
-    step(into[0]);
-    (void)sqlite3_bind_int64(into[1], 1, 1 + seq % RAW_DOCUMENTS);
-    (void)sqlite3_bind_int64(into[1], 2, seq);
-    (void)sqlite3_bind_text(into[1], 3, text, length, SQLITE_STATIC);
-    step(into[1]);
-    (void)sqlite3_bind_int64(into[2], 1, seq);
-    (void)sqlite3_bind_text(into[2], 2, id, id_length, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(into[2], 3, length);
-    step(into[2]);
+    const int id_length = (int)raw_store_id(id, document);
+    insert_revision(store, 1 + (sqlite3_int64)document, 0, text, length);
+    sqlite3_stmt *into = store->insert[2];
+    (void)sqlite3_bind_int64(into, 1, (sqlite3_int64)store->seq);
+    (void)sqlite3_bind_text(into, 2, id, id_length, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(into, 3, length);
+    step(into);
+}
+
+/* In the order of their ids, like those of the scheduler. */
+static void add_receipt(struct raw_store *store)
+{
+    static const char text[] =
+        "{\"value\":{\"stream\":\"of:document-1\",\"value\":{}}}";
+    char id[RAW_TEXT_SIZE];
+    const int length = (int)sizeof text - 1;
+    const int id_length = snprintf(id,
+                                   sizeof id,
+                                   "receipt:abcdefghijklmnopqrstuvwx:a1:%c%llu",
+                                   'a' + (store->seq > 9) + (store->seq > 99) +
+                                       (store->seq > 999) +
+                                       (store->seq > 9999) +
+                                       (store->seq > 99999),
+                                   (unsigned long long)store->seq);
+    sqlite3_stmt *into = store->insert[3];
+    (void)sqlite3_bind_int64(into, 1, (sqlite3_int64)store->seq);
+    (void)sqlite3_bind_text(into, 2, id, id_length, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(into, 3, length);
+    step(into);
+    insert_revision(store,
+                    sqlite3_last_insert_rowid(store->db),
+                    1,
+                    text,
+                    length);
 }
 
 void raw_store_group(struct raw_store *store, unsigned count)
 {
     step(store->begin);
     for (unsigned i = 0; i < count; i++) {
-        insert(store);
+        store->seq++;
+        insert_commit(store, "[1]");
+        set_document(store);
+    }
+    step(store->commit);
+}
+
+void raw_store_group_with_receipts(struct raw_store *store, unsigned count)
+{
+    step(store->begin);
+    for (unsigned i = 0; i < count; i++) {
+        store->seq++;
+        insert_commit(store, "[1,100000]");
+        set_document(store);
+        add_receipt(store);
     }
     step(store->commit);
 }
@@ -114,11 +173,11 @@ void raw_store_open(struct raw_store *store,
         raw_store_prepare(db,
                           "INSERT INTO \"commit\"(seq, record, branch, session,"
                           " local_seq, digest, at, documents, chain)"
-                          " VALUES(?1, ?1, 0, 1, ?1, ?2, 0, '[1]', ?3)");
+                          " VALUES(?1, ?1, 0, 1, ?1, ?2, 0, ?4, ?3)");
     store->insert[1] = raw_store_prepare(
         db,
         "INSERT INTO revision(document, seq, op_index, op, data)"
-        " VALUES(?1, ?2, 0, 'set', ?3)");
+        " VALUES(?1, ?2, ?4, 'set', ?3)");
     store->insert[2] = raw_store_prepare(
         db,
         "INSERT INTO document(branch, scope, id, head_seq, head_index, op,"
@@ -126,6 +185,11 @@ void raw_store_open(struct raw_store *store,
         " VALUES(0, 'space', ?2, ?1, 0, 'set', ?1, 0, 0, ?3)"
         " ON CONFLICT(branch, scope, id) DO UPDATE SET head_seq = ?1,"
         " base_seq = ?1, base_bytes = ?3");
+    store->insert[3] = raw_store_prepare(
+        db,
+        "INSERT INTO document(branch, scope, id, head_seq, head_index, op,"
+        " base_seq, tail_count, tail_bytes, base_bytes)"
+        " VALUES(0, 'space', ?2, ?1, 1, 'set', ?1, 0, 0, ?3)");
 }
 
 void raw_store_remove(const char *path)

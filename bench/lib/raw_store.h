@@ -1,7 +1,8 @@
 /* The floor below the store: hand-written C that inserts the rows of a commit
- * (its own, one revision, one document) into the tables of a store, with the
- * same durability and grouping, from texts that cost nothing to make. No
- * admission, no conflicts, no replay check, no chain. */
+ * (its own, one revision, one document; of an event with a receipt one more of
+ * both) into the tables of a store, with the same durability and grouping, from
+ * texts that cost nothing to make. No admission, no conflicts, no replay check,
+ * no chain. */
 
 #ifndef BENCH_RAW_STORE_H
 #define BENCH_RAW_STORE_H
@@ -20,7 +21,7 @@ struct raw_store {
     sqlite3 *db;
     sqlite3_stmt *begin;
     sqlite3_stmt *commit;
-    sqlite3_stmt *insert[3]; /* commit, revision, document */
+    sqlite3_stmt *insert[4]; /* commit, revision, document, new document */
     uint64_t seq;
 };
 
@@ -33,6 +34,9 @@ void raw_store_close(struct raw_store *store);
 
 /* So many commits in one transaction. */
 void raw_store_group(struct raw_store *store, unsigned count);
+
+/* The same with a receipt in each: a document that is new, and its revision. */
+void raw_store_group_with_receipts(struct raw_store *store, unsigned count);
 
 /* The text and the id of a document of the floor; their lengths. */
 size_t raw_store_text(char *to, uint64_t number);

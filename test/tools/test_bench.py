@@ -86,6 +86,16 @@ def a_ratio_that_is_not_that_of_the_last_run_is_told():
 
 
 @test
+def the_ratio_to_the_floor_and_a_row_that_is_a_ratio_are_compared_too():
+    mean = {"workload": "geometric mean", "unit": "x", "ours": 3.0}
+    before = results_of(DEEP, mean)
+    after = results_of({**DEEP, "other": 40}, {**mean, "ours": 2.0})
+    bench.note_moves(before, after, ["sched"])
+    expect_equal([r.get("moved_percent") for r in after["sched"]["rows"]], [100.0, 50.0])
+    expect_in("2 of 2 ratios are NOT within 15 %", bench.summary_text(after))
+
+
+@test
 def a_quick_run_is_not_compared_with_a_whole_one():
     before, after = results_of(DEEP), results_of({**DEEP, "ours": 150})
     after["sched"]["quick"] = True
