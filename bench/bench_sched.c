@@ -3,7 +3,7 @@
  *   signals   47 workloads (signals/signals.h), each with the checksum and the
  *             number of runs that it must give, beside a floor in C and, with
  *             --peers, alien-signals under node: in rounds that alternate, in
- *             one run, each in a process of its own
+ *             one run, each in a process of its own, node in one a workload
  *   demand    what sleepers, long chains and memory cost
  *   sizes     a write in deeper and deeper, larger and larger documents
  *   shapes    the design's own workloads (shapes/shapes.h), where counters are
@@ -48,15 +48,22 @@ struct comparison {
 
 /* -- The peers ----------------------------------------------------------- */
 
-static void start_peers(struct bench *bench,
-                        struct comparison *with,
-                        const char *program)
+static void start_floor(struct comparison *with, const char *program)
 {
     char path[512];
     char copy[512];
     (void)snprintf(copy, sizeof copy, "%s", program);
     (void)snprintf(path, sizeof path, "%s/floor_signals", dirname(copy));
     char *floor[] = {path, NULL};
+    if (!child_start(&with->floor, floor)) {
+        (void)fprintf(stderr, "sched: there is no %s\n", path);
+    }
+}
+
+/* A process for each workload: one that has seen others has compiled its code
+ * for all of them, and is slower by up to the half. */
+static void start_library(struct bench *bench, struct comparison *with)
+{
     char node[] = "node";
     char collect[] = "--expose-gc";
     char serve[] = PEERS;
@@ -67,12 +74,10 @@ static void start_peers(struct bench *bench,
                        serve,
                        bench->quick ? warm_quick_ns : warm_ns,
                        NULL};
-    if (!child_start(&with->floor, floor)) {
-        (void)fprintf(stderr, "sched: there is no %s\n", path);
-    }
     if (bench->peers &&
         (access(PEERS, R_OK) != 0 || !child_start(&with->library, library))) {
         (void)fprintf(stderr, "sched: no peer: node cannot run " PEERS "\n");
+        bench->peers = false; /* said once */
     }
 }
 
@@ -181,6 +186,7 @@ static void time_workload(struct bench *bench,
     const unsigned rounds = bench->quick || long_one ? ROUNDS_FEW : ROUNDS;
     const double round_ns = bench->quick ? ROUND_QUICK_NS : ROUND_NS;
     struct rounds all;
+    start_library(bench, with);
     bool floor = begin_peer(bench, &with->floor, workload, "floor");
     bool library = begin_peer(bench, &with->library, workload, "library");
     check_counts(bench, workload, workload_begin(workload));
@@ -196,7 +202,7 @@ static void time_workload(struct bench *bench,
     workload_end(workload);
     double ignored;
     (void)child_ask(&with->floor, &ignored, "end");
-    (void)child_ask(&with->library, &ignored, "end");
+    child_stop(&with->library);
 
     row->apart = bench_apart(library ? all.of_library
                              : floor ? all.of_floor
@@ -318,11 +324,10 @@ int main(int argc, char **argv)
     bench.peer_name = "alien";
     bench.other_name = "floor";
     struct comparison with = {0};
-    start_peers(&bench, &with, argv[0]);
+    start_floor(&with, argv[0]);
     bench_workloads(&bench, &with);
     bench_means(&bench, &with);
     child_stop(&with.floor);
-    child_stop(&with.library);
     bench_demand(&bench);
     bench_sizes(&bench);
     bench_shapes(&bench);

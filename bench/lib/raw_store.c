@@ -90,11 +90,7 @@ static void add_receipt(struct raw_store *store)
     const int length = (int)sizeof text - 1;
     const int id_length = snprintf(id,
                                    sizeof id,
-                                   "receipt:abcdefghijklmnopqrstuvwx:a1:%c%llu",
-                                   'a' + (store->seq > 9) + (store->seq > 99) +
-                                       (store->seq > 999) +
-                                       (store->seq > 9999) +
-                                       (store->seq > 99999),
+                                   "receipt:abcdefghijklmnopqrstuvwx:%08llu",
                                    (unsigned long long)store->seq);
     sqlite3_stmt *into = store->insert[3];
     (void)sqlite3_bind_int64(into, 1, (sqlite3_int64)store->seq);

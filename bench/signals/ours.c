@@ -146,7 +146,7 @@ void graph_settle(void)
     if (graph.open != NULL) {
         commit_open();
     }
-    scheduler_step(graph.sched, clock_ms(&host));
+    scheduler_step_now(graph.sched);
 }
 
 /* -- Members ------------------------------------------------------------- */
@@ -318,22 +318,26 @@ void signal_set(struct signal *signal, double number)
 void batch_end(void)
 {
     commit_open();
-    scheduler_step(graph.sched, clock_ms(&host));
+    scheduler_step_now(graph.sched);
+}
+
+/* It is brought up to date for this look. */
+APART static double pull(const struct signal *signal)
+{
+    struct value value;
+    if (graph.open != NULL) {
+        commit_open();
+    }
+    (void)scheduler_pull(graph.sched, signal->place, clock_ms(&host), &value);
+    const double number = number_of(value);
+    value_unref(value);
+    return number;
 }
 
 double signal_peek(struct signal *signal)
 {
-    struct value value;
     if (signal->node != NULL && !node_is_live(signal->node)) {
-        if (graph.open != NULL) {
-            commit_open();
-        }
-        (void)
-            scheduler_pull(graph.sched, signal->place, clock_ms(&host), &value);
-    } else {
-        value = value_ref(signal->place->entity->visible.payload);
+        return pull(signal);
     }
-    const double number = number_of(value);
-    value_unref(value);
-    return number;
+    return number_of(value_load(&signal->place->entity->visible.payload));
 }

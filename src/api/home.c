@@ -36,6 +36,12 @@ static_assert((int)HD_LOG_DEBUG == (int)LOG_LEVEL_DEBUG, "levels differ");
 /* -- The host ------------------------------------------------------------ */
 
 /* A clock that goes backwards, or stands at 0, does no harm. */
+static mono_ms not_before_last(struct home *home, mono_ms now)
+{
+    home->last = now > home->last ? now : home->last;
+    return home->last;
+}
+
 static mono_ms host_now(struct host *host)
 {
     struct home *home = CONTAINER_OF(host, struct home, host);
@@ -43,8 +49,17 @@ static mono_ms host_now(struct host *host)
     const mono_ms now = home->given != 0    ? home->given
                         : home->now != NULL ? home->now(home->clock_context)
                                             : system->now(system);
-    home->last = now > home->last ? now : home->last;
-    return home->last;
+    return not_before_last(home, now);
+}
+
+/* The system's, unless somebody has brought a clock or says what time it is. */
+static mono_ms host_tick(struct host *host)
+{
+    struct home *home = CONTAINER_OF(host, struct home, host);
+    struct host *system = system_host();
+    return home->given != 0 || home->now != NULL
+               ? host_now(host)
+               : not_before_last(home, system->tick(system));
 }
 
 static uint64_t host_random(struct host *host)
@@ -68,6 +83,7 @@ static struct home *home_new(const hd_runtime_options *given)
     struct home *home = mem_alloc_zero(sizeof *home);
     home->host = *system_host();
     home->host.now = host_now;
+    home->host.tick = host_tick;
     home->host.random = host_random;
     home->last = 1;
     if (given->directory != NULL) {

@@ -21,6 +21,11 @@ struct host_timer {
 struct host {
     mono_ms (*now)(struct host *host);
 
+    /* The same clock for who measures how long something took, and asks often:
+     * it may be a few milliseconds behind and then move by several at once, but
+     * never goes back. NULL: `now` is as cheap. */
+    mono_ms (*tick)(struct host *host);
+
     /* Arm `timer` for `at`, or move it there if it is armed. A past `at`
      * fires from the loop, never from inside this call. */
     void (*timer_set)(struct host *host, struct host_timer *timer, mono_ms at);

@@ -28,8 +28,10 @@ void replica_release(struct replica *replica)
     while (!list_is_empty(&replica->spaces)) {
         space_close(SPACE_OF(list_first(&replica->spaces)));
     }
-    VEC_FOREACH (&replica->idle_transactions, transaction) {
-        transaction_free(*transaction);
+    while (replica->idle_transactions != NULL) {
+        struct transaction *transaction = replica->idle_transactions;
+        replica->idle_transactions = transaction->next_idle;
+        transaction_free(transaction);
     }
     VEC_FOREACH (&replica->idle_pendings, pending) {
         pending_free(*pending);
@@ -41,7 +43,6 @@ void replica_release(struct replica *replica)
         observation_unref(*observation);
     }
     vec_release(&replica->idle_observations);
-    vec_release(&replica->idle_transactions);
     vec_release(&replica->idle_pendings);
     vec_release(&replica->idle_overlays);
     vec_release(&replica->changes.at);

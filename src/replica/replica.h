@@ -56,7 +56,7 @@ struct replica {
     bool settling;                /* and is being seen to */
 
     /* What is kept for the next one. */
-    VEC(struct transaction *) idle_transactions;
+    struct transaction *idle_transactions; /* by next_idle */
     VEC(struct pending *) idle_pendings;
     VEC(struct overlay *) idle_overlays;
     VEC(struct observation *) idle_observations;

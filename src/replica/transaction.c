@@ -50,10 +50,12 @@ COLD static void take_back(struct transaction *transaction)
 struct transaction *transaction_begin(struct replica *replica,
                                       const struct transaction_options *options)
 {
-    struct transaction *transaction =
-        LIKELY(replica->idle_transactions.count > 0)
-            ? vec_pop(&replica->idle_transactions)
-            : transaction_new(replica);
+    struct transaction *transaction = replica->idle_transactions;
+    if (LIKELY(transaction != NULL)) {
+        replica->idle_transactions = transaction->next_idle;
+    } else {
+        transaction = transaction_new(replica);
+    }
     transaction_again(transaction);
     CHECK_DEEP(transaction->source == NULL && transaction->group == NULL &&
                transaction->attempt == 0 && !transaction->several_spaces &&
@@ -98,7 +100,8 @@ void transaction_release(struct transaction *transaction)
     if (UNLIKELY(transaction->given)) {
         take_back(transaction);
     }
-    vec_push(&transaction->replica->idle_transactions, transaction);
+    transaction->next_idle = transaction->replica->idle_transactions;
+    transaction->replica->idle_transactions = transaction;
 }
 
 void transaction_free(struct transaction *transaction)

@@ -130,6 +130,7 @@ enum transaction_state {
 
 struct transaction {
     struct replica *replica;
+    struct transaction *next_idle; /* while nobody has it */
     uint64_t epoch;
     uint64_t began; /* the replica's version at the beginning */
     enum transaction_state state;

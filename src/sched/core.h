@@ -166,7 +166,8 @@ enum queue_place {
 
 struct sched {
     struct replica *replica;
-    struct host *host; /* for durations; or NULL */
+    struct host *host;                  /* for durations; or NULL */
+    mono_ms (*tick)(struct host *host); /* how it is asked */
     struct subscriber subscriber;
     struct sched_hooks hooks;
     mono_ms now;
@@ -268,7 +269,7 @@ struct sched {
 static inline mono_ms sched_time(struct sched *sched)
 {
     if (!sched->clock_is_right) {
-        sched->clock = sched->host->now(sched->host);
+        sched->clock = sched->tick(sched->host);
         sched->clock_is_right = true;
     }
     return sched->clock;

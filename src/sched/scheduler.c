@@ -27,6 +27,9 @@ struct sched *scheduler_new(struct replica *replica,
     sched->nesting = SCHED_NESTING_MAX;
     if (options != NULL) {
         sched->host = options->host;
+        sched->tick = options->host == NULL         ? NULL
+                      : options->host->tick != NULL ? options->host->tick
+                                                    : options->host->now;
         sched->hooks = options->hooks;
     }
     list_init(&sched->nodes);
@@ -194,7 +197,13 @@ static inline bool pass(struct sched *sched, mono_ms now)
     CHECK(sched->run == NULL);
     sched->staled += now != sched->now; /* a gate may have opened */
     sched->now = now;
-    if ((UNLIKELY(!is_plain(sched)) && !prepare(sched)) || !has_work(sched)) {
+    if (UNLIKELY(!is_plain(sched))) {
+        sched->clock_is_right = false; /* others are called between passes */
+        if (!prepare(sched)) {
+            return false;
+        }
+    }
+    if (!has_work(sched)) {
         return false;
     }
     sched->stepping = true;
@@ -211,6 +220,7 @@ static inline bool pass(struct sched *sched, mono_ms now)
 
 bool scheduler_pass(struct sched *sched, mono_ms now)
 {
+    sched->clock_is_right = false;
     return pass(sched, now);
 }
 
@@ -220,12 +230,16 @@ static inline bool rests(const struct sched *sched)
     return LIKELY(is_plain(sched)) || scheduler_is_idle(sched);
 }
 
-/* Whether there is nothing to do at all, nor to be noted. */
-static inline bool is_quiet(const struct sched *sched, mono_ms now)
+/* Whether there is nothing to do, now or later, nor to be noted. Many words and
+ * one question: a step that finds nothing is a large part of a write that
+ * changes nothing. */
+static inline bool is_quiet(const struct sched *sched)
 {
-    return sched->now == now && queue_is_empty(sched) && is_plain(sched) &&
-           ((uint64_t)sched->restless_since | sched->restless_told |
-            sched->in_pass) == 0;
+    const uint64_t waits = (uintptr_t)sched->alone | sched->queues[0].count |
+                           sched->queues[1].count | sched->restless_since |
+                           sched->restless_told | sched->in_pass;
+    return waits == 0 && is_plain(sched) &&
+           list_is_empty(&sched->idle_materializers);
 }
 
 APART static void step(struct sched *sched, mono_ms now)
@@ -241,8 +255,26 @@ APART static void step(struct sched *sched, mono_ms now)
 void scheduler_step(struct sched *sched, mono_ms now)
 {
     CHECK(sched->run == NULL);
-    if (!is_quiet(sched, now)) {
+    if (sched->now != now || !is_quiet(sched)) {
+        sched->clock_is_right = false;
         step(sched, now);
+    }
+}
+
+APART static void step_now(struct sched *sched)
+{
+    const mono_ms now = sched->host->now(sched->host);
+    sched->clock = now;
+    sched->clock_is_right = sched->host->tick == NULL;
+    step(sched, now);
+}
+
+void scheduler_step_now(struct sched *sched)
+{
+    CHECK(sched->run == NULL);
+    CHECK(sched->host != NULL);
+    if (!is_quiet(sched)) {
+        step_now(sched);
     }
 }
 

@@ -77,6 +77,10 @@ void scheduler_invalidate(struct sched *sched, struct node *node);
  * or when a run goes on later. */
 void scheduler_step(struct sched *sched, mono_ms now);
 
+/* The same at the host's time, which nobody is asked for if there is nothing
+ * to do, now or later. Only with a host. */
+void scheduler_step_now(struct sched *sched);
+
 /* The same, one pass: at most one event of each lane. False if there was
  * nothing to do. */
 bool scheduler_pass(struct sched *sched, mono_ms now);

@@ -122,7 +122,6 @@ static bool find_more(struct sched *sched)
 
 void settle_pass(struct sched *sched)
 {
-    sched->clock_is_right = false;
     if (!sched->in_pass) { /* else it goes on after a run that took long */
         sched->in_pass = true;
         sched->pass++;
