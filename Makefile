@@ -156,6 +156,7 @@ $(BUILD)/bin/programs/%: $(BUILD)/test/programs/%.o $(BUILD)/library.a
 $(BUILD)/bin/bench_sched $(BUILD)/bin/bench_events: \
         $(call objects,$(SIGNALS) bench/signals/ours.c $(SHAPES))
 $(BUILD)/bin/bench_persist: $(call objects,$(wildcard bench/persist/*.c))
+$(BUILD)/bin/bench_store: $(call objects,$(wildcard bench/durable/*.c))
 # It also runs the command.
 $(BUILD)/bin/bench_lua: $(call objects,$(SCRIPT_SRC)) | $(BUILD)/heddle
 $(BUILD)/bin/bench_lua: TEST_LIBS += $(LUA_LIBS)

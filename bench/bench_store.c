@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "durable/commits.h"
+#include "durable/space.h"
 #include "lib/bench.h"
 #include "lib/raw_store.h"
 #include "store/engine.h"
@@ -45,27 +47,6 @@ static void stop(const char *why)
 
 /* -- Ours ---------------------------------------------------------------- */
 
-/* The commit with that local seq, which sets one document. */
-static void make_set(uint64_t number, uint64_t document, struct commit *commit)
-{
-    char text[RAW_TEXT_SIZE];
-    struct commit_op op = {.kind = COMMIT_SET};
-    op.target.id = value_string_new(text, raw_store_id(text, document));
-    if (json_read(text,
-                  raw_store_text(text, number),
-                  NULL,
-                  &op.document,
-                  NULL) != ERR_OK) {
-        stop("the document is not JSON");
-    }
-    *commit = (struct commit){
-        .session = value_text_new("bench"),
-        .local_seq = number,
-        .branch = value_string_new("", 0),
-    };
-    vec_push(&commit->ops, op);
-}
-
 static void run_ours(void *ctx, uint64_t times)
 {
     struct stores *stores = ctx;
@@ -76,7 +57,7 @@ static void run_ours(void *ctx, uint64_t times)
         bench_pause();
         for (unsigned j = 0; j < stores->group; j++) {
             const uint64_t number = ++stores->local_seq;
-            make_set(number, number % RAW_DOCUMENTS, &commits[j]);
+            commit_make_set(&commits[j], number, number % RAW_DOCUMENTS);
             requests[j] = (struct engine_request){.commit = &commits[j]};
         }
         bench_resume();
@@ -345,28 +326,6 @@ static void add_cost(struct history *history, struct history_cost before)
     cost->steps += after.steps - before.steps;
 }
 
-/* A commit that replaces one field of the document. */
-static void make_patch(struct history *history, struct commit *commit)
-{
-    char text[RAW_TEXT_SIZE];
-    struct value list = VALUE_NONE;
-    make_set(++history->local_seq, history->document, commit);
-    struct commit_op *op = &commit->ops.at[0];
-    value_unref(op->document);
-    op->document = VALUE_NONE;
-    op->kind = COMMIT_PATCH;
-    const int length =
-        snprintf(text,
-                 sizeof text,
-                 "[{\"op\":\"replace\",\"path\":\"/value/rank\",\"value\":%d}]",
-                 (int)(history->local_seq % 10));
-    if (json_read(text, (size_t)length, NULL, &list, NULL) != ERR_OK ||
-        patch_read(list, &history->engine.paths, &op->patch, NULL) != ERR_OK) {
-        stop("the patch is none");
-    }
-    value_unref(list);
-}
-
 /* `count` commits in groups; the clock stands but for the engine. */
 static void land(struct history *history,
                  struct commit *commits,
@@ -400,16 +359,19 @@ static void run_history(struct history *history, size_t count, size_t group)
     static struct commit commits[GROUP_MAX];
     bench_pause();
     if (history->renewed) {
-        make_set(++history->local_seq, ++history->document, &commits[0]);
+        commit_make_set(&commits[0], ++history->local_seq, ++history->document);
         land(history, commits, 1, 1);
     }
     const struct history_cost before = spent(history);
     for (size_t i = 0; i < count; i++) {
         if (history->patches) {
-            make_patch(history, &commits[i]);
+            commit_make_patch(&commits[i],
+                              ++history->local_seq,
+                              history->document,
+                              &history->engine.paths);
         } else {
             const uint64_t number = ++history->local_seq;
-            make_set(number, number % SPREAD, &commits[i]);
+            commit_make_set(&commits[i], number, number % SPREAD);
         }
     }
     land(history, commits, count, group);
@@ -440,7 +402,7 @@ static void open_history(struct history *history)
         stop(detail.text);
     }
     static struct commit first;
-    make_set(++history->local_seq, history->document, &first);
+    commit_make_set(&first, ++history->local_seq, history->document);
     land(history, &first, 1, 1);
     for (uint64_t done = 1; !history->renewed && done < history->mark;) {
         const uint64_t left = history->mark - done;
@@ -603,6 +565,7 @@ int main(int argc, char **argv)
     bench_commits(&bench, &stores);
     bench_reads(&bench, &stores);
     bench_histories(&bench, folder);
+    bench_space(&bench, folder);
     (void)rmdir(folder);
     return bench_end(&bench);
 }

@@ -24,6 +24,16 @@ size_t raw_store_text(char *to, uint64_t number)
     return (size_t)length;
 }
 
+size_t raw_store_patch(char *to, uint64_t number)
+{
+    const int length =
+        snprintf(to,
+                 RAW_TEXT_SIZE,
+                 "[{\"op\":\"replace\",\"path\":\"/value/rank\",\"value\":%d}]",
+                 (int)(number % 10));
+    return (size_t)length;
+}
+
 size_t raw_store_id(char *to, uint64_t document)
 {
     const int length =
@@ -127,6 +137,36 @@ void raw_store_group_with_receipts(struct raw_store *store, unsigned count)
     step(store->commit);
 }
 
+static void patch_document(struct raw_store *store)
+{
+    char text[RAW_TEXT_SIZE];
+    char id[RAW_TEXT_SIZE];
+    const uint64_t document = store->seq % RAW_DOCUMENTS;
+    const int length = (int)raw_store_patch(text, store->seq);
+    const int id_length = (int)raw_store_id(id, document);
+    sqlite3_stmt *into = store->insert[4];
+    (void)sqlite3_bind_int64(into, 1, 1 + (sqlite3_int64)document);
+    (void)sqlite3_bind_int64(into, 2, (sqlite3_int64)store->seq);
+    (void)sqlite3_bind_text(into, 3, text, length, SQLITE_STATIC);
+    step(into);
+    into = store->insert[5];
+    (void)sqlite3_bind_int64(into, 1, (sqlite3_int64)store->seq);
+    (void)sqlite3_bind_text(into, 2, id, id_length, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(into, 3, length);
+    step(into);
+}
+
+void raw_store_group_of_patches(struct raw_store *store, unsigned count)
+{
+    step(store->begin);
+    for (unsigned i = 0; i < count; i++) {
+        store->seq++;
+        insert_commit(store, "[1]");
+        patch_document(store);
+    }
+    step(store->commit);
+}
+
 sqlite3_stmt *raw_store_prepare(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *stmt = NULL;
@@ -186,6 +226,15 @@ void raw_store_open(struct raw_store *store,
         "INSERT INTO document(branch, scope, id, head_seq, head_index, op,"
         " base_seq, tail_count, tail_bytes, base_bytes)"
         " VALUES(0, 'space', ?2, ?1, 1, 'set', ?1, 0, 0, ?3)");
+    store->insert[4] = raw_store_prepare(
+        db,
+        "INSERT INTO revision(document, seq, op_index, op, data)"
+        " VALUES(?1, ?2, 0, 'patch', ?3)");
+    store->insert[5] = raw_store_prepare(
+        db,
+        "UPDATE document SET head_seq = ?1, op = 'patch',"
+        " tail_count = tail_count + 1, tail_bytes = tail_bytes + ?3"
+        " WHERE branch = 0 AND scope = 'space' AND id = ?2");
 }
 
 void raw_store_remove(const char *path)
@@ -198,7 +247,7 @@ void raw_store_remove(const char *path)
     }
 }
 
-void raw_store_close(struct raw_store *store)
+void raw_store_end(struct raw_store *store)
 {
     (void)sqlite3_finalize(store->begin);
     (void)sqlite3_finalize(store->commit);
@@ -206,6 +255,11 @@ void raw_store_close(struct raw_store *store)
         (void)sqlite3_finalize(store->insert[i]);
     }
     (void)sqlite3_close(store->db);
+}
+
+void raw_store_close(struct raw_store *store)
+{
+    raw_store_end(store);
     if (store->path[0] != '\0') {
         raw_store_remove(store->path);
     }

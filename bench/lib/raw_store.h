@@ -21,7 +21,8 @@ struct raw_store {
     sqlite3 *db;
     sqlite3_stmt *begin;
     sqlite3_stmt *commit;
-    sqlite3_stmt *insert[4]; /* commit, revision, document, new document */
+    sqlite3_stmt *insert[6]; /* commit, revision, document, new document, patch,
+                                document that was patched */
     uint64_t seq;
 };
 
@@ -30,7 +31,8 @@ struct raw_store {
 void raw_store_open(struct raw_store *store,
                     struct engine *engine,
                     const char *path);
-void raw_store_close(struct raw_store *store);
+void raw_store_end(struct raw_store *store);   /* its files stay */
+void raw_store_close(struct raw_store *store); /* and go */
 
 /* So many commits in one transaction. */
 void raw_store_group(struct raw_store *store, unsigned count);
@@ -38,8 +40,13 @@ void raw_store_group(struct raw_store *store, unsigned count);
 /* The same with a receipt in each: a document that is new, and its revision. */
 void raw_store_group_with_receipts(struct raw_store *store, unsigned count);
 
-/* The text and the id of a document of the floor; their lengths. */
+/* The same of commits that replace a field of a document that is there. */
+void raw_store_group_of_patches(struct raw_store *store, unsigned count);
+
+/* The text and the id of a document of the floor, and the text of a patch of
+ * it; their lengths. */
 size_t raw_store_text(char *to, uint64_t number);
+size_t raw_store_patch(char *to, uint64_t number);
 size_t raw_store_id(char *to, uint64_t document);
 
 /* A statement, or the end of the program. */
