@@ -144,15 +144,15 @@ static void plan_add(struct plan *plan, const struct value *value)
     if (value_is_string(*value)) {
         item.kind = ITEM_TEXT;
         item.text = value_text(value);
-    } else if (value->tag == TAG_INT) {
+    } else if (value_tag(*value) == TAG_INT) {
         item.kind = ITEM_INT;
-        item.integer = value->integer;
-    } else if (value->tag == TAG_DOUBLE) {
+        item.integer = value_integer(*value);
+    } else if (value_tag(*value) == TAG_DOUBLE) {
         item.kind = ITEM_REAL;
-        item.real = value->real;
-    } else if (value->tag == TAG_BOOL) {
+        item.real = value_real(*value);
+    } else if (value_tag(*value) == TAG_BOOL) {
         item.kind = ITEM_BOOL;
-        item.integer = value->boolean;
+        item.integer = value_boolean(*value);
     }
     vec_push(&plan->items, item);
 }

@@ -176,7 +176,8 @@ static void run_once(struct stage *stage)
                                &in[i]);
     }
     stage->round++;
-    const int64_t sum = in[0].integer + in[1].integer + stage->round;
+    const int64_t sum =
+        value_integer(in[0]) + value_integer(in[1]) + stage->round;
     stop_if(transaction_put_adopt(transaction,
                                   stage->places[2],
                                   value_int(sum),
@@ -345,7 +346,7 @@ static void bench_frame(struct bench *bench, struct stage *stage)
                         .units = FRAME,
                     });
     const struct entity *last = stage->places[FRAME - 1]->entity;
-    if (last->visible.payload.integer != stage->round + FRAME - 1) {
+    if (value_integer(last->visible.payload) != stage->round + FRAME - 1) {
         bench_wrong(bench, "the frame did not arrive");
     }
     stage_close(stage);

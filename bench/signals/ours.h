@@ -32,9 +32,10 @@ struct host *ours_host(void);
 
 static inline double number_of(struct value value)
 {
-    return value.tag == TAG_INT      ? (double)value.integer
-           : value.tag == TAG_DOUBLE ? value.real
-                                     : 0;
+    const enum value_tag tag = value_tag(value);
+    return tag == TAG_INT      ? (double)(int64_t)value.word[0]
+           : tag == TAG_DOUBLE ? value_fraction_of(value)
+                               : 0;
 }
 
 static inline double signal_get(struct reading *at, struct signal *signal)

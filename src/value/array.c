@@ -566,15 +566,13 @@ static struct value array_of(struct heap *root)
     if (root == NULL) {
         return value_empty_array();
     }
-    struct value value = value_tagged_word(0, TAG_ARRAY);
-    value.heap = root;
-    return value;
+    return value_of_heap(root, TAG_ARRAY);
 }
 
 static struct heap *root_of(struct value array)
 {
     CHECK(value_is_array(array));
-    return array.tag == TAG_ARRAY ? array.heap : NULL;
+    return value_tag(array) == TAG_ARRAY ? value_heap(array) : NULL;
 }
 
 struct value array_new_adopt(const struct value *items, size_t count)
@@ -587,7 +585,7 @@ struct value array_new_adopt(const struct value *items, size_t count)
 uint32_t array_count(struct value array)
 {
     CHECK(value_is_array(array));
-    return array.tag == TAG_ARRAY ? array.heap->count : 0;
+    return value_tag(array) == TAG_ARRAY ? value_heap(array)->count : 0;
 }
 
 const struct value *array_chunk(struct value array,
@@ -598,7 +596,7 @@ const struct value *array_chunk(struct value array,
         *run = 0;
         return NULL;
     }
-    return tree_chunk(array.heap, index, run);
+    return tree_chunk(value_heap(array), index, run);
 }
 
 struct value array_at(struct value array, uint32_t index)
@@ -610,16 +608,19 @@ struct value array_at(struct value array, uint32_t index)
 
 uint32_t array_shared_run(struct value a, struct value b, uint32_t index)
 {
-    if (a.tag != TAG_ARRAY || b.tag != TAG_ARRAY) {
+    if (value_tag(a) != TAG_ARRAY || value_tag(b) != TAG_ARRAY) {
         return 0;
     }
-    return tree_shared_run(a.heap, b.heap, index);
+    return tree_shared_run(value_heap(a), value_heap(b), index);
 }
 
 struct value *array_own_slot(struct value *array, uint32_t index)
 {
     CHECK(index < array_count(*array));
-    return tree_own_slot(&array->heap, index);
+    struct heap *root = value_heap(*array);
+    struct value *slot = tree_own_slot(&root, index);
+    *array = array_of(root);
+    return slot;
 }
 
 struct value array_set_adopt(struct value array,

@@ -17,10 +17,10 @@ static bool check_leaf(struct value value)
     if (value_is_string(value)) {
         const struct text text = value_text(&value);
         return utf8_is_valid(text.at, text.length) &&
-               (value.tag != TAG_LONG || text.length > VALUE_INLINE_MAX);
+               (value_tag(value) != TAG_LONG || text.length > VALUE_INLINE_MAX);
     }
-    if (value.tag == TAG_DOUBLE) {
-        return value_is_same(value, value_double(value.real));
+    if (value_tag(value) == TAG_DOUBLE) {
+        return value_is_same(value, value_double(value_fraction_of(value)));
     }
     return value_tag(value) <= TAG_TAGGED;
 }
@@ -42,8 +42,8 @@ static bool check_object(struct value object)
     if (live != object_count(object)) {
         return false;
     }
-    if (object_is_large(object.heap)) {
-        const struct heap *entries = large_node(object.heap)->entries;
+    if (object_is_large(value_heap(object))) {
+        const struct heap *entries = large_node(value_heap(object))->entries;
         return live > OBJECT_FLAT_MAX / 2 && tree_check(entries) &&
                entries->count % 2 == 0 && entries->count <= 4 * live;
     }
@@ -55,13 +55,13 @@ static bool check_object(struct value object)
 
 static bool check_one(struct value value)
 {
-    if (value.tag == TAG_ARRAY) {
-        return tree_check(value.heap);
+    if (value_tag(value) == TAG_ARRAY) {
+        return tree_check(value_heap(value));
     }
-    if (value.tag == TAG_OBJECT) {
+    if (value_tag(value) == TAG_OBJECT) {
         return check_object(value);
     }
-    if (value.tag == TAG_LINK) {
+    if (value_tag(value) == TAG_LINK) {
         return link_state_is_valid(value_tagged_state(value));
     }
     return check_leaf(value);
@@ -71,14 +71,14 @@ typedef STACK(struct value, 32) value_stack;
 
 static void push_children(value_stack *stack, struct value value)
 {
-    if (value.tag == TAG_LINK || value.tag == TAG_TAGGED) {
+    if (value_tag(value) == TAG_LINK || value_tag(value) == TAG_TAGGED) {
         stack_push(stack, value_tagged_type(value));
         stack_push(stack, value_tagged_state(value));
-    } else if (value.tag == TAG_ARRAY) {
+    } else if (value_tag(value) == TAG_ARRAY) {
         for (uint32_t i = 0; i < array_count(value); i++) {
             stack_push(stack, array_at(value, i));
         }
-    } else if (value.tag == TAG_OBJECT) {
+    } else if (value_tag(value) == TAG_OBJECT) {
         struct object_iter iter = object_iter(value);
         struct value key;
         struct value item;

@@ -61,8 +61,8 @@ static struct heap *next_node(struct node_frame *frame)
     const struct value *values = values_of(heap, &count);
     while (frame->next < count) {
         const struct value child = values[frame->next++];
-        if (value_is_heap(child) && child.tag != TAG_LONG) {
-            return child.heap;
+        if (value_is_heap(child) && value_tag(child) != TAG_LONG) {
+            return value_heap(child);
         }
     }
     return NULL;
@@ -130,10 +130,12 @@ static uint64_t known_hash(struct value value)
     if (!value_is_heap(value)) {
         return XXH3_64bits(&value, sizeof value);
     }
-    if (value.tag == TAG_LONG) {
-        return string_hash(value.heap);
+    if (value_tag(value) == TAG_LONG) {
+        return string_hash(value_heap(value));
     }
-    return mix(value.heap->hash, value.heap->count, value.tag);
+    return mix(value_heap(value)->hash,
+               value_heap(value)->count,
+               value_tag(value));
 }
 
 static uint64_t sequence_hash(const struct value *values, size_t count)
@@ -187,8 +189,8 @@ static void compute_hash(struct heap *heap)
 
 uint64_t value_hash(struct value value)
 {
-    if (value_is_heap(value) && value.tag != TAG_LONG) {
-        for_each_unknown(value.heap, CACHED_HASH, compute_hash);
+    if (value_is_heap(value) && value_tag(value) != TAG_LONG) {
+        for_each_unknown(value_heap(value), CACHED_HASH, compute_hash);
     }
     return known_hash(value);
 }
@@ -209,7 +211,7 @@ static unsigned deeper(unsigned a, unsigned b)
  * are written in an envelope. */
 static unsigned leaf_depth(struct value value)
 {
-    if (value.tag == TAG_DOUBLE && !isfinite(value.real)) {
+    if (value_tag(value) == TAG_DOUBLE && !isfinite(value_fraction_of(value))) {
         return 2;
     }
     return value_is_container(value) ? 1 : 0;
@@ -219,8 +221,8 @@ static unsigned deepest_value(const struct value *values, size_t count)
 {
     unsigned depth = 0;
     for (size_t i = 0; i < count; i++) {
-        if (value_is_heap(values[i]) && values[i].tag != TAG_LONG) {
-            depth = deeper(depth, node_depth(values[i].heap));
+        if (value_is_heap(values[i]) && value_tag(values[i]) != TAG_LONG) {
+            depth = deeper(depth, node_depth(value_heap(values[i])));
         } else {
             depth = deeper(depth, leaf_depth(values[i]));
         }
@@ -251,11 +253,11 @@ static void compute_depth(struct heap *heap)
 
 unsigned value_depth(struct value value)
 {
-    if (!value_is_heap(value) || value.tag == TAG_LONG) {
+    if (!value_is_heap(value) || value_tag(value) == TAG_LONG) {
         return leaf_depth(value);
     }
-    for_each_unknown(value.heap, CACHED_DEPTH, compute_depth);
-    return node_depth(value.heap);
+    for_each_unknown(value_heap(value), CACHED_DEPTH, compute_depth);
+    return node_depth(value_heap(value));
 }
 
 /* -- Equality ------------------------------------------------------------ */
@@ -272,14 +274,15 @@ static enum verdict glance(struct value a, struct value b)
     if (value_is_same(a, b)) {
         return EQUAL;
     }
-    if (!value_is_heap(a) || a.tag != b.tag || a.heap->count != b.heap->count) {
+    if (!value_is_heap(a) || value_tag(a) != value_tag(b) ||
+        value_heap(a)->count != value_heap(b)->count) {
         return DIFFERENT;
     }
-    if ((a.heap->cached & b.heap->cached & CACHED_HASH) != 0 &&
-        a.heap->hash != b.heap->hash) {
+    if ((value_heap(a)->cached & value_heap(b)->cached & CACHED_HASH) != 0 &&
+        value_heap(a)->hash != value_heap(b)->hash) {
         return DIFFERENT;
     }
-    if (a.tag == TAG_LONG) {
+    if (value_tag(a) == TAG_LONG) {
         return key_equal(a, b) ? EQUAL : DIFFERENT;
     }
     return LOOK_INSIDE;
@@ -374,11 +377,11 @@ static enum verdict compare_tagged(struct pair_frame *frame,
 static enum verdict compare_on(struct pair_frame *frame,
                                struct pair_frame *inner)
 {
-    if (frame->a.tag == TAG_ARRAY) {
+    if (value_tag(frame->a) == TAG_ARRAY) {
         return compare_arrays(frame, inner);
     }
-    return frame->a.tag == TAG_OBJECT ? compare_objects(frame, inner)
-                                      : compare_tagged(frame, inner);
+    return value_tag(frame->a) == TAG_OBJECT ? compare_objects(frame, inner)
+                                             : compare_tagged(frame, inner);
 }
 
 /* The frames that were open when a difference was found, as a trail. */
@@ -456,7 +459,9 @@ static int compare_short(struct value a, struct value b)
             return x < y ? -1 : 1;
         }
     }
-    return (a.tag > b.tag) - (a.tag < b.tag);
+    const uint64_t x = a.word[1] >> VALUE_LENGTH_SHIFT;
+    const uint64_t y = b.word[1] >> VALUE_LENGTH_SHIFT;
+    return (x > y) - (x < y);
 }
 
 int value_compare_strings(struct value a, struct value b)

@@ -166,6 +166,15 @@ static inline void node_unref(struct heap *heap)
  * what was cached about the content. */
 struct heap *node_own(struct heap **slot, size_t slots);
 
+/* The same for that of a value on the heap. */
+static inline struct heap *value_own(struct value *value, size_t slots)
+{
+    struct heap *heap = value_heap(*value);
+    struct heap *own = node_own(&heap, slots);
+    value->word[0] = (uint64_t)(uintptr_t)heap;
+    return own;
+}
+
 /* -- Trees (array.c): used by arrays and by the entries of large objects -- */
 
 struct heap *tree_build_adopt(enum value_tag tag,

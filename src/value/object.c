@@ -18,9 +18,7 @@ enum {
 
 static struct value object_of(struct heap *heap)
 {
-    struct value value = value_tagged_word(0, TAG_OBJECT);
-    value.heap = heap;
-    return value;
+    return value_of_heap(heap, TAG_OBJECT);
 }
 
 bool key_equal(struct value a, struct value b)
@@ -28,13 +26,13 @@ bool key_equal(struct value a, struct value b)
     if (value_is_same(a, b)) {
         return true;
     }
-    if (a.tag != TAG_LONG || b.tag != TAG_LONG ||
-        a.heap->count != b.heap->count) {
+    if (value_tag(a) != TAG_LONG || value_tag(b) != TAG_LONG ||
+        value_heap(a)->count != value_heap(b)->count) {
         return false;
     }
-    return memcmp(string_node(a.heap)->at,
-                  string_node(b.heap)->at,
-                  a.heap->count) == 0;
+    return memcmp(string_node(value_heap(a))->at,
+                  string_node(value_heap(b))->at,
+                  value_heap(a)->count) == 0;
 }
 
 /* -- Flat ---------------------------------------------------------------- */
@@ -45,7 +43,7 @@ static size_t find_entry(const struct entry *entries,
                          struct value key)
 {
     size_t i = 0;
-    if (key.tag != TAG_LONG) {
+    if (value_tag(key) != TAG_LONG) {
         while (i < count && !value_is_same(entries[i].key, key)) {
             i++;
         }
@@ -62,10 +60,12 @@ static size_t find_entry(const struct entry *entries,
 static uint64_t key_bit(struct value key)
 {
     uint64_t mixed = key.word[0] * 0x9E3779B97F4A7C15U + key.word[1];
-    if (key.tag == TAG_LONG) {
-        const char *at = string_node(key.heap)->at;
-        memcpy(&mixed, at + key.heap->count - sizeof mixed, sizeof mixed);
-        mixed += key.heap->count;
+    if (value_tag(key) == TAG_LONG) {
+        const char *at = string_node(value_heap(key))->at;
+        memcpy(&mixed,
+               at + value_heap(key)->count - sizeof mixed,
+               sizeof mixed);
+        mixed += value_heap(key)->count;
     }
     return UINT64_C(1) << ((mixed * 0x9E3779B97F4A7C15U) >> 58);
 }
@@ -175,13 +175,14 @@ static struct value rebuild_adopt(struct value object, bool flat)
 
 static struct value large_remove_adopt(struct value object, struct value key)
 {
-    const uint32_t position = index_find(large_node(object.heap)->index,
-                                         large_node(object.heap)->entries,
-                                         key);
+    const uint32_t position =
+        index_find(large_node(value_heap(object))->index,
+                   large_node(value_heap(object))->entries,
+                   key);
     if (position == INDEX_NOT_FOUND) {
         return object;
     }
-    struct heap *heap = node_own(&object.heap, 0);
+    struct heap *heap = value_own(&object, 0);
     struct large_node *large = large_node(heap);
     index_remove(&large->index, key, position);
     struct value *slot = tree_own_slot(&large->entries, 2 * position);
@@ -209,7 +210,7 @@ struct value object_new_adopt(const struct value *pairs, size_t count)
     if (count > OBJECT_FLAT_MAX) {
         struct value large = large_new_adopt(pairs, count);
         /* Most keys may have been the same. */
-        if (large.heap->count > FLAT_AGAIN) {
+        if (value_heap(large)->count > FLAT_AGAIN) {
             return large;
         }
         return value_normalise_adopt(rebuild_adopt(large, true));
@@ -220,21 +221,21 @@ struct value object_new_adopt(const struct value *pairs, size_t count)
 uint32_t object_count(struct value object)
 {
     CHECK(value_is_object(object));
-    return object.tag == TAG_OBJECT ? object.heap->count : 0;
+    return value_tag(object) == TAG_OBJECT ? value_heap(object)->count : 0;
 }
 
 struct value object_get(struct value object, struct value key)
 {
     CHECK(value_is_object(object));
-    if (object.tag == TAG_EMPTY_OBJECT) {
+    if (value_tag(object) == TAG_EMPTY_OBJECT) {
         return VALUE_NONE;
     }
-    if (!object_is_large(object.heap)) {
-        const struct flat_node *flat = flat_node(object.heap);
+    if (!object_is_large(value_heap(object))) {
+        const struct flat_node *flat = flat_node(value_heap(object));
         const size_t i = find_entry(flat->at, flat->heap.width, key);
         return i < flat->heap.width ? flat->at[i].item : VALUE_NONE;
     }
-    const struct large_node *large = large_node(object.heap);
+    const struct large_node *large = large_node(value_heap(object));
     const uint32_t at = index_find(large->index, large->entries, key);
     if (at == INDEX_NOT_FOUND) {
         return VALUE_NONE;
@@ -266,23 +267,23 @@ void object_put_adopt(struct value *object, const char *name, struct value item)
 struct value *object_own_slot(struct value *object, struct value key)
 {
     CHECK(value_is_object(*object));
-    if (object->tag == TAG_EMPTY_OBJECT) {
+    if (value_tag(*object) == TAG_EMPTY_OBJECT) {
         return NULL;
     }
-    if (!object_is_large(object->heap)) {
-        const struct flat_node *flat = flat_node(object->heap);
+    if (!object_is_large(value_heap(*object))) {
+        const struct flat_node *flat = flat_node(value_heap(*object));
         const size_t i = find_entry(flat->at, flat->heap.width, key);
         if (i == flat->heap.width) {
             return NULL;
         }
-        return &flat_node(node_own(&object->heap, 0))->at[i].item;
+        return &flat_node(value_own(object, 0))->at[i].item;
     }
-    const struct large_node *large = large_node(object->heap);
+    const struct large_node *large = large_node(value_heap(*object));
     const uint32_t at = index_find(large->index, large->entries, key);
     if (at == INDEX_NOT_FOUND) {
         return NULL;
     }
-    return large_item(node_own(&object->heap, 0), at);
+    return large_item(value_own(object, 0), at);
 }
 
 static struct value add_adopt(struct value object,
@@ -290,22 +291,22 @@ static struct value add_adopt(struct value object,
                               struct value item)
 {
     const struct value pair[2] = {key, item};
-    if (object.tag == TAG_EMPTY_OBJECT) {
+    if (value_tag(object) == TAG_EMPTY_OBJECT) {
         return object_new_adopt(pair, 1);
     }
-    if (object_is_large(object.heap)) {
-        large_add(node_own(&object.heap, 0), key, item);
+    if (object_is_large(value_heap(object))) {
+        large_add(value_own(&object, 0), key, item);
         return object;
     }
-    const uint16_t width = object.heap->width;
+    const uint16_t width = value_heap(object)->width;
     if (width == OBJECT_FLAT_MAX) {
         object = rebuild_adopt(object, false);
-        large_add(object.heap, key, item);
+        large_add(value_heap(object), key, item);
         return object;
     }
-    const size_t room = object.heap->capacity;
+    const size_t room = value_heap(object)->capacity;
     struct heap *heap =
-        node_own(&object.heap, width < room ? room : width + 1U + width / 2U);
+        value_own(&object, width < room ? room : width + 1U + width / 2U);
     flat_node(heap)->at[width] = (struct entry){key, item};
     heap->width++;
     heap->count++;
@@ -332,13 +333,13 @@ struct value object_set_adopt(struct value object,
 struct value object_remove_adopt(struct value object, struct value key)
 {
     CHECK(value_is_object(object));
-    if (object.tag == TAG_EMPTY_OBJECT) {
+    if (value_tag(object) == TAG_EMPTY_OBJECT) {
         return object;
     }
-    if (object_is_large(object.heap)) {
+    if (object_is_large(value_heap(object))) {
         return large_remove_adopt(object, key);
     }
-    const struct flat_node *flat = flat_node(object.heap);
+    const struct flat_node *flat = flat_node(value_heap(object));
     const size_t i = find_entry(flat->at, flat->heap.width, key);
     if (i == flat->heap.width) {
         return object;
@@ -347,7 +348,7 @@ struct value object_remove_adopt(struct value object, struct value key)
         value_unref(object);
         return value_empty_object();
     }
-    flat_remove(node_own(&object.heap, 0), i);
+    flat_remove(value_own(&object, 0), i);
     return value_normalise_adopt(object);
 }
 
@@ -356,12 +357,12 @@ struct value object_remove_adopt(struct value object, struct value key)
 uint32_t object_slots(struct value object)
 {
     CHECK(value_is_object(object));
-    if (object.tag == TAG_EMPTY_OBJECT) {
+    if (value_tag(object) == TAG_EMPTY_OBJECT) {
         return 0;
     }
-    return object_is_large(object.heap)
-               ? large_node(object.heap)->entries->count
-               : 2U * object.heap->width;
+    return object_is_large(value_heap(object))
+               ? large_node(value_heap(object))->entries->count
+               : 2U * value_heap(object)->width;
 }
 
 const struct value *object_chunk(struct value object,
@@ -373,21 +374,21 @@ const struct value *object_chunk(struct value object,
         *run = 0;
         return NULL;
     }
-    if (object_is_large(object.heap)) {
-        return tree_chunk(large_node(object.heap)->entries, slot, run);
+    if (object_is_large(value_heap(object))) {
+        return tree_chunk(large_node(value_heap(object))->entries, slot, run);
     }
     *run = slots - slot;
-    return &flat_node(object.heap)->at->key + slot;
+    return &flat_node(value_heap(object))->at->key + slot;
 }
 
 uint32_t object_shared_run(struct value a, struct value b, uint32_t slot)
 {
-    if (a.tag != TAG_OBJECT || b.tag != TAG_OBJECT ||
-        !object_is_large(a.heap) || !object_is_large(b.heap)) {
+    if (value_tag(a) != TAG_OBJECT || value_tag(b) != TAG_OBJECT ||
+        !object_is_large(value_heap(a)) || !object_is_large(value_heap(b))) {
         return 0;
     }
-    const uint32_t run = tree_shared_run(large_node(a.heap)->entries,
-                                         large_node(b.heap)->entries,
+    const uint32_t run = tree_shared_run(large_node(value_heap(a))->entries,
+                                         large_node(value_heap(b))->entries,
                                          slot);
     return run & ~(uint32_t)1; /* a key and its item, or neither */
 }

@@ -131,7 +131,7 @@ static void drop_values(struct dying *dying,
 {
     for (size_t i = 0; i < count; i++) {
         if (value_is_heap(values[i])) {
-            drop_node(dying, values[i].heap);
+            drop_node(dying, value_heap(values[i]));
         }
     }
 }
@@ -266,9 +266,10 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 struct value value_fraction(double real)
 {
-    struct value value = value_tagged_word(0, TAG_DOUBLE);
-    value.real = isnan(real) ? (double)NAN : real;
-    return value;
+    uint64_t bits;
+    const double one = isnan(real) ? (double)NAN : real; /* V2 */
+    memcpy(&bits, &one, sizeof bits);
+    return value_tagged_word(bits, TAG_DOUBLE);
 }
 
 /* At most 15 bytes, by two overlapping copies of a fixed size: the bytes go
@@ -292,9 +293,9 @@ static struct value short_string(const char *bytes, size_t length)
               (uint64_t)(unsigned char)bytes[length - 1] << (8 * (length - 1));
     }
     high = length > 8 ? high >> (8 * (16 - length)) : 0;
-    struct value value = {
-        {{low, high | (uint64_t)TAG_SHORT << 56 | (uint64_t)length << 60}}};
-    return value;
+    return (struct value){{low,
+                           high | (uint64_t)TAG_SHORT << VALUE_TAG_SHIFT |
+                               (uint64_t)length << VALUE_LENGTH_SHIFT}};
 }
 
 struct value value_string_new(const char *bytes, size_t length)
@@ -306,10 +307,7 @@ struct value value_string_new(const char *bytes, size_t length)
     struct heap *heap = node_new(TAG_LONG, 0, length);
     memcpy(string_node(heap)->at, bytes, length);
     string_node(heap)->at[length] = '\0';
-
-    struct value value = value_tagged_word(0, TAG_LONG);
-    value.heap = heap;
-    return value;
+    return value_of_heap(heap, TAG_LONG);
 }
 
 struct value value_text_new(const char *text)
@@ -372,20 +370,17 @@ struct value value_tagged_adopt(struct value type, struct value state)
     struct heap *heap = node_new(tag, 0, 0);
     tagged_node(heap)->type = type;
     tagged_node(heap)->state = state;
-
-    struct value value = value_tagged_word(0, tag);
-    value.heap = heap;
-    return value;
+    return value_of_heap(heap, tag);
 }
 
 bool value_is_envelope(struct value value)
 {
-    if (value.tag != TAG_OBJECT || object_count(value) != 1) {
+    if (value_tag(value) != TAG_OBJECT || object_count(value) != 1) {
         return false;
     }
     const struct value body = object_get_text(value, "/", 1);
-    return body.tag == TAG_OBJECT && object_count(body) == 1 &&
-           value_is_type_name(flat_node(body.heap)->at->key);
+    return value_tag(body) == TAG_OBJECT && object_count(body) == 1 &&
+           value_is_type_name(flat_node(value_heap(body))->at->key);
 }
 
 struct value value_normalise_adopt(struct value value)
@@ -394,7 +389,7 @@ struct value value_normalise_adopt(struct value value)
         return value;
     }
     const struct value body = object_get_text(value, "/", 1);
-    const struct entry *only = flat_node(body.heap)->at;
+    const struct entry *only = flat_node(value_heap(body))->at;
     struct value leaf =
         value_tagged_adopt(value_ref(only->key), value_ref(only->item));
     value_unref(value);
@@ -403,7 +398,7 @@ struct value value_normalise_adopt(struct value value)
 
 bool value_is_near_envelope(struct value value)
 {
-    return value.tag == TAG_OBJECT &&
+    return value_tag(value) == TAG_OBJECT &&
            !value_is_absent(object_get_text(value, "/", 1));
 }
 
@@ -411,29 +406,32 @@ bool value_is_near_envelope(struct value value)
 
 bool value_boolean(struct value value)
 {
-    CHECK(value.tag == TAG_BOOL);
-    return value.boolean;
+    CHECK(value_tag(value) == TAG_BOOL);
+    return value.word[0] != 0;
 }
 
 int64_t value_integer(struct value value)
 {
-    CHECK(value.tag == TAG_INT);
-    return value.integer;
+    CHECK(value_tag(value) == TAG_INT);
+    return (int64_t)value.word[0];
 }
 
 double value_real(struct value value)
 {
     CHECK(value_is_number(value));
-    return value.tag == TAG_INT ? (double)value.integer : value.real;
+    return value_tag(value) == TAG_INT ? (double)(int64_t)value.word[0]
+                                       : value_fraction_of(value);
 }
 
 struct text value_text(const struct value *string)
 {
     if (value_tag(*string) == TAG_SHORT) {
-        return (struct text){string->text, (size_t)(string->tag >> 4)};
+        return (struct text){(const char *)string->word,
+                             (size_t)(string->word[1] >> VALUE_LENGTH_SHIFT)};
     }
-    CHECK(string->tag == TAG_LONG);
-    return (struct text){string_node(string->heap)->at, string->heap->count};
+    CHECK(value_tag(*string) == TAG_LONG);
+    return (struct text){string_node(value_heap(*string))->at,
+                         value_heap(*string)->count};
 }
 
 bool value_is_text(struct value value, const char *want)
@@ -448,12 +446,12 @@ bool value_is_text(struct value value, const char *want)
 
 struct value value_tagged_type(struct value tagged)
 {
-    CHECK(tagged.tag == TAG_LINK || tagged.tag == TAG_TAGGED);
-    return tagged_node(tagged.heap)->type;
+    CHECK(value_tag(tagged) == TAG_LINK || value_tag(tagged) == TAG_TAGGED);
+    return tagged_node(value_heap(tagged))->type;
 }
 
 struct value value_tagged_state(struct value tagged)
 {
-    CHECK(tagged.tag == TAG_LINK || tagged.tag == TAG_TAGGED);
-    return tagged_node(tagged.heap)->state;
+    CHECK(value_tag(tagged) == TAG_LINK || value_tag(tagged) == TAG_TAGGED);
+    return tagged_node(value_heap(tagged))->state;
 }

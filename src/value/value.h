@@ -54,21 +54,14 @@ enum {
 
 struct heap; /* value/node.h */
 
+/* Two words and nothing else, so that compilers keep it in two registers: as a
+ * union with the members that it stands for, every value that was passed went
+ * through memory. The first word is an integer, the bits of a double, 0 or 1,
+ * or the address of a node; the second is zero but for its last byte, the tag
+ * (enum value_tag). Of a string in the handle, the bytes begin with the first
+ * word and end before the tag, which also has their number. */
 struct value {
-    union {
-        uint64_t word[2];
-        struct {
-            union {
-                int64_t integer;
-                double real;
-                bool boolean;
-                struct heap *heap;
-            };
-            uint8_t unused[7]; /* zero */
-            uint8_t tag;       /* enum value_tag; of a SHORT, also its length */
-        };
-        char text[VALUE_INLINE_MAX];
-    };
+    uint64_t word[2];
 };
 
 _Static_assert(sizeof(struct value) == 16, "two registers");
@@ -94,11 +87,9 @@ enum value_tag {
     TAG_INDEX,
 };
 
-/* The functions here look at the two words, never at their parts: a value
- * that is read and written as words stays in registers, while a byte among
- * them sends it through memory, with a stall each time. */
 enum {
-    VALUE_TAG_SHIFT = 56 /* `tag` is the last byte of the second word */
+    VALUE_TAG_SHIFT = 56,   /* the tag is the last byte of the second word, */
+    VALUE_LENGTH_SHIFT = 60 /* and its high half the length of a SHORT */
 };
 
 static inline enum value_tag value_tag(struct value value)
@@ -113,11 +104,11 @@ const char *value_kind_name(enum value_kind kind);
 
 /* -- Making -------------------------------------------------------------- */
 
-#define VALUE_NONE ((struct value){{{0, 0}}})
+#define VALUE_NONE ((struct value){{0, 0}})
 
 static inline struct value value_tagged_word(uint64_t word, enum value_tag tag)
 {
-    return (struct value){{{word, (uint64_t)tag << VALUE_TAG_SHIFT}}};
+    return (struct value){{word, (uint64_t)tag << VALUE_TAG_SHIFT}};
 }
 
 static inline struct value value_null(void)
@@ -220,6 +211,11 @@ static inline struct heap *value_heap(struct value value)
     return (struct heap *)(uintptr_t)value.word[0];
 }
 
+static inline struct value value_of_heap(struct heap *heap, enum value_tag tag)
+{
+    return value_tagged_word((uint64_t)(uintptr_t)heap, tag);
+}
+
 static inline struct value value_ref(struct value value)
 {
     if (value_is_heap(value)) {
@@ -284,6 +280,14 @@ static inline bool value_is_same(struct value a, struct value b)
 bool value_boolean(struct value value);
 int64_t value_integer(struct value value);
 double value_real(struct value value); /* the nearest double of an INT */
+
+/* The same of a DOUBLE, for who has looked at its tag. */
+static inline double value_fraction_of(struct value value)
+{
+    double real;
+    memcpy(&real, &value.word[0], sizeof real);
+    return real;
+}
 
 /* The bytes of a string, with a zero byte after them unless it is in the
  * handle and 15 bytes long. Borrowed as long as *string itself lives

@@ -743,7 +743,7 @@ struct value handler_input(struct handling *handling,
 
 static int64_t number_of(struct value value)
 {
-    return value.tag == TAG_INT ? value_integer(value) : 0;
+    return value_tag(value) == TAG_INT ? value_integer(value) : 0;
 }
 
 int64_t handler_number(struct handling *handling,

@@ -563,7 +563,8 @@ int64_t kit_get_number(struct sched_kit *kit, const char *name)
 {
     struct place *place = kit_place(kit, name);
     const struct value value = visible(place);
-    const int64_t number = value.tag == TAG_INT ? value_integer(value) : 0;
+    const int64_t number =
+        value_tag(value) == TAG_INT ? value_integer(value) : 0;
     value_unref(value);
     place_unref(place);
     return number;

@@ -16,7 +16,8 @@ struct value kit_input(struct run *run, struct kit_node *node, size_t index)
 int64_t kit_number(struct run *run, struct kit_node *node, size_t index)
 {
     const struct value value = kit_input(run, node, index);
-    const int64_t number = value.tag == TAG_INT ? value_integer(value) : 0;
+    const int64_t number =
+        value_tag(value) == TAG_INT ? value_integer(value) : 0;
     value_unref(value);
     return number;
 }

@@ -180,11 +180,11 @@ static void hide_inside(struct heap *heap, bool hidden)
 /* The tree of elements, or of entries; NULL if there is none. */
 static struct heap *tree_of(struct value value)
 {
-    if (value.tag == TAG_ARRAY) {
-        return value.heap;
+    if (value_tag(value) == TAG_ARRAY) {
+        return value_heap(value);
     }
-    if (value.tag == TAG_OBJECT && object_is_large(value.heap)) {
-        return large_node(value.heap)->entries;
+    if (value_tag(value) == TAG_OBJECT && object_is_large(value_heap(value))) {
+        return large_node(value_heap(value))->entries;
     }
     return NULL;
 }

@@ -29,11 +29,12 @@ static void on_violation(void *ctx, const struct violation *violation)
         heard->name[i] = name.at[i];
     }
     heard->name[name.length] = '\0';
-    heard->before = violation->before.tag == TAG_INT
+    heard->before = value_tag(violation->before) == TAG_INT
                         ? value_integer(violation->before)
                         : -1;
-    heard->after =
-        violation->after.tag == TAG_INT ? value_integer(violation->after) : -1;
+    heard->after = value_tag(violation->after) == TAG_INT
+                       ? value_integer(violation->after)
+                       : -1;
 }
 
 static void validate(struct sched_kit *kit, struct heard *heard)
@@ -58,7 +59,7 @@ static enum run_result different(struct run *run, struct kit_node *node)
 static enum run_result accumulate(struct run *run, struct kit_node *node)
 {
     const struct value old = kit_look(run, node, "sum");
-    const int64_t sum = old.tag == TAG_INT ? value_integer(old) : 0;
+    const int64_t sum = value_tag(old) == TAG_INT ? value_integer(old) : 0;
     value_unref(old);
     kit_output_adopt(run, node, 0, value_int(sum + kit_number(run, node, 0)));
     return RUN_DONE;

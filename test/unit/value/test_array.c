@@ -286,7 +286,7 @@ TEST(a_slot_of_ones_own_is_changed_in_place)
 TEST(value_check_finds_a_broken_tree)
 {
     struct value array = array_of_numbers(2000);
-    struct inner_node *root = inner_node(array.heap);
+    struct inner_node *root = inner_node(value_heap(array));
     struct inner_node *middle = inner_node(root->child[root->heap.width - 1]);
     struct heap *leaf = middle->child[middle->heap.width - 1];
     EXPECT_EQ(root->heap.height, 2);

@@ -137,8 +137,8 @@ TEST(c1_a_flat_and_a_large_object_of_one_content_are_equal)
     for (uint32_t i = 0; i < 20; i++) {
         grown = object_set_adopt(grown, numbered("k", i), value_int(i));
     }
-    EXPECT(object_is_large(shrunk.heap));
-    EXPECT(!object_is_large(grown.heap));
+    EXPECT(object_is_large(value_heap(shrunk)));
+    EXPECT(!object_is_large(value_heap(grown)));
     EXPECT(value_equal(shrunk, grown));
     EXPECT(value_equal(grown, shrunk));
     EXPECT_EQ(value_hash(shrunk), value_hash(grown));
@@ -243,7 +243,7 @@ TEST(equal_hashes_alone_do_not_make_values_equal)
     struct value b = from_quoted("[1,2,4]");
     (void)value_hash(a);
     (void)value_hash(b);
-    b.heap->hash = a.heap->hash;
+    value_heap(b)->hash = value_heap(a)->hash;
     EXPECT_EQ(value_hash(a), value_hash(b));
     EXPECT(!value_equal(a, b));
     value_unref(a);
@@ -253,7 +253,7 @@ TEST(equal_hashes_alone_do_not_make_values_equal)
     b = value_text_new("a string of many bytez");
     (void)value_hash(a);
     (void)value_hash(b);
-    b.heap->hash = a.heap->hash;
+    value_heap(b)->hash = value_heap(a)->hash;
     EXPECT(!value_equal(a, b));
     value_unref(a);
     value_unref(b);

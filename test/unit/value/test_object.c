@@ -97,8 +97,10 @@ static bool same_as(struct value object, const plain *list)
         }
         i++;
     }
-    if (object.tag == TAG_OBJECT && object_is_large(object.heap)) {
-        EXPECT_EQ(positions_in(large_node(object.heap)->index), list->count);
+    if (value_tag(object) == TAG_OBJECT &&
+        object_is_large(value_heap(object))) {
+        EXPECT_EQ(positions_in(large_node(value_heap(object))->index),
+                  list->count);
     }
     return EXPECT_EQ(i, list->count);
 }
@@ -125,7 +127,8 @@ static struct value remove_text(struct value object, const char *text)
 
 static bool is_large(struct value object)
 {
-    return object.tag == TAG_OBJECT && object_is_large(object.heap);
+    return value_tag(object) == TAG_OBJECT &&
+           object_is_large(value_heap(object));
 }
 
 /* -- One by one ---------------------------------------------------------- */
@@ -371,11 +374,11 @@ TEST(replacing_the_same_keys_for_ever_does_not_grow)
 TEST(value_check_finds_a_broken_object)
 {
     struct value object = from_quoted("{'a':1,'b':2,'c':3}");
-    struct entry *entries = flat_node(object.heap)->at;
+    struct entry *entries = flat_node(value_heap(object))->at;
     EXPECT_CHECK(object);
-    object.heap->count++;
+    value_heap(object)->count++;
     EXPECT(!value_check(object));
-    object.heap->count--;
+    value_heap(object)->count--;
 
     const struct entry second = entries[1];
     entries[1].item = VALUE_NONE;
@@ -391,7 +394,8 @@ TEST(value_check_finds_a_broken_object)
 
     /* A large one whose index knows less than its entries. */
     object = object_of_numbers("k", 100);
-    struct index_node *index = index_node(large_node(object.heap)->index);
+    struct index_node *index =
+        index_node(large_node(value_heap(object))->index);
     const uint32_t branches = index->branches;
     index->branches = branches & (branches - 1);
     EXPECT(!value_check(object));
@@ -413,8 +417,8 @@ struct version {
 static struct value forged_key(uint64_t number, uint64_t hash)
 {
     struct value key = numbered("a key with a forged hash ", number);
-    key.heap->hash = hash;
-    key.heap->cached = CACHED_HASH;
+    value_heap(key)->hash = hash;
+    value_heap(key)->cached = CACHED_HASH;
     return key;
 }
 

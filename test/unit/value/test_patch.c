@@ -771,12 +771,12 @@ TEST(no_operation_makes_a_container_larger_than_the_limit)
         struct patch patch;
         struct value out;
         EXPECT_EQ(patch_read(operations, &paths, &patch, NULL), ERR_OK);
-        object.heap->count = is_key ? LIMIT_OBJECT_KEYS : 1;
-        list.heap->count = is_key ? 1 : LIMIT_ARRAY_ELEMENTS;
+        value_heap(object)->count = is_key ? LIMIT_OBJECT_KEYS : 1;
+        value_heap(list)->count = is_key ? 1 : LIMIT_ARRAY_ELEMENTS;
         const enum err err =
             patch_apply(&patch, base, PATCH_ROOT_ANY, &out, NULL, NULL);
-        object.heap->count = 1;
-        list.heap->count = 1;
+        value_heap(object)->count = 1;
+        value_heap(list)->count = 1;
         EXPECT_TEXT(err_name(err), is_key ? "LIMIT_KEYS" : "LIMIT_ELEMENTS");
         value_unref(out);
         value_unref(operations);

@@ -268,16 +268,17 @@ TEST(a_text_ends_at_its_zero_byte)
 TEST(value_check_finds_broken_handles_and_nodes)
 {
     struct value twice = value_double(0.5);
-    twice.real = 2.0; /* would be an INT */
+    const double two = 2.0; /* would be an INT */
+    memcpy(&twice.word[0], &two, sizeof two);
     EXPECT(!value_check(twice));
 
     struct value not_text = value_string_new("\xC3", 1);
     EXPECT(!value_check(not_text));
 
     struct value array = from_quoted("[1,2,3]");
-    array.heap->count++;
+    value_heap(array)->count++;
     EXPECT(!value_check(array));
-    array.heap->count--;
+    value_heap(array)->count--;
     EXPECT_CHECK(array);
     value_unref(array);
 
@@ -334,9 +335,9 @@ TEST(v5_a_shared_value_is_copied_and_an_own_one_is_not)
     value_unref(old);
 
     const uint64_t before = test_allocations();
-    const struct heap *where = new.heap;
+    const struct heap *where = value_heap(new);
     new = array_set_adopt(new, 0, value_int(10));
-    EXPECT(new.heap == where);
+    EXPECT(value_heap(new) == where);
     EXPECT_EQ(test_allocations(), before);
     value_unref(new);
 }
