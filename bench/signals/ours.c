@@ -136,8 +136,7 @@ void graph_close(void)
 
 static void commit_open(void)
 {
-    stop_if(transaction_commit(graph.open, &graph.detail), &graph.detail);
-    transaction_release(graph.open);
+    stop_if(transaction_finish(graph.open, &graph.detail), &graph.detail);
     graph.open = NULL;
 }
 

@@ -91,6 +91,12 @@ void transaction_empty_rest(struct transaction *transaction)
 }
 
 /* It goes empty, with all the room that it had. */
+static inline void give_back(struct transaction *transaction)
+{
+    transaction->next_idle = transaction->replica->idle_transactions;
+    transaction->replica->idle_transactions = transaction;
+}
+
 void transaction_release(struct transaction *transaction)
 {
     if (UNLIKELY(transaction->state == TRANSACTION_OPEN)) {
@@ -100,8 +106,7 @@ void transaction_release(struct transaction *transaction)
     if (UNLIKELY(transaction->given)) {
         take_back(transaction);
     }
-    transaction->next_idle = transaction->replica->idle_transactions;
-    transaction->replica->idle_transactions = transaction;
+    give_back(transaction);
 }
 
 void transaction_free(struct transaction *transaction)
@@ -588,6 +593,42 @@ enum err transaction_commit(struct transaction *transaction,
         }
     }
     transaction_close(transaction, TRANSACTION_COMMITTED);
+    return ERR_OK;
+}
+
+/* Anything but the following. */
+COLD static enum err finish_any(struct transaction *transaction,
+                                struct err_detail *detail)
+{
+    const enum err err = transaction_commit(transaction, detail);
+    transaction_release(transaction);
+    return err;
+}
+
+/* One payload that was put and nothing else: nearly always. */
+enum err transaction_finish(struct transaction *transaction,
+                            struct err_detail *detail)
+{
+    const struct replica *replica = transaction->replica;
+    CHECK(transaction->state == TRANSACTION_OPEN);
+    if (UNLIKELY(replica->telling || transaction->has_more ||
+                 transaction->given || transaction->quick.count != 1 ||
+                 transaction->reads.count > 0 ||
+                 transaction->began != replica->version)) {
+        return finish_any(transaction, detail);
+    }
+    const struct write_entry *write = transaction->quick.at;
+    struct place *place = write->place;
+    const struct value value = value_load(&write->value);
+    if (value_equal(value_load(&place->entity->visible.payload), value)) {
+        transaction_close(transaction, TRANSACTION_COMMITTED);
+    } else {
+        (void)commit_one(transaction); /* it can be applied */
+    }
+    transaction->quick.count = 0;
+    value_unref(value);
+    place_unref(place);
+    give_back(transaction);
     return ERR_OK;
 }
 

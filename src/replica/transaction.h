@@ -213,6 +213,11 @@ void transaction_abort(struct transaction *transaction);
 /* Back into the pool; an open one is aborted. */
 void transaction_release(struct transaction *transaction);
 
+/* Both: its end, and back into the pool, whatever the answer. For who does not
+ * look at it afterwards. */
+MUST_CHECK enum err transaction_finish(struct transaction *transaction,
+                                       struct err_detail *detail);
+
 /* -- Reading ------------------------------------------------------------- */
 
 /* Whether this kind of read of the place is in the log already (T1); from now

@@ -384,9 +384,10 @@ static enum err write_alone(const struct cell_access *access,
             err = labels_apply(access->runtime->sched, transaction, detail);
         }
         if (err == ERR_OK) {
-            err = transaction_commit(transaction, detail);
+            err = transaction_finish(transaction, detail);
+        } else {
+            transaction_release(transaction);
         }
-        transaction_release(transaction);
     }
     return err;
 }

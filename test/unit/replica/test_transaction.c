@@ -693,6 +693,77 @@ TEST(t2_quick_writes_meet_what_somebody_else_did_meanwhile)
     }
 }
 
+/* The end and the way back into the pool in one. Nobody waits for an answer, so
+ * the first of them goes the shortest way. */
+TEST(a_transaction_that_is_finished_is_committed_and_released)
+{
+    static const struct {
+        const char *line;
+        const char *heard;
+    } rows[] = {
+        {"put A 2", "commit A 1->2"},
+        {"put A 1", ""},
+        {"put A 'a text that is on the heap'",
+         "commit A 1->'a text that is on the heap'"},
+        {"put Z 1", "commit Z ()->1"},
+        {"put A 2 | put B 3", "commit A 1->2 B 1->3"},
+        {"put A.x 2 | put B 3", NULL},
+        {"read A | put A 2", "commit A 1->2"},
+        {"read A", ""},
+        {"put A {'x':1} | put A.y 2", "commit A 1->{'x':1,'y':2}"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct stage stage;
+        stage_open_local(&stage);
+        EXPECT_COMMIT(&stage, "put A 1 | put B 1");
+        (void)stage_heard(&stage);
+        struct err_detail detail;
+        struct transaction *transaction =
+            transaction_begin(&stage.replica, NULL);
+        const enum err err = stage_do(&stage, transaction, rows[i].line);
+        EXPECT_EQ(err, rows[i].heard != NULL ? ERR_OK : ERR_TYPE);
+        EXPECT_EQ(transaction_finish(transaction, &detail), ERR_OK);
+        EXPECT_TEXT(stage_heard(&stage),
+                    rows[i].heard != NULL ? rows[i].heard : "");
+        EXPECT_EQ(stage.replica.open, 0);
+        struct transaction *next = transaction_begin(&stage.replica, NULL);
+        EXPECT(next == transaction);
+        EXPECT_EQ(next->quick.count + next->reads.count + next->drafts_used, 0);
+        transaction_release(next);
+        end(&stage);
+    }
+}
+
+TEST(a_transaction_that_is_finished_can_be_stale)
+{
+    struct stage stage;
+    stage_open_local(&stage);
+    EXPECT_COMMIT(&stage, "put A 1 | put B 1");
+    struct err_detail detail;
+    struct transaction *transaction = transaction_begin(&stage.replica, NULL);
+    EXPECT_EQ(stage_do(&stage, transaction, "read A | put B 2"), ERR_OK);
+    EXPECT_COMMIT(&stage, "put A 5");
+    (void)stage_heard(&stage);
+    EXPECT_EQ(transaction_finish(transaction, &detail), ERR_STALE);
+    EXPECT_TEXT(stage_heard(&stage), "");
+    EXPECT_EQ(stage.replica.open, 0);
+
+    /* One that was overtaken and read nothing is not. */
+    transaction = transaction_begin(&stage.replica, NULL);
+    EXPECT_EQ(stage_do(&stage, transaction, "put B 1"), ERR_OK);
+    EXPECT_COMMIT(&stage, "put B 7");
+    EXPECT_EQ(transaction_finish(transaction, &detail), ERR_OK);
+    EXPECT_TEXT(stage_heard(&stage), "commit B 1->7; commit B 7->1");
+    transaction = transaction_begin(&stage.replica, NULL);
+    EXPECT_EQ(stage_do(&stage, transaction, "put B 2"), ERR_OK);
+    EXPECT_COMMIT(&stage, "put B! {'beside':1}");
+    EXPECT_EQ(transaction_finish(transaction, &detail), ERR_OK);
+    EXPECT_TEXT(stage_heard(&stage),
+                "commit B 1->!{'beside':1}; commit B "
+                "!{'beside':1}->!{'beside':1,'value':2}");
+    end(&stage);
+}
+
 /* Q3 of quick.h: who asks is the older one of two, or the younger. */
 TEST(quick_writes_of_two_transactions_to_one_document)
 {
