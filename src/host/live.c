@@ -18,6 +18,7 @@
 struct live_space {
     struct live *live;
     struct value name;
+    bool stored; /* has a store (L7): the next three, and the watch */
     struct engine engine;
     struct hub hub;
     struct link link;
@@ -76,7 +77,7 @@ static struct live_space *find(const struct live *live, struct value name)
 struct engine *live_engine(struct live *live, struct value space)
 {
     struct live_space *at = find(live, space);
-    return at != NULL ? &at->engine : NULL;
+    return at != NULL && at->stored ? &at->engine : NULL;
 }
 
 /* -- Spaces -------------------------------------------------------------- */
@@ -112,23 +113,20 @@ static enum err open_engine(struct live *live,
                             struct err_detail *detail)
 {
     struct buf path = {0};
-    struct engine_options options = {
-        .vfs = live->options.vfs,
-        .durability = live->options.durability,
-        .read_only = live->options.access == FOLDER_READ_ONLY,
-    };
-    enum err err = ERR_OK;
-    if (live->folder.length > 0) {
-        const char *folder = buf_text(&live->folder);
-        err = folder_find(folder, name, live->options.access, detail);
-        folder_path(folder, name, &path);
-        options.path = buf_text(&path);
-    }
+    const char *folder = buf_text(&live->folder);
+    enum err err = folder_find(folder, name, live->options.access, detail);
+    folder_path(folder, name, &path);
     if (err == ERR_OK) {
+        const struct engine_options options = {
+            .path = buf_text(&path),
+            .vfs = live->options.vfs,
+            .durability = live->options.durability,
+            .read_only = live->options.access == FOLDER_READ_ONLY,
+        };
         struct err_detail why = {0};
         err = engine_open(engine, &options, &why);
         if (err != ERR_OK) {
-            err = folder_explain(buf_text(&live->folder), name, &why);
+            err = folder_explain(folder, name, &why);
             (void)err_set(detail, err, "%s", why.text);
         }
     }
@@ -136,17 +134,14 @@ static enum err open_engine(struct live *live,
     return err;
 }
 
-/* L2. In memory nobody else writes. */
+/* L2. */
 static void watch(struct live *live, struct live_space *at, const char *name)
 {
-    at->watch = WAKE_UNWATCHED;
-    if (live->folder.length > 0) {
-        struct buf path = {0};
-        folder_path(buf_text(&live->folder), name, &path);
-        buf_append_text(&path, "-wal");
-        at->watch = wake_watch(&live->wake, buf_text(&path));
-        buf_release(&path);
-    }
+    struct buf path = {0};
+    folder_path(buf_text(&live->folder), name, &path);
+    buf_append_text(&path, "-wal");
+    at->watch = wake_watch(&live->wake, buf_text(&path));
+    buf_release(&path);
 }
 
 static enum err connect(struct live *live,
@@ -156,14 +151,14 @@ static enum err connect(struct live *live,
     const struct identity identity = {live->user, live->session};
     struct space_options options = {
         .id = at->name,
-        .transport = &at->link.transport,
+        .transport = at->stored ? &at->link.transport : NULL,
         .session = live->session,
         .seed = live->host->random(live->host) | 1,
         .backoff_max = LIVE_RETRY_MS,
         .batch = true,
     };
     enum err err = ERR_OK;
-    if (!live->new_session) {
+    if (at->stored && !live->new_session) {
         err = engine_session_next(&at->engine,
                                   identity,
                                   &options.first_local_seq,
@@ -172,19 +167,43 @@ static enum err connect(struct live *live,
     if (err == ERR_OK) {
         err = runtime_open(&live->runtime, &options, &at->space, detail);
     }
-    if (err == ERR_OK) {
-        persistence_listen(live->runtime.sched, at->space);
-    }
     return err;
+}
+
+/* The store and the way to it. */
+static enum err open_store(struct live *live,
+                           struct live_space *at,
+                           const char *name,
+                           struct err_detail *detail)
+{
+    const enum err err = open_engine(live, name, &at->engine, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const struct hub_options hub = {
+        .seed = live->host->random(live->host),
+        .log = live->options.log,
+        .wall_ms = wall_ms,
+        .judge = live->options.access == FOLDER_READ_ONLY ? judge : NULL,
+        .observed = observed,
+        .observed_ctx = at,
+    };
+    hub_init(&at->hub, &at->engine, &hub, live_now(live));
+    link_init(&at->link, &at->hub, LINK_DIRECT, live->user);
+    watch(live, at, name);
+    at->stored = true;
+    return ERR_OK;
 }
 
 /* Its runtime, if any, has left it. */
 static void close_space(struct live_space *at)
 {
-    wake_unwatch(&at->live->wake, at->watch);
-    link_release(&at->link);
-    hub_release(&at->hub);
-    engine_close(&at->engine);
+    if (at->stored) {
+        wake_unwatch(&at->live->wake, at->watch);
+        link_release(&at->link);
+        hub_release(&at->hub);
+        engine_close(&at->engine);
+    }
     value_unref(at->name);
     mem_free(at, sizeof *at);
 }
@@ -197,24 +216,14 @@ static enum err add_space(struct live *live,
 {
     struct live_space *at = mem_alloc_zero(sizeof *at);
     at->live = live;
-    enum err err = open_engine(live, name, &at->engine, detail);
-    if (err != ERR_OK) {
-        mem_free(at, sizeof *at);
-        return err;
-    }
     at->name = value_ref(id);
-    const struct hub_options hub = {
-        .seed = live->host->random(live->host),
-        .log = live->options.log,
-        .wall_ms = wall_ms,
-        .judge = live->options.access == FOLDER_READ_ONLY ? judge : NULL,
-        .observed = observed,
-        .observed_ctx = at,
-    };
-    hub_init(&at->hub, &at->engine, &hub, live_now(live));
-    link_init(&at->link, &at->hub, LINK_DIRECT, live->user);
-    watch(live, at, name);
-    err = connect(live, at, detail);
+    enum err err = ERR_OK;
+    if (live->folder.length > 0) {
+        err = open_store(live, at, name, detail);
+    }
+    if (err == ERR_OK) {
+        err = connect(live, at, detail);
+    }
     if (err != ERR_OK) {
         close_space(at);
         return err;
@@ -440,6 +449,9 @@ static void listen(struct live *live, mono_ms now)
 {
     wake_take_writes(&live->wake, note_written, live);
     VEC_FOREACH (&live->spaces, at) {
+        if (!(*at)->stored) {
+            continue;
+        }
         struct hub *hub = &(*at)->hub;
         hub_step(hub, now);
         if ((*at)->written) {
@@ -466,8 +478,10 @@ static void hold(const struct live *live, bool held)
 static void send(struct live *live)
 {
     VEC_FOREACH (&live->spaces, at) {
-        space_flush((*at)->space);
-        hub_flush(&(*at)->hub);
+        if ((*at)->stored) {
+            space_flush((*at)->space);
+            hub_flush(&(*at)->hub);
+        }
     }
     replica_settle(&live->runtime.replica);
 }
@@ -484,7 +498,8 @@ static void tell_who_reads(struct live *live)
 static const struct err_detail *trouble_of(const struct live_space *at)
 {
     const struct err_detail *troubles = at->hub.troubles;
-    return troubles[HUB_WRITING].err != ERR_OK   ? &troubles[HUB_WRITING]
+    return !at->stored                           ? NULL
+           : troubles[HUB_WRITING].err != ERR_OK ? &troubles[HUB_WRITING]
            : troubles[HUB_READING].err != ERR_OK ? &troubles[HUB_READING]
                                                  : NULL;
 }
@@ -563,7 +578,9 @@ bool live_step(struct live *live)
         tell_who_reads(live);
     }
     VEC_FOREACH (&live->spaces, at) {
-        hub_set_poll(&(*at)->hub, poll_of(*at));
+        if ((*at)->stored) {
+            hub_set_poll(&(*at)->hub, poll_of(*at));
+        }
     }
     report_all(live);
     return any;
@@ -574,7 +591,8 @@ mono_ms live_next_wake(const struct live *live)
     mono_ms wake =
         live->more ? live_now(live) : runtime_next_wake(&live->runtime);
     VEC_FOREACH (&live->spaces, at) {
-        const mono_ms hub = hub_next_wake(&(*at)->hub);
+        const mono_ms hub =
+            (*at)->stored ? hub_next_wake(&(*at)->hub) : MONO_NEVER;
         wake = hub < wake ? hub : wake;
     }
     return wake;
