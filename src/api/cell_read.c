@@ -45,7 +45,8 @@ static hd_status get(hd_cell *cell,
         return error_null(error, "value");
     }
     *value = NULL;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     struct value found;
     const enum err err = read_at(cell, how, &found, &detail);
     if (err == ERR_OK) {
@@ -83,7 +84,8 @@ hd_status hd_cell_get_bool(hd_cell *cell, bool *boolean, hd_error *error)
         return error_null(error, "boolean");
     }
     *boolean = false;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     struct value found;
     enum err err = read_at(cell, &whole, &found, &detail);
     if (err == ERR_OK && value_kind(found) != VALUE_BOOL) {
@@ -101,7 +103,8 @@ hd_status hd_cell_get_int(hd_cell *cell, int64_t *integer, hd_error *error)
         return error_null(error, "integer");
     }
     *integer = 0;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     struct value found;
     enum err err = read_at(cell, &whole, &found, &detail);
     if (err == ERR_OK && value_kind(found) != VALUE_INT) {
@@ -119,7 +122,8 @@ hd_status hd_cell_get_double(hd_cell *cell, double *number, hd_error *error)
         return error_null(error, "number");
     }
     *number = 0;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     struct value found;
     enum err err = read_at(cell, &whole, &found, &detail);
     if (err == ERR_OK && !value_is_number(found)) {
@@ -143,7 +147,8 @@ hd_status hd_cell_get_text(hd_cell *cell,
         return error_null(error, "text");
     }
     *text = NULL;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     struct value found;
     enum err err = read_at(cell, &whole, &found, &detail);
     if (err == ERR_OK && value_kind(found) != VALUE_STRING) {
@@ -175,7 +180,8 @@ hd_status hd_cell_keys(hd_cell *cell, hd_value **keys, hd_error *error)
         return error_null(error, "keys");
     }
     *keys = NULL;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     struct value found;
     enum err err = read_at(cell, &shape, &found, &detail);
     if (err == ERR_OK && !value_is_object(found)) {
@@ -193,7 +199,8 @@ hd_status hd_cell_count(hd_cell *cell, size_t *count, hd_error *error)
         return error_null(error, "count");
     }
     *count = 0;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     struct value found;
     enum err err = read_at(cell, &shape, &found, &detail);
     if (err == ERR_OK && value_is_array(found)) {
@@ -215,7 +222,8 @@ hd_status hd_cell_pull(hd_cell *cell, hd_value **value, hd_error *error)
         return error_null(error, "value");
     }
     *value = NULL;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     enum err err = cell_check(cell, "cell", &detail);
     if (err == ERR_OK) {
         err = runtime_check_ground(cell->object.runtime, &detail);

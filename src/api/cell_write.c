@@ -14,7 +14,8 @@ static hd_status write_adopt(hd_cell *cell,
                              struct value value,
                              hd_error *error)
 {
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     enum err err = cell_check(cell, "cell", &detail);
     if (err == ERR_OK) {
         err = runtime_check_writing(cell->object.runtime, &detail);
@@ -58,7 +59,8 @@ hd_status hd_cell_set_text(hd_cell *cell,
     if (text == NULL) {
         return error_null(error, "text");
     }
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     length = edge_length(text, length, LIMIT_STRING_BYTES);
     if (length > LIMIT_STRING_BYTES) {
         return error_report(error, ERR_LIMIT_STRING, &detail);
@@ -127,7 +129,8 @@ hd_status hd_cell_link(hd_cell *target, hd_value **link, hd_error *error)
         return error_null(error, "link");
     }
     *link = NULL;
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     const enum err err = cell_check(target, "target", &detail);
     if (err == ERR_OK) {
         *link = handle_new_adopt(cell_link(target->place, NULL));
@@ -137,7 +140,8 @@ hd_status hd_cell_link(hd_cell *target, hd_value **link, hd_error *error)
 
 hd_status hd_cell_set_link(hd_cell *cell, hd_cell *target, hd_error *error)
 {
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     enum err err = cell_check(cell, "cell", &detail);
     if (err == ERR_OK) {
         err = cell_check(target, "target", &detail);

@@ -37,16 +37,28 @@ static uint64_t limit_of(enum err err)
     return 0;
 }
 
+/* All but the texts, which are empty. Field by field: most calls succeed, and
+ * half a kilobyte of zeros would be most of what some of them do. */
+static void fill(hd_error *error, enum err err)
+{
+    error->status = status_of(err);
+    error->class_of = (hd_class)err_class_of(err);
+    error->line = 0;
+    error->column = 0;
+    error->offset = 0;
+    error->limit = err != ERR_OK ? limit_of(err) : 0;
+    error->attempts = 0;
+    error->may_have_happened = false;
+    error->text[0] = '\0';
+    error->address[0] = '\0';
+}
+
 hd_status error_report(hd_error *error,
                        enum err err,
                        const struct err_detail *detail)
 {
     if (error != NULL) {
-        *error = (hd_error){
-            .status = status_of(err),
-            .class_of = (hd_class)err_class_of(err),
-            .limit = limit_of(err),
-        };
+        fill(error, err);
         if (err != ERR_OK) {
             const char *text =
                 detail->text[0] != '\0' ? detail->text : err_text(err);

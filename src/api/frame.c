@@ -17,12 +17,21 @@ struct hd_run *api_frame_begin(hd_runtime *runtime,
         vec_push(&runtime->frames, made);
     }
     struct hd_run *frame = runtime->frames.at[runtime->depth++];
-    *frame = (struct hd_run){
-        .element = frame->element,
-        .object = {.kind = OBJECT_RUN, .runtime = runtime},
-        .outer = runtime->run,
-        .access = *access,
-    };
+    frame->object = (struct object){.kind = OBJECT_RUN, .runtime = runtime};
+    frame->outer = runtime->run;
+    /* One by one: the caller has just written them, and the processor waits if
+     * they are read in larger pieces than they were written. */
+    frame->access.runtime = access->runtime;
+    frame->access.run = access->run;
+    frame->access.transaction = access->transaction;
+    frame->node = NULL;
+    frame->handling = NULL;
+    frame->piece = NULL;
+    frame->returns = false;
+    frame->result = VALUE_NONE;
+    frame->stale = false;
+    frame->missing = NULL;
+    err_clear(&frame->failure);
     runtime->run = frame;
     return frame;
 }
@@ -70,10 +79,14 @@ void frames_release(hd_runtime *runtime)
     vec_release(&runtime->frames);
 }
 
+/* Of a frame field by field, as they were written (api_frame_begin). */
 struct cell_access frame_access(const hd_runtime *runtime)
 {
-    return runtime->run != NULL
-               ? runtime->run->access
+    const struct hd_run *frame = runtime->run;
+    return frame != NULL
+               ? (struct cell_access){frame->access.runtime,
+                                      frame->access.run,
+                                      frame->access.transaction}
                : (struct cell_access){.runtime = runtime_inside(runtime)};
 }
 

@@ -63,7 +63,8 @@ enum err loop_until(hd_runtime *runtime,
 
 hd_status hd_runtime_step(hd_runtime *runtime, uint64_t now, hd_error *error)
 {
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     enum err err = runtime_check_ground(runtime, &detail);
     if (err == ERR_OK) {
         home_set_now(runtime->home, now);
@@ -154,7 +155,8 @@ static hd_status rest(hd_runtime *runtime,
                       uint64_t deadline,
                       hd_error *error)
 {
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     enum err err = runtime_check_ground(runtime, &detail);
     if (err == ERR_OK) {
         err = loop_until(runtime, is_over, NULL, deadline, &detail);
@@ -194,7 +196,8 @@ hd_status hd_runtime_wait(hd_runtime *runtime,
                           uint64_t deadline,
                           hd_error *error)
 {
-    struct err_detail detail = {0};
+    struct err_detail detail;
+    err_clear(&detail);
     enum err err = runtime_check_ground(runtime, &detail);
     bool any = false;
     if (err == ERR_OK) {

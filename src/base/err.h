@@ -110,6 +110,14 @@ struct err_detail {
     char text[ERR_TEXT_SIZE]; /* a sentence, always terminated */
 };
 
+/* No error, and no sentence. The rest of the text is of no meaning: to make all
+ * of it zero would cost a call that succeeds more than its work. */
+static inline void err_clear(struct err_detail *detail)
+{
+    detail->err = ERR_OK;
+    detail->text[0] = '\0';
+}
+
 /* Fills `detail`, which may be NULL, and returns `err`. A sentence that is too
  * long is cut at a character, not inside one. */
 __attribute__((format(printf, 3, 4))) enum err err_set(

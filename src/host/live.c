@@ -552,8 +552,7 @@ static bool run(struct live *live, mono_ms began)
 {
     bool any = false;
     bool more = true;
-    while (more) {
-        const mono_ms now = live_now(live);
+    for (mono_ms now = began; more; now = more ? live_now(live) : now) {
         hold(live, true);
         const bool ran = runtime_pass(&live->runtime, now);
         hold(live, false);
@@ -598,7 +597,7 @@ mono_ms live_next_wake(const struct live *live)
     return wake;
 }
 
-int live_fd(const struct live *live)
+int live_fd(struct live *live)
 {
     return wake_fd(&live->wake);
 }

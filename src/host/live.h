@@ -114,7 +114,7 @@ bool live_step(struct live *live);
 mono_ms live_next_wake(const struct live *live);
 
 /* Readable when there is something to step for, or it was interrupted. */
-int live_fd(const struct live *live);
+int live_fd(struct live *live);
 
 enum live_woken {
     LIVE_WORK,        /* there may be something to do: step */

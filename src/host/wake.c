@@ -31,6 +31,8 @@ enum err wake_init(struct wake *wake, struct err_detail *detail)
     wake->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     wake->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     wake->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    wake->watches = 0;
+    wake->waited = false;
     atomic_init(&wake->interrupted, false);
     if (wake->epoll_fd < 0 || !add(wake, wake->event_fd)) {
         const int code = errno;
@@ -53,8 +55,9 @@ void wake_release(struct wake *wake)
     close_if_open(&wake->epoll_fd);
 }
 
-int wake_fd(const struct wake *wake)
+int wake_fd(struct wake *wake)
 {
+    wake->waited = true; /* from now on it can be at any time */
     return wake->epoll_fd;
 }
 
@@ -65,6 +68,7 @@ int wake_watch(struct wake *wake, const char *path)
     const int watch = wake->inotify_fd >= 0
                           ? inotify_add_watch(wake->inotify_fd, path, IN_MODIFY)
                           : -1;
+    wake->watches += watch >= 0;
     return watch >= 0 ? watch : WAKE_UNWATCHED;
 }
 
@@ -91,7 +95,7 @@ void wake_take_writes(struct wake *wake,
                       void *ctx)
 {
     char room[4096];
-    ssize_t got = 1;
+    ssize_t got = wake->watches; /* without any there is nothing to read */
     while (wake->inotify_fd >= 0 && got > 0) {
         got = read(wake->inotify_fd, room, sizeof room);
         for (size_t at = 0; got > 0 && at < (size_t)got;) {
@@ -120,17 +124,23 @@ bool wake_is_interrupted(const struct wake *wake)
 }
 
 /* The descriptor first: one that comes in between is seen now or makes it
- * readable again. */
+ * readable again. It may be readable without an interrupt, because of one that
+ * was seen before it was done; who sleeps must not be woken by that for ever,
+ * and who never does need not look. */
 bool wake_take_interrupt(struct wake *wake)
 {
+    if (!wake->waited && !wake_is_interrupted(wake)) {
+        return false;
+    }
     uint64_t count;
     const ssize_t got = read(wake->event_fd, &count, sizeof count);
     (void)got;
     return atomic_exchange(&wake->interrupted, false);
 }
 
-void wake_sleep(const struct wake *wake, mono_ms most)
+void wake_sleep(struct wake *wake, mono_ms most)
 {
+    wake->waited = true;
     struct epoll_event event;
     const int timeout = most == MONO_NEVER ? -1
                         : most > INT_MAX   ? INT_MAX

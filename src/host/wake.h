@@ -27,6 +27,8 @@ struct wake {
     int epoll_fd;   /* of the others */
     int event_fd;   /* interrupts */
     int inotify_fd; /* files; -1: the system has none left */
+    int watches;    /* files that are watched, or were */
+    bool waited;    /* somebody has slept, or may have, by the descriptor */
     _Atomic bool interrupted;
 };
 
@@ -34,7 +36,7 @@ struct wake {
 MUST_CHECK enum err wake_init(struct wake *wake, struct err_detail *detail);
 void wake_release(struct wake *wake);
 
-int wake_fd(const struct wake *wake);
+int wake_fd(struct wake *wake);
 
 /* From now on writes to the file wake. Its number, or WAKE_UNWATCHED. */
 int wake_watch(struct wake *wake, const char *path);
@@ -54,6 +56,6 @@ bool wake_take_interrupt(struct wake *wake);
 
 /* Until something is to be looked at, a signal was handled, or so much time has
  * passed; MONO_NEVER: however long. */
-void wake_sleep(const struct wake *wake, mono_ms most);
+void wake_sleep(struct wake *wake, mono_ms most);
 
 #endif

@@ -208,7 +208,9 @@ enum err transaction_read_any(struct transaction *transaction,
                               struct value *out)
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
-    transaction_unfollow(transaction);
+    if (flags != READ_UNTRACKED) {
+        transaction_unfollow(transaction);
+    }
     struct entity *entity = place->entity;
     if (UNLIKELY(!entity->loaded)) {
         transaction->unloaded++;

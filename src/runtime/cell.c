@@ -134,20 +134,33 @@ static enum err target_of(const struct cell_access *access,
     return ERR_OK;
 }
 
+/* Whether there is a link. Without a trace: who writes does not read. */
+static bool holds_link(const struct cell_access *access, struct place *place)
+{
+    const struct entity *entity = place->entity;
+    const struct transaction *transaction = access->transaction;
+    if (LIKELY(transaction != NULL && transaction->unwritten &&
+               place == entity->payload && entity->loaded)) {
+        return value_tag(entity->visible.payload) == TAG_LINK;
+    }
+    const struct cell_access loose = {access->runtime,
+                                      NULL,
+                                      access->transaction};
+    struct value value;
+    (void)look(&loose, place, READ_DEEP, READ_UNTRACKED, &value);
+    const bool link = value_kind(value) == VALUE_LINK;
+    value_unref(value);
+    return link;
+}
+
 /* The length of the part of the path at which a link stands in the way; 0:
  * none. */
 static uint32_t find_link(const struct cell_access *access,
                           const struct place *place)
 {
-    const struct cell_access loose = {access->runtime,
-                                      NULL,
-                                      access->transaction};
     for (uint32_t i = 1; i < place->path->length; i++) {
         struct place *part = above(place, i);
-        struct value value;
-        (void)look(&loose, part, READ_DEEP, READ_UNTRACKED, &value);
-        const bool found = value_kind(value) == VALUE_LINK;
-        value_unref(value);
+        const bool found = holds_link(access, part);
         place_unref(part);
         if (found) {
             return i;
@@ -275,15 +288,8 @@ enum err cell_follow(const struct cell_access *access,
         if (err != ERR_OK || moved || !last) {
             continue;
         }
-        /* Without a trace, unless it is a link: who writes does not read. */
-        const struct cell_access loose = {access->runtime,
-                                          NULL,
-                                          access->transaction};
-        struct value value;
-        (void)look(&loose, here, READ_DEEP, READ_UNTRACKED, &value);
-        const bool link = value_kind(value) == VALUE_LINK;
-        value_unref(value);
-        if (link) {
+        if (holds_link(access, here)) {
+            struct value value;
             err = read_end(access,
                            &here,
                            READ_DEEP,
