@@ -68,7 +68,8 @@ typedef struct hd_progress {
  * made the call. They may not call the runtime, except hd_interrupt. */
 typedef struct hd_runtime_options {
     const char *directory;     /* one file a space; it is made if it is missing.
-                                  NULL: in memory */
+                                  NULL: in memory, without a store; what is
+                                  committed is confirmed at once */
     const char *const *spaces; /* names; the first is the default one */
     size_t space_count;        /* 0: one, "main" */
     const char *user;          /* whose documents those of HD_SCOPE_USER are */

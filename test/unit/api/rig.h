@@ -1,5 +1,9 @@
 /* A runtime for tests of the public functions, on a clock that stands still
- * unless somebody waits or moves it, and what tests of all kinds need. */
+ * unless somebody waits or moves it, and what tests of all kinds need.
+ *
+ * What a program sees is the same with a store and without one, as long as the
+ * runtime lives: with API_STORED in the environment, runtimes that would be in
+ * memory are in a directory of their own, and everything has to hold again. */
 
 #ifndef TEST_UNIT_API_RIG_H
 #define TEST_UNIT_API_RIG_H
@@ -24,6 +28,7 @@ struct rig {
     unsigned asked; /* for progress */
     unsigned let;   /* how often it may go on; 0: always */
     hd_progress progress;
+    char folder[256]; /* of its own; "": none */
 };
 
 static inline uint64_t rig_now(void *context)
@@ -65,12 +70,24 @@ static inline hd_runtime_options rig_options(struct rig *rig)
     };
 }
 
-static inline void rig_open_with(struct rig *rig,
-                                 const hd_runtime_options *options)
+/* Just so, whatever the environment says. */
+static inline void rig_open_as(struct rig *rig,
+                               const hd_runtime_options *options)
 {
     hd_error error;
     EXPECT_INT(hd_runtime_open(options, &rig->runtime, &error), HD_OK);
     EXPECT_TEXT(error.text, "");
+}
+
+static inline void rig_open_with(struct rig *rig,
+                                 const hd_runtime_options *options)
+{
+    hd_runtime_options stored = *options;
+    if (options->directory == NULL && getenv("API_STORED") != NULL) {
+        kit_folder_new(rig->folder, sizeof rig->folder);
+        stored.directory = rig->folder;
+    }
+    rig_open_as(rig, &stored);
 }
 
 /* In memory, or in a directory. `number` tells those of one test apart. */
@@ -87,6 +104,10 @@ static inline void rig_open(struct rig *rig,
 static inline void rig_close(struct rig *rig)
 {
     hd_runtime_free(rig->runtime);
+    if (rig->folder[0] != '\0') {
+        kit_folder_remove(rig->folder);
+        rig->folder[0] = '\0';
+    }
 }
 
 static inline void rig_settle(struct rig *rig)

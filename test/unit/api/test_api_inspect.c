@@ -800,8 +800,9 @@ TEST(a_question_that_makes_no_sense_is_refused_with_a_sentence)
 
 TEST(what_is_in_memory_has_no_survey)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct rig rig = {.now = 1000};
+    const hd_runtime_options options = rig_options(&rig);
+    rig_open_as(&rig, &options);
     hd_survey *survey = NULL;
     hd_error error;
     EXPECT_INT(hd_survey_new(rig.runtime, NULL, &survey, &error), HD_ARGUMENT);
