@@ -39,7 +39,7 @@ static uint64_t limit_of(enum err err)
 
 /* All but the texts, which are empty. Field by field: most calls succeed, and
  * half a kilobyte of zeros would be most of what some of them do. */
-static void fill(hd_error *error, enum err err)
+static void error_set_status(hd_error *error, enum err err)
 {
     error->status = status_of(err);
     error->class_of = (hd_class)err_class_of(err);
@@ -58,7 +58,7 @@ hd_status error_report(hd_error *error,
                        const struct err_detail *detail)
 {
     if (error != NULL) {
-        fill(error, err);
+        error_set_status(error, err);
         if (err != ERR_OK) {
             const char *text =
                 detail->text[0] != '\0' ? detail->text : err_text(err);
