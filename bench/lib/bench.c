@@ -280,7 +280,7 @@ static void bar_text(char to[24], const struct bench_row *row)
         (void)snprintf(to, 24, "<= %s", limit);
         break;
     case BENCH_TIMES:
-        (void)snprintf(to, 24, "<= %.2gx", row->bar.limit);
+        (void)snprintf(to, 24, "<= %.3gx", row->bar.limit);
         break;
     }
 }
