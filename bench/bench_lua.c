@@ -452,6 +452,9 @@ static void desk_end(struct desk *desk)
                        suffixes[i]);
         (void)unlink(path);
     }
+    char run[PATH_SIZE + 16];
+    (void)snprintf(run, sizeof run, "%s/run", desk->data);
+    (void)rmdir(run); /* where commands find each other */
     (void)rmdir(desk->data);
     (void)unlink(desk->file);
 }

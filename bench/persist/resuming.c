@@ -203,6 +203,13 @@ static void bench_dirty(struct resuming *resuming, struct bench_case *work)
     (void)bench_run(resuming->bench, work);
 }
 
+/* As many nodes a round, whatever their pieces are. */
+static size_t times_of(const struct resuming *resuming)
+{
+    const size_t nodes = resuming->bench->quick ? NODES / 10 : NODES;
+    return nodes > resuming->nodes ? nodes / resuming->nodes : 1;
+}
+
 static void bench_piece(struct resuming *resuming, const char *folder)
 {
     char name[64];
@@ -228,7 +235,7 @@ static void bench_piece(struct resuming *resuming, const char *folder)
         .ours = resume,
         .ctx = resuming,
         .units = resuming->nodes,
-        .times = NODES / resuming->nodes,
+        .times = times_of(resuming),
     };
     if (resuming->nodes >= 1000) { /* 500,000 a second */
         work.bar = (struct bench_bar){BENCH_AT_MOST, 2000};
@@ -250,10 +257,11 @@ static void bench_piece(struct resuming *resuming, const char *folder)
     mem_free(resuming->actions, size);
 }
 
+/* A quick run does without the largest one. */
 void bench_resuming(struct bench *bench, const char *folder)
 {
     static const size_t sizes[] = {NODES, 10 * 1000, 1000, 100};
-    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+    for (size_t i = bench->quick ? 1 : 0; i < COUNT_OF(sizes); i++) {
         static struct resuming resuming;
         resuming = (struct resuming){.bench = bench, .nodes = sizes[i]};
         bench_piece(&resuming, folder);

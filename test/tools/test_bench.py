@@ -8,6 +8,8 @@ import importlib.util
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
@@ -201,6 +203,27 @@ def a_group_that_does_not_exist_is_an_error():
         except SystemExit as end:
             expect_equal(end.code, 2)
     expect_in("there is no group nothing", err.getvalue())
+
+
+@test
+def an_interrupt_ends_the_benchmark_too_and_is_a_sentence():
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "bench_replica")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho replica: of process $$ >&2\nexec sleep 1000\n")
+        os.chmod(program, 0o755)
+        with subprocess.Popen([os.path.join(ROOT, "tools/bench"), "replica", "--programs", folder,
+                               "--results", os.path.join(folder, "results.json")],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as child:
+            line = child.stderr.readline()
+            expect_in("replica: of process", line)
+            child.send_signal(signal.SIGINT)
+            rest = child.stderr.read()
+        expect_equal(child.returncode, 130)
+        expect_in("bench: interrupted", rest)
+        expect_not_in("Traceback", rest)
+        expect(not os.path.exists(f"/proc/{line.split()[-1]}"), "the benchmark is still there")
 
 
 main()
