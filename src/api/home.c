@@ -36,12 +36,6 @@ static_assert((int)HD_LOG_DEBUG == (int)LOG_LEVEL_DEBUG, "levels differ");
 /* -- The host ------------------------------------------------------------ */
 
 /* A clock that goes backwards, or stands at 0, does no harm. */
-static mono_ms not_before_last(struct home *home, mono_ms now)
-{
-    home->last = now > home->last ? now : home->last;
-    return home->last;
-}
-
 static mono_ms host_now(struct host *host)
 {
     struct home *home = CONTAINER_OF(host, struct home, host);
@@ -49,17 +43,17 @@ static mono_ms host_now(struct host *host)
     const mono_ms now = home->given != 0    ? home->given
                         : home->now != NULL ? home->now(home->clock_context)
                                             : system->now(system);
-    return not_before_last(home, now);
+    home->last = now > home->last ? now : home->last;
+    return home->last;
 }
 
 /* The system's, unless somebody has brought a clock or says what time it is. */
 static mono_ms host_tick(struct host *host)
 {
-    struct home *home = CONTAINER_OF(host, struct home, host);
+    const struct home *home = CONTAINER_OF(host, struct home, host);
     struct host *system = system_host();
-    return home->given != 0 || home->now != NULL
-               ? host_now(host)
-               : not_before_last(home, system->tick(system));
+    return home->given != 0 || home->now != NULL ? host_now(host)
+                                                 : system->tick(system);
 }
 
 static uint64_t host_random(struct host *host)

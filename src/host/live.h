@@ -29,9 +29,9 @@
  *   L6  A space that is read by pieces of another one knows them, so that what
  *       lands there finds whom to wake (host/mirrors.h): it is told at the end
  *       of a step that has nothing more to do.
- *   L7  Without a folder there is no store either: nobody else could see it,
- * and nothing of it survives. A space is its own authority then; what is
- *       committed is confirmed at once, and leaves no history.
+ *   L7  Without a folder there is no store either: nobody else could see it
+ *       and nothing of it survives. A space is its own authority then; what
+ *       is committed is confirmed at once, and leaves no history.
  *
  * For a loop of one's own, instead of live_wait: wait until live_fd is readable
  * or live_next_wake has come, then step. */

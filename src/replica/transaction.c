@@ -90,7 +90,7 @@ void transaction_empty_rest(struct transaction *transaction)
     transaction->has_more = false;
 }
 
-/* It goes empty, with all the room that it had. */
+/* For the next one: it is empty, and has all the room that it had. */
 static inline void give_back(struct transaction *transaction)
 {
     transaction->next_idle = transaction->replica->idle_transactions;

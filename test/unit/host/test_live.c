@@ -28,6 +28,23 @@ TEST(in_memory_a_runtime_needs_no_file)
     site_leave(live);
 }
 
+TEST(l7_in_memory_there_is_no_store_and_what_is_put_is_confirmed_at_once)
+{
+    const struct live_options options = {0};
+    struct live *live = site_enter_with(&options);
+    struct space *other;
+    struct err_detail detail;
+    EXPECT_EQ(live_open_space(live, "other", &other, &detail), ERR_OK);
+    EXPECT(live_engine(live, value_text_new("main")) == NULL);
+    EXPECT(live_engine(live, other->id) == NULL);
+    EXPECT_EQ(live_runtime(live)->replica.sessions, 0);
+    site_put(live, "a", 5);
+    EXPECT_EQ(live_outstanding(live), 0);
+    EXPECT_EQ(site_number(live, "a"), 5);
+    EXPECT(live_trouble(live) == NULL);
+    site_leave(live);
+}
+
 TEST(what_was_confirmed_is_there_after_a_drop_and_the_rest_is_not)
 {
     static const enum durability levels[] = {
