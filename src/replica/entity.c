@@ -98,6 +98,29 @@ enum err entity_state_at(const struct entity_state *state,
                : walk(state->rest, path, 0, out);
 }
 
+uint32_t entity_state_link(const struct entity_state *state,
+                           const struct path *path)
+{
+    if (path->length < 2 || !entity_state_exists(state)) {
+        return 0;
+    }
+    const bool inside = !value_is_absent(state->payload) &&
+                        entity_is_payload_key(path->at[0].key);
+    struct value value = inside
+                             ? state->payload
+                             : value_child_or_kind(state->rest, &path->at[0]);
+    for (uint32_t i = 1; i < path->length; i++) {
+        if (value_tag(value) == TAG_LINK) {
+            return i;
+        }
+        if (!value_is_container(value)) {
+            return 0;
+        }
+        value = value_child_or_kind(value, &path->at[i]);
+    }
+    return 0;
+}
+
 /* -- Entities ------------------------------------------------------------ */
 
 struct entity_key {

@@ -86,6 +86,11 @@ enum err entity_state_at(const struct entity_state *state,
                          const struct path *path,
                          struct value *out);
 
+/* The length of the shortest part of `path` at which there is a link, from one
+ * segment on and not all of it; 0: none. */
+uint32_t entity_state_link(const struct entity_state *state,
+                           const struct path *path);
+
 /* -- Entities ------------------------------------------------------------ */
 
 /* What every read and write touches comes first. */

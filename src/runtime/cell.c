@@ -158,6 +158,12 @@ static bool holds_link(const struct cell_access *access, struct place *place)
 static uint32_t find_link(const struct cell_access *access,
                           const struct place *place)
 {
+    const struct entity *entity = place->entity;
+    const struct transaction *transaction = access->transaction;
+    if (LIKELY(entity->loaded &&
+               (transaction == NULL || transaction->unwritten))) {
+        return entity_state_link(&entity->visible, place->path);
+    }
     for (uint32_t i = 1; i < place->path->length; i++) {
         struct place *part = above(place, i);
         const bool found = holds_link(access, part);

@@ -130,6 +130,47 @@ TEST(the_way_to_a_value_tells_how_far_it_led)
     path_table_release(&paths);
 }
 
+#define LINK_TEXT "{'/':{'link@1':{'id':'of:x'}}}"
+
+TEST(a_link_on_the_way_is_found_where_it_stands)
+{
+    struct path_table paths;
+    path_table_init(&paths);
+    static const struct {
+        const char *document;
+        const char *pointer;
+        uint32_t want;
+    } rows[] = {
+        {"{'value':" LINK_TEXT "}", "/value", 0}, /* at the end is not on it */
+        {"{'value':" LINK_TEXT "}", "/value/x", 1},
+        {"{'value':" LINK_TEXT "}", "/value/x/y", 1},
+        {"{'value':{'a':[1," LINK_TEXT "]}}", "/value/a/1", 0},
+        {"{'value':{'a':[1," LINK_TEXT "]}}", "/value/a/1/x", 3},
+        {"{'value':{'a':[1," LINK_TEXT "]}}", "/value/a/0/x", 0},
+        {"{'value':{'a':[1," LINK_TEXT "]}}", "/value/b/1/x", 0},
+        {"{'value':1,'beside':" LINK_TEXT "}", "/beside/x", 1},
+        {"{'value':1,'beside':" LINK_TEXT "}", "/value/x", 0},
+        {"{'beside':{'a':" LINK_TEXT "}}", "/beside/a/x", 2},
+        {"{'beside':1}", "/value/x", 0},
+        {"{'value':1}", "", 0},
+        {NULL, "/value/x", 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct value document = rows[i].document != NULL
+                                    ? from_quoted(rows[i].document)
+                                    : VALUE_NONE;
+        struct entity_state state = entity_state_of(document);
+        struct path *path = from_pointer(&paths, rows[i].pointer);
+        if (!EXPECT_EQ(entity_state_link(&state, path), rows[i].want)) {
+            (void)test_fail(__FILE__, __LINE__, "row %zu", i);
+        }
+        path_unref(path);
+        value_unref(document);
+        entity_state_release(&state);
+    }
+    path_table_release(&paths);
+}
+
 /* In two parts or whole: nobody can tell. */
 PROPERTY(a_state_is_its_document, 1000)
 {
