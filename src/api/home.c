@@ -208,7 +208,7 @@ void home_interrupt(struct home *home)
 
 bool home_was_interrupted(struct home *home)
 {
-    return live_wait(home->live, 0) == LIVE_INTERRUPTED;
+    return live_take_interrupt(home->live);
 }
 
 /* -- Work ---------------------------------------------------------------- */

@@ -628,6 +628,11 @@ void live_interrupt(struct live *live)
     wake_interrupt(&live->wake);
 }
 
+bool live_take_interrupt(struct live *live)
+{
+    return wake_take_interrupt(&live->wake);
+}
+
 size_t live_outstanding(const struct live *live)
 {
     size_t count = 0;

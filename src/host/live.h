@@ -133,6 +133,9 @@ enum live_woken live_wait(struct live *live, mono_ms deadline);
  * next. From a signal handler or another thread. */
 void live_interrupt(struct live *live);
 
+/* Whether it was; that is done with now. */
+bool live_take_interrupt(struct live *live);
+
 enum live_rest {
     LIVE_AT_REST,
     LIVE_NOT_IN_TIME, /* live_trouble may say why */
