@@ -153,7 +153,7 @@ $(BUILD)/bin/sim/%: $(BUILD)/test/sim/%.o $(TEST_PARTS)
 # What the scripts of test/e2e start: the library and a main of its own.
 $(BUILD)/bin/programs/%: $(BUILD)/test/programs/%.o $(BUILD)/library.a
 	@$(LINK) $(LIBS)
-$(BUILD)/bin/bench_api: $(call objects,$(SIGNALS) bench/signals/ours.c)
+$(BUILD)/bin/bench_api $(BUILD)/bin/bench_libraries: $(call objects,$(SIGNALS) bench/signals/ours.c)
 $(BUILD)/bin/bench_sched $(BUILD)/bin/bench_events: \
         $(call objects,$(SIGNALS) bench/signals/ours.c $(SHAPES))
 $(BUILD)/bin/bench_persist: $(call objects,$(wildcard bench/persist/*.c))

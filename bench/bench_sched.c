@@ -22,6 +22,7 @@
 #include "lib/bench.h"
 #include "lib/child.h"
 #include "lib/count.h"
+#include "lib/peer.h"
 #include "shapes/shapes.h"
 #include "signals/signals.h"
 
@@ -33,7 +34,6 @@ enum {
 
 #define ROUND_NS       2e7
 #define ROUND_QUICK_NS 2e6
-#define PEERS          "build/peers/serve.mjs"
 
 struct comparison {
     struct child floor;
@@ -58,47 +58,6 @@ static void start_floor(struct comparison *with, const char *program)
     if (!child_start(&with->floor, floor)) {
         (void)fprintf(stderr, "sched: there is no %s\n", path);
     }
-}
-
-/* A process for each workload: one that has seen others has compiled its code
- * for all of them, and is slower by up to the half. */
-static void start_library(struct bench *bench, struct comparison *with)
-{
-    char node[] = "node";
-    char collect[] = "--expose-gc";
-    char serve[] = PEERS;
-    char warm_ns[] = "4e8";
-    char warm_quick_ns[] = "5e7";
-    char *library[] = {node,
-                       collect,
-                       serve,
-                       bench->quick ? warm_quick_ns : warm_ns,
-                       NULL};
-    if (bench->peers &&
-        (access(PEERS, R_OK) != 0 || !child_start(&with->library, library))) {
-        (void)fprintf(stderr, "sched: no peer: node cannot run " PEERS "\n");
-        bench->peers = false; /* said once */
-    }
-}
-
-/* False if it cannot do the workload. */
-static bool begin_peer(struct bench *bench,
-                       struct child *child,
-                       const struct workload *workload,
-                       const char *name)
-{
-    double checksum;
-    if (!child_ask(child, &checksum, "begin %s", workload->name)) {
-        return false;
-    }
-    if (fabs(checksum - workload->checksum) > 0) {
-        bench_wrong(bench,
-                    "%s: checksum of the %s %.17g",
-                    workload->name,
-                    name,
-                    checksum);
-    }
-    return true;
 }
 
 /* -- What is counted ----------------------------------------------------- */
@@ -186,9 +145,17 @@ static void time_workload(struct bench *bench,
     const unsigned rounds = bench->quick || long_one ? ROUNDS_FEW : ROUNDS;
     const double round_ns = bench->quick ? ROUND_QUICK_NS : ROUND_NS;
     struct rounds all;
-    start_library(bench, with);
-    bool floor = begin_peer(bench, &with->floor, workload, "floor");
-    bool library = begin_peer(bench, &with->library, workload, "library");
+    peer_start(bench, &with->library, "alien-signals");
+    bool floor = peer_begin(bench,
+                            &with->floor,
+                            "the floor",
+                            workload->name,
+                            workload->checksum);
+    bool library = peer_begin(bench,
+                              &with->library,
+                              "alien-signals",
+                              workload->name,
+                              workload->checksum);
     check_counts(bench, workload, workload_begin(workload));
     for (unsigned i = 0; i < rounds; i++) {
         double ns = 0;

@@ -215,10 +215,16 @@ static bool has_peer(const struct bench_row *row)
     return row->peer > 0;
 }
 
+static bool has_bar(const struct bench_row *row)
+{
+    return row->bar.kind != BENCH_NO_BAR && row->bar.kind != BENCH_AS_TIMES;
+}
+
 static bool is_met(const struct bench_row *row)
 {
     switch (row->bar.kind) {
     case BENCH_NO_BAR:
+    case BENCH_AS_TIMES:
         return true;
     case BENCH_FASTER:
         return row->peer >= row->bar.limit * row->ours;
@@ -234,8 +240,7 @@ static bool is_met(const struct bench_row *row)
 
 static const char *verdict_of(const struct bench_row *row)
 {
-    if (row->bar.kind == BENCH_NO_BAR ||
-        (row->bar.kind == BENCH_TIMES && !has_peer(row))) {
+    if (!has_bar(row) || (row->bar.kind == BENCH_TIMES && !has_peer(row))) {
         return "";
     }
     return is_met(row) ? "ok" : "MISSED";
@@ -268,6 +273,7 @@ static void bar_text(char to[24], const struct bench_row *row)
     to[0] = '\0';
     switch (row->bar.kind) {
     case BENCH_NO_BAR:
+    case BENCH_AS_TIMES:
         break;
     case BENCH_FASTER:
         (void)snprintf(to, 24, ">= %.2gx", row->bar.limit);
@@ -293,7 +299,8 @@ static void ratio_text(char to[16], const struct bench_row *row, double peer)
     }
     if (row->bar.kind == BENCH_SHARE) {
         (void)snprintf(to, 16, "%.0f %%", 100 * row->ours / peer);
-    } else if (row->bar.kind == BENCH_TIMES) {
+    } else if (row->bar.kind == BENCH_TIMES ||
+               row->bar.kind == BENCH_AS_TIMES) {
         (void)snprintf(to, 16, "%.2fx", row->ours / peer);
     } else {
         (void)snprintf(to, 16, "%.2fx", peer / row->ours);
@@ -454,7 +461,7 @@ static struct value row_value(const struct bench_row *row)
         value = with(value, "spread_percent", rounded(row->spread));
         value = with(value, "apart_percent", rounded(row->apart));
     }
-    if (row->bar.kind != BENCH_NO_BAR) {
+    if (has_bar(row)) {
         char bar[24];
         bar_text(bar, row);
         value = with(value, "bar", value_text_new(bar));

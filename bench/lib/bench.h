@@ -35,6 +35,7 @@ enum bench_bar_kind {
     BENCH_SHARE,   /* ours / peer is at most the bar */
     BENCH_AT_MOST, /* ours is at most the bar, in the row's unit */
     BENCH_TIMES,   /* ours is at most so many times the peer's */
+    BENCH_AS_TIMES /* for information: how many times the peer's it is */
 };
 
 struct bench_bar {

@@ -1,4 +1,4 @@
-// Times alien-signals on the workloads, as somebody else asks for it:
+// Times a signal library on the workloads, as somebody else asks for it:
 //
 //   begin NAME   builds and warms up; answers with the checksum, or 0
 //   round NS     iterates for so long; answers with nanoseconds an iteration
@@ -7,31 +7,22 @@
 // one line each, and one line back. What goes wrong is answered by a line that
 // begins with "error".
 //
-// usage: serve.mjs [NS], which is how long a workload warms up.
+// usage: serve.mjs [NS [LIBRARY]]: how long a workload warms up, and whose
+// (libraries.mjs); alien-signals unless somebody says so.
 //
 // Time is what the main thread spent on a CPU: what the collector and the
 // compiler do in threads of their own is not held against the library.
 
 import { openSync, readSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { computed, effect, effectScope, endBatch, signal, startBatch } from "alien-signals";
+import { load } from "./libraries.mjs";
 import { creations, updates } from "./workloads.mjs";
 
 const WARM_NS = Number(process.argv[2] ?? 4e8);
 
 let kept = [];
 const lib = {
-  signal: (number) => {
-    const made = signal(number);
-    return { get: made, set: made };
-  },
-  computed,
-  effect: (fn) => { effect(() => { fn(); }); },
-  batch: (fn) => {
-    startBatch();
-    fn();
-    endBatch();
-  },
+  ...await load(process.argv[3] ?? "alien-signals"),
   keep: (made) => {
     kept.push(made);
     return made;
@@ -66,7 +57,7 @@ const end = () => {
 
 const createOnce = (workload) => {
   let spent = 0;
-  const dispose = effectScope(() => {
+  const dispose = lib.scope(() => {
     const sources = Array.from({ length: workload.sources }, (_, i) => lib.signal(i).get);
     for (const get of sources) get();
     collect();
@@ -89,7 +80,7 @@ const begin = (name) => {
     return 0;
   }
   let once;
-  stop = effectScope(() => { once = updates[name](lib); });
+  stop = lib.scope(() => { once = updates[name](lib); });
   for (let i = 0; i < (name.startsWith("dyn-") ? 3 : 2); i++) once();
   const checksum = once();
   for (const from = cpu(); cpu() - from < WARM_NS;) once();
