@@ -67,6 +67,28 @@ TEST(reads_that_are_expected_are_noted_in_their_links_and_nowhere_else)
     reader_end(&reader);
 }
 
+/* A look that leaves no trace is none that was not expected. */
+TEST(an_untracked_read_does_not_end_the_following)
+{
+    struct reader reader;
+    reader_begin(&reader);
+    for (size_t i = 0; i < 3; i++) {
+        struct value value;
+        EXPECT_EQ(transaction_read(reader.transaction,
+                                   reader.links[2 - i].place,
+                                   READ_DEEP,
+                                   READ_UNTRACKED,
+                                   &value),
+                  ERR_OK);
+        EXPECT_INT(value_integer(value), 3 - (int64_t)i);
+        EXPECT_INT(look(&reader, i), (int64_t)i + 1);
+    }
+    EXPECT(transaction_has_followed(reader.transaction));
+    EXPECT_EQ(reader.transaction->reads.count, 0);
+    transaction_end_following(reader.transaction);
+    reader_end(&reader);
+}
+
 /* What is in the log, in its order. */
 static void expect_log(const struct reader *reader,
                        const size_t *indexes,
