@@ -539,7 +539,7 @@ static void run_floor(void *ctx, uint64_t times)
 {
     struct post *post = ctx;
     for (uint64_t i = 0; i < times; i++) {
-        raw_store_group_with_receipts(&post->floor, post->group);
+        raw_store_group_of_events(&post->floor, post->group);
     }
 }
 

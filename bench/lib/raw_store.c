@@ -50,7 +50,9 @@ static void step(sqlite3_stmt *stmt)
     (void)sqlite3_reset(stmt);
 }
 
-static void insert_commit(struct raw_store *store, const char *documents)
+static void insert_commit(struct raw_store *store,
+                          const char *documents,
+                          const char *context)
 {
     static const unsigned char zeros[32];
     sqlite3_stmt *into = store->insert[0];
@@ -58,6 +60,7 @@ static void insert_commit(struct raw_store *store, const char *documents)
     (void)sqlite3_bind_blob(into, 2, zeros, 16, SQLITE_STATIC);
     (void)sqlite3_bind_blob(into, 3, zeros, 32, SQLITE_STATIC);
     (void)sqlite3_bind_text(into, 4, documents, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(into, 5, context, -1, SQLITE_STATIC);
     step(into);
 }
 
@@ -91,52 +94,7 @@ static void set_document(struct raw_store *store)
     step(into);
 }
 
-/* In the order of their ids, like those of the scheduler. */
-static void add_receipt(struct raw_store *store)
-{
-    static const char text[] =
-        "{\"value\":{\"stream\":\"of:document-1\",\"value\":{}}}";
-    char id[RAW_TEXT_SIZE];
-    const int length = (int)sizeof text - 1;
-    const int id_length = snprintf(id,
-                                   sizeof id,
-                                   "receipt:abcdefghijklmnopqrstuvwx:%08llu",
-                                   (unsigned long long)store->seq);
-    sqlite3_stmt *into = store->insert[3];
-    (void)sqlite3_bind_int64(into, 1, (sqlite3_int64)store->seq);
-    (void)sqlite3_bind_text(into, 2, id, id_length, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(into, 3, length);
-    step(into);
-    insert_revision(store,
-                    sqlite3_last_insert_rowid(store->db),
-                    1,
-                    text,
-                    length);
-}
-
-void raw_store_group(struct raw_store *store, unsigned count)
-{
-    step(store->begin);
-    for (unsigned i = 0; i < count; i++) {
-        store->seq++;
-        insert_commit(store, "[1]");
-        set_document(store);
-    }
-    step(store->commit);
-}
-
-void raw_store_group_with_receipts(struct raw_store *store, unsigned count)
-{
-    step(store->begin);
-    for (unsigned i = 0; i < count; i++) {
-        store->seq++;
-        insert_commit(store, "[1,100000]");
-        set_document(store);
-        add_receipt(store);
-    }
-    step(store->commit);
-}
-
+/* The next of the documents, which is there. */
 static void patch_document(struct raw_store *store)
 {
     char text[RAW_TEXT_SIZE];
@@ -156,15 +114,80 @@ static void patch_document(struct raw_store *store)
     step(into);
 }
 
-void raw_store_group_of_patches(struct raw_store *store, unsigned count)
+/* In the order of their ids, like those of the scheduler. */
+static void add_receipt(struct raw_store *store, const char *id)
+{
+    static const char text[] = "{\"stream\":\"of:1000\",\"value\":{}}";
+    const int length = (int)sizeof text - 1;
+    sqlite3_stmt *into = store->insert[3];
+    (void)sqlite3_bind_int64(into, 1, (sqlite3_int64)store->seq);
+    (void)sqlite3_bind_text(into, 2, id, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(into, 3, length);
+    step(into);
+    insert_revision(store,
+                    sqlite3_last_insert_rowid(store->db),
+                    1,
+                    text,
+                    length);
+}
+
+/* -- The commits --------------------------------------------------------- */
+
+static void commit_set(struct raw_store *store)
+{
+    insert_commit(store, "[1]", NULL);
+    set_document(store);
+}
+
+static void commit_patch(struct raw_store *store)
+{
+    insert_commit(store, "[1]", NULL);
+    patch_document(store);
+}
+
+static void commit_event(struct raw_store *store)
+{
+    char id[64];
+    char context[RAW_TEXT_SIZE];
+    (void)snprintf(id,
+                   sizeof id,
+                   "receipt:abcdefghijklmnopqrstuvwx:%08llu",
+                   (unsigned long long)store->seq);
+    (void)snprintf(
+        context,
+        sizeof context,
+        "{\"preconditions\":[{\"id\":\"%s\",\"kind\":\"entity-absent\"}]}",
+        id);
+    insert_commit(store, "[801,1801]", context);
+    patch_document(store);
+    add_receipt(store, id);
+}
+
+static void group(struct raw_store *store,
+                  unsigned count,
+                  void (*commit)(struct raw_store *store))
 {
     step(store->begin);
     for (unsigned i = 0; i < count; i++) {
         store->seq++;
-        insert_commit(store, "[1]");
-        patch_document(store);
+        commit(store);
     }
     step(store->commit);
+}
+
+void raw_store_group(struct raw_store *store, unsigned count)
+{
+    group(store, count, commit_set);
+}
+
+void raw_store_group_of_patches(struct raw_store *store, unsigned count)
+{
+    group(store, count, commit_patch);
+}
+
+void raw_store_group_of_events(struct raw_store *store, unsigned count)
+{
+    group(store, count, commit_event);
 }
 
 sqlite3_stmt *raw_store_prepare(sqlite3 *db, const char *sql)
@@ -208,8 +231,8 @@ void raw_store_open(struct raw_store *store,
     store->insert[0] =
         raw_store_prepare(db,
                           "INSERT INTO \"commit\"(seq, record, branch, session,"
-                          " local_seq, digest, at, documents, chain)"
-                          " VALUES(?1, ?1, 0, 1, ?1, ?2, 0, ?4, ?3)");
+                          " local_seq, digest, at, documents, chain, context)"
+                          " VALUES(?1, ?1, 0, 1, ?1, ?2, 0, ?4, ?3, ?5)");
     store->insert[1] = raw_store_prepare(
         db,
         "INSERT INTO revision(document, seq, op_index, op, data)"

@@ -37,10 +37,12 @@ void raw_store_close(struct raw_store *store); /* and go */
 /* So many commits in one transaction. */
 void raw_store_group(struct raw_store *store, unsigned count);
 
-/* The same with a receipt in each: a document that is new, and its revision. */
-void raw_store_group_with_receipts(struct raw_store *store, unsigned count);
+/* The same as events: each replaces a field of a document that is there, and
+ * has a receipt, which is another document, with its revision, that must be
+ * new. */
+void raw_store_group_of_events(struct raw_store *store, unsigned count);
 
-/* The same of commits that replace a field of a document that is there. */
+/* The same of commits that replace a field, and nothing else. */
 void raw_store_group_of_patches(struct raw_store *store, unsigned count);
 
 /* The text and the id of a document of the floor, and the text of a patch of
