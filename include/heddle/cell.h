@@ -82,7 +82,8 @@ HD_API hd_status hd_cell_child(hd_cell *cell,
                                hd_cell **child,
                                hd_error *error);
 
-/* The cell that is meant, behind all links; new. */
+/* The cell that is meant, behind all links; new. Inside a run each link on the
+ * way is a read. */
 HD_API hd_status hd_cell_resolve(hd_cell *cell,
                                  hd_cell **target,
                                  hd_error *error);

@@ -405,7 +405,7 @@ enum err cell_target(hd_runtime *runtime,
             place_unref(*out);
             *out = NULL;
         }
-        err = cell_follow(&access, place, READ_UNTRACKED, true, out, detail);
+        err = cell_follow(&access, place, READ_FOR_BOTH, true, out, detail);
         if (err != ERR_OK) {
             note_stale(runtime, err);
             *out = NULL;

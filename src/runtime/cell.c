@@ -321,6 +321,56 @@ struct cell_write {
     struct value value;
 };
 
+/* At the place behind all links. */
+static enum err write_at(const struct cell_access *access,
+                         struct place *at,
+                         const struct cell_write *write,
+                         struct err_detail *detail)
+{
+    struct transaction *transaction = access->transaction;
+    struct value value = value_ref(write->value);
+    if (UNLIKELY(access->runtime->schemas != NULL)) {
+        const enum err err = schemas_judge(access->runtime,
+                                           transaction,
+                                           at,
+                                           write->kind,
+                                           &value,
+                                           detail);
+        if (err != ERR_OK) {
+            value_unref(value);
+            return err;
+        }
+    }
+    switch (write->kind) {
+    case WRITE_PUT:
+        return transaction_put_adopt(transaction, at, value, detail);
+    case WRITE_DELETE:
+        return transaction_delete(transaction, at, detail);
+    case WRITE_APPEND:
+    case WRITE_ADD_UNIQUE:
+    case WRITE_REMOVE_VALUE:
+    case WRITE_INCREMENT:
+        break;
+    }
+    return transaction_merge_adopt(transaction, at, write->kind, value, detail);
+}
+
+/* C5. Whatever part of the document it was that the write did not fit. */
+COLD static void log_failed(const struct cell_access *access,
+                            const struct place *at)
+{
+    struct place *payload = place_payload(at->entity);
+    struct value unseen;
+    const enum err err = transaction_read(access->transaction,
+                                          payload,
+                                          READ_DEEP,
+                                          READ_FOR_BOTH,
+                                          &unseen);
+    (void)err; /* that there is nothing is an answer */
+    value_unref(unseen);
+    place_unref(payload);
+}
+
 static enum err write_in(const struct cell_access *access,
                          struct place *place,
                          const struct cell_write *write,
@@ -331,38 +381,9 @@ static enum err write_in(const struct cell_access *access,
     if (err != ERR_OK) {
         return err;
     }
-    struct transaction *transaction = access->transaction;
-    struct value value = value_ref(write->value);
-    if (UNLIKELY(access->runtime->schemas != NULL)) {
-        err = schemas_judge(access->runtime,
-                            transaction,
-                            at,
-                            write->kind,
-                            &value,
-                            detail);
-        if (err != ERR_OK) {
-            value_unref(value);
-            place_unref(at);
-            return err;
-        }
-    }
-    switch (write->kind) {
-    case WRITE_PUT:
-        err = transaction_put_adopt(transaction, at, value, detail);
-        break;
-    case WRITE_DELETE:
-        err = transaction_delete(transaction, at, detail);
-        break;
-    case WRITE_APPEND:
-    case WRITE_ADD_UNIQUE:
-    case WRITE_REMOVE_VALUE:
-    case WRITE_INCREMENT:
-        err = transaction_merge_adopt(transaction,
-                                      at,
-                                      write->kind,
-                                      value,
-                                      detail);
-        break;
+    err = write_at(access, at, write, detail);
+    if (UNLIKELY(err != ERR_OK)) {
+        log_failed(access, at);
     }
     place_unref(at);
     return err;

@@ -12,7 +12,11 @@
  *       tried again as long as only the world moved on.
  *   C3  At most CELL_HOPS links; a circle is an error, not a hang.
  *   C4  What is written has to fit the schemas of the document
- *       (runtime/schemas.h), or nothing is. */
+ *       (runtime/schemas.h), or nothing is.
+ *   C5  A read that fails is a read of each link that it looked at. A write
+ * that fails is a read of the document that it did not fit. So a run that
+ *       failed runs again when that changes (R3 of sched/runner.h), and a
+ *       run that continues after the failure depends on it. */
 
 #ifndef RUNTIME_CELL_H
 #define RUNTIME_CELL_H

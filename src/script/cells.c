@@ -381,7 +381,7 @@ static enum err check_element(const struct frame *frame,
     }
     struct place *at = NULL;
     enum err err =
-        cell_follow(&frame->access, place, READ_UNTRACKED, true, &at, detail);
+        cell_follow(&frame->access, place, READ_FOR_BOTH, true, &at, detail);
     if (err == ERR_OK) {
         if (at->entity == frame->element->entity) {
             err = err_set(detail,

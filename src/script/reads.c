@@ -96,6 +96,33 @@ static bool is_plain_leaf(const struct frame *frame, const struct place *place)
            value_tag(value) != TAG_LINK;
 }
 
+/* D5. What the read looked at, up to where it failed, is read once more and
+ * logged. If the run is given up to be made again in order, this runs no other
+ * node. */
+static enum err log_failed(const struct frame *frame,
+                           struct place *place,
+                           enum err failed)
+{
+    if (frame->access.run != NULL && !frame->building) {
+        const struct cell_access access = {
+            frame->access.runtime,
+            failed == ERR_STALE ? NULL : frame->access.run,
+            frame->access.transaction,
+        };
+        struct value unseen = VALUE_NONE;
+        const enum err err = cell_read(&access,
+                                       place,
+                                       READ_DEEP,
+                                       READ_FOR_BOTH,
+                                       &unseen,
+                                       NULL,
+                                       NULL);
+        (void)err; /* the run has been told of the failure */
+        value_unref(unseen);
+    }
+    return failed;
+}
+
 enum err reads_look(struct frame *frame,
                     struct place *place,
                     struct view_found *out,
@@ -119,30 +146,19 @@ enum err reads_look(struct frame *frame,
     if (err == ERR_OK && access->run != NULL) {
         err = read_kind_of(frame, place, READ_UNTRACKED, detail);
     }
-    if (err == ERR_STALE && access->run != NULL) {
-        /* The run is given up to be made again in order: of what it wanted to
-         * read the order must know. */
-        struct value unseen = VALUE_NONE;
-        const enum err logged = transaction_read(access->transaction,
-                                                 place,
-                                                 READ_DEEP,
-                                                 READ_FOR_BOTH,
-                                                 &unseen);
-        (void)logged;
-        value_unref(unseen);
-    }
-    if (err != ERR_OK) {
-        return err;
-    }
-    err = cell_read(&loose,
-                    place,
-                    READ_DEEP,
-                    READ_UNTRACKED,
-                    &out->value,
-                    &at,
+    if (err == ERR_OK) {
+        err = noted(frame,
+                    cell_read(&loose,
+                              place,
+                              READ_DEEP,
+                              READ_UNTRACKED,
+                              &out->value,
+                              &at,
+                              detail),
                     detail);
+    }
     if (err != ERR_OK) {
-        return noted(frame, err, detail);
+        return log_failed(frame, place, err);
     }
     if (value_is_container(out->value)) {
         err = read_kind_of(frame, place, READ_FOR_BOTH, detail);

@@ -6,6 +6,8 @@
  * there is no container any more, one of the other kind, or another way to it.
  *   D3  Links are followed, and each is a read.
  *   D4  Who writes below a container that is only passed does not run for it.
+ *   D5  A read that fails is a read of every place that it looked at, including
+ *       the one at which it failed: a change of any of them wakes the node.
  *
  * Nothing here raises an error of Lua but reads_raise. */
 
