@@ -84,7 +84,6 @@ struct world *world_new(uint64_t seed)
         .timer_clear = host_timer_clear,
         .random = host_random,
     };
-    world->now = 1;
     world->seed = seed;
     random_init(&world->random, seed);
     list_init(&world->stores);

@@ -35,8 +35,9 @@ static inline void settling_pass_begins(struct sched *sched)
 {
     if (sched->host != NULL) {
         sched->pass_began = sched_time(sched);
-        if (sched->restless_since == 0) {
-            sched->restless_since = sched->pass_began;
+        if (sched->restless_since == 0) { /* which no time may mean */
+            sched->restless_since =
+                sched->pass_began + (sched->pass_began == 0);
         }
     }
 }

@@ -2,6 +2,8 @@
 
 #include "script/bodies.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "runtime/piece.h"
 #include "sched/handling.h"
@@ -31,6 +33,13 @@ struct calling {
     struct value values[2]; /* or of a reduction: both borrowed */
 };
 
+static const char aborted[] = "the handler called tx:abort()";
+
+bool bodies_has_aborted(const char *message)
+{
+    return strcmp(message, aborted) == 0;
+}
+
 enum run_result bodies_result(struct run *run,
                               const struct frame *frame,
                               enum script_cause cause,
@@ -47,9 +56,12 @@ enum run_result bodies_result(struct run *run,
     if (frame->stale) {
         return RUN_AGAIN;
     }
-    if (frame->aborted) {
-        /* A handler is not called again for it (EVT-19). */
-        return frame->handling != NULL ? RUN_FAILED : RUN_AGAIN;
+    if (frame->aborted && frame->handling == NULL) {
+        return RUN_AGAIN;
+    }
+    if (frame->aborted) { /* a handler is not called again for it (EVT-19) */
+        (void)err_set(&detail, ERR_GIVEN_UP, "%s", aborted);
+        return run_fail(run, &detail);
     }
     return cause == SCRIPT_FINE ? RUN_DONE : run_fail(run, &detail);
 }

@@ -53,6 +53,9 @@ bool bodies_fingerprint(struct stage *stage,
                         struct value name,
                         struct digest *out);
 
+/* Whether this is what an event says whose handler called tx:abort(). */
+bool bodies_has_aborted(const char *message);
+
 /* The result of a run whose Lua code has ended so; releases the error. */
 enum run_result bodies_result(struct run *run,
                               const struct frame *frame,

@@ -5,16 +5,17 @@
 #include <inttypes.h>
 
 #include "script/convert.h"
+#include "script/equal.h"
 #include "script/heddle.h"
 #include "script/runtimes.h"
 #include "script/sandbox.h"
 #include "value/array.h"
-#include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
 
 enum {
     SHOWN_BYTES = 1000, /* of a value in a message */
+    SHOWN_ERRORS = 5,   /* of one runtime that a test did not ask for */
     SEEDS_MAX = 1000 * 1000,
 };
 
@@ -68,49 +69,57 @@ static int t_cluster(lua_State *L)
 
 /* -- Asserting ----------------------------------------------------------- */
 
-/* Two values in the hands of Lua. */
-struct pair {
-    struct value values[2];
-    bool is_value[2];
+/* A value in the hands of Lua. */
+struct shown {
+    struct value value;
 };
 
-static void pair_release(void *object)
+static void shown_release(void *object)
 {
-    struct pair *pair = object;
-    value_unref(pair->values[0]);
-    value_unref(pair->values[1]);
-    *pair = (struct pair){0};
+    struct shown *shown = object;
+    value_unref(shown->value);
+    shown->value = VALUE_NONE;
 }
 
-static const struct script_class pair_class = {
-    .name = "pair",
-    .release = pair_release,
+static const struct script_class shown_class = {
+    .name = "value",
+    .release = shown_release,
 };
 
-/* What a message shows of the argument `index`. */
-static void show(lua_State *L,
-                 struct buf *text,
-                 const struct pair *pair,
-                 int index)
+/* Whether the value at `index` can be shown as JSON, or as a word. */
+static bool is_plain(lua_State *L, int index)
 {
-    const struct value value = pair->values[index - 2];
+    struct shown *shown = script_object_push(L, &shown_class, sizeof *shown);
+    struct err_detail detail = {0};
+    const enum err err =
+        convert_read(L, index, "it", NULL, &shown->value, &detail);
+    lua_pop(L, 1);
+    return err == ERR_OK || lua_type(L, index) != LUA_TTABLE;
+}
+
+/* What a message shows of the value at `index`. */
+static void show(lua_State *L, struct buf *text, int index)
+{
+    struct shown *shown = script_object_push(L, &shown_class, sizeof *shown);
+    struct err_detail detail = {0};
+    const enum err err =
+        convert_read(L, index, "it", NULL, &shown->value, &detail);
+    const struct value value = shown->value;
     const size_t length = text->length;
-    if (pair->is_value[index - 2] && !value_is_absent(value)) {
-        if (json_write_within(text,
-                              value,
-                              JSON_CANONICAL,
-                              0,
-                              length + SHOWN_BYTES)) {
-            return;
-        }
+    if (err != ERR_OK || value_is_absent(value)) {
+        size_t count = 0;
+        const char *words = sandbox_push_text(L, index, &count);
+        buf_append(text, words, count);
+        lua_pop(L, 1);
+    } else if (!json_write_within(text,
+                                  value,
+                                  JSON_CANONICAL,
+                                  0,
+                                  length + SHOWN_BYTES)) {
         text->length = length;
         buf_append_text(text, value_kind_name(value_kind(value)));
         buf_append_text(text, " that is too long to be shown");
-        return;
     }
-    size_t shown = 0;
-    const char *words = sandbox_push_text(L, index, &shown);
-    buf_append(text, words, shown);
     lua_pop(L, 1);
 }
 
@@ -130,26 +139,23 @@ static int t_eq(lua_State *L)
 {
     (void)check_t(L);
     lua_settop(L, 4);
-    struct pair *pair = script_object_push(L, &pair_class, sizeof *pair);
-    for (int i = 0; i < 2; i++) {
-        struct err_detail detail;
-        pair->is_value[i] =
-            convert_read(L, i + 2, "it", NULL, &pair->values[i], &detail) ==
-            ERR_OK;
-    }
-    const bool same =
-        pair->is_value[0] && pair->is_value[1]
-            ? value_equal(pair->values[0], pair->values[1])
-            : lua_rawequal(L, 2, 3) != 0 || lua_compare(L, 2, 3, LUA_OPEQ) != 0;
-    if (same) {
+    struct buf *where = script_buffer_push(L);
+    if (equal_deep(L, 2, 3, where)) {
         return 0;
     }
+    /* Whole values, where they can be shown; otherwise what differs. */
+    const bool is_whole = is_plain(L, 2) && is_plain(L, 3);
+    const int is = is_whole ? 2 : lua_absindex(L, -2);
+    const int expected = is_whole ? 3 : lua_absindex(L, -1);
     struct buf *text = script_buffer_push(L);
     show_what(L, text, 4);
+    if (!is_whole && where->length > 0) {
+        buf_printf(text, "at %s: ", buf_text(where));
+    }
     buf_append_text(text, "is ");
-    show(L, text, pair, 2);
+    show(L, text, is);
     buf_append_text(text, ", expected ");
-    show(L, text, pair, 3);
+    show(L, text, expected);
     return luaL_error(L, "%s", buf_text(text));
 }
 
@@ -311,7 +317,7 @@ static void write_difference(struct buf *out, struct value violation)
     buf_append_char(out, '\n');
 }
 
-void checks_note_violations(struct trial *trial, const struct rig *rig)
+static void note_violations(struct trial *trial, const struct rig *rig)
 {
     for (uint32_t i = 0;
          !rig->violations_were_read && i < array_count(rig->violations);
@@ -328,6 +334,44 @@ void checks_note_violations(struct trial *trial, const struct rig *rig)
     }
 }
 
+/* H2. */
+static void note_errors(struct trial *trial, const struct rig *rig)
+{
+    struct buf *out = &trial->faults;
+    const uint32_t count = array_count(rig->unasked);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == SHOWN_ERRORS) {
+            buf_printf(out, "and %u more\n", (unsigned)(count - i));
+            break;
+        }
+        const struct value error = array_at(rig->unasked, i);
+        const struct value source = object_field(error, "source");
+        const struct value message = object_field(error, "message");
+        const struct text text = value_text(&message);
+        if (value_is_string(source)) {
+            const struct text name = value_text(&source);
+            buf_append(out, name.at, name.length);
+        } else {
+            buf_append_text(out, "the runtime");
+        }
+        buf_printf(out,
+                   " reported an error: %.*s\n",
+                   (int)text.length,
+                   text.at);
+    }
+    if (count > 0) {
+        buf_append_text(out,
+                        "if the test expects this, call rt:errors() after "
+                        "it\n");
+    }
+}
+
+void checks_note_faults(struct trial *trial, const struct rig *rig)
+{
+    note_errors(trial, rig);
+    note_violations(trial, rig);
+}
+
 void checks_end_rigs(struct trial *trial, size_t keep)
 {
     size_t count = rig_count(trial);
@@ -335,7 +379,7 @@ void checks_end_rigs(struct trial *trial, size_t keep)
         struct list_node *last = list_last(&trial->rigs);
         CHECK(last != NULL);
         struct rig *rig = CONTAINER_OF(last, struct rig, node);
-        checks_note_violations(trial, rig);
+        checks_note_faults(trial, rig);
         rig_end(rig);
         count--;
     }

@@ -25,6 +25,7 @@ enum {
  * and null. */
 static const char array_key = 0;
 static const char object_key = 0;
+static const char empty_key = 0; /* was an empty object: convert_kind */
 static const char null_key = 0;
 
 /* -- Tags ---------------------------------------------------------------- */
@@ -63,13 +64,24 @@ static bool tag(lua_State *L, int index, const char *key)
     luaL_checkstack(L, 3, "no room for a tag");
     if (lua_getmetatable(L, index) != 0) {
         lua_pop(L, 1);
-        if (!has_tag(L, index, &array_key) && !has_tag(L, index, &object_key)) {
+        if (!has_tag(L, index, &array_key) && !has_tag(L, index, &object_key) &&
+            !has_tag(L, index, &empty_key)) {
             return false;
         }
     }
     push_tag(L, key);
     (void)lua_setmetatable(L, index);
     return true;
+}
+
+enum convert_kind convert_kind(lua_State *L, int index)
+{
+    if (has_tag(L, index, &array_key)) {
+        return CONVERT_ARRAY;
+    }
+    return has_tag(L, index, &object_key) || has_tag(L, index, &empty_key)
+               ? CONVERT_OBJECT
+               : CONVERT_UNTAGGED;
 }
 
 bool convert_tag_array(lua_State *L, int index)
@@ -181,6 +193,10 @@ static struct push_frame open_container(lua_State *L, struct value value)
         frame.items = array_iter(value);
     } else {
         lua_createtable(L, 0, (int)object_count(value));
+        if (object_count(value) == 0) {
+            push_tag(L, &empty_key);
+            (void)lua_setmetatable(L, -2);
+        }
         frame.entries = object_iter(value);
     }
     return frame;

@@ -3,7 +3,8 @@
  *   null                heddle.null
  *   true, 12, 0.5, "s"  the same; integers stay integers
  *   [..]                a table with 1 .. n, tagged as an array
- *   {..}                a table with string keys
+ *   {..}                a table with string keys; an empty one remembers that
+ *                       it was an object, see convert_kind
  *   links, other leaves objects that can be read, compared and stored again
  *
  * A table is an array if it is tagged as one (heddle.array) or, untagged, if
@@ -52,6 +53,18 @@ MUST_CHECK enum err convert_read(lua_State *L,
 struct value convert_check(lua_State *L, int index, const char *name);
 
 /* -- Tags and null ------------------------------------------------------- */
+
+/* What is known of a table's kind without a look at its keys. A table that
+ * convert_push made of an empty object is known to be one, and is still stored
+ * as what it holds then: code may fill it like any other. */
+enum convert_kind {
+    CONVERT_UNTAGGED,
+    CONVERT_ARRAY,
+    CONVERT_OBJECT,
+};
+
+/* Of the table at `index`. Raises nothing. */
+enum convert_kind convert_kind(lua_State *L, int index);
 
 /* Tag the table at `index`. False if it has a metatable of its own. May
  * raise. */

@@ -26,12 +26,17 @@ struct program_function;
 struct runtime;
 struct stage;
 
-/* Where time and chance come from outside of every frame. */
+/* Where time and chance come from outside of every frame, and what a test is
+ * told of. */
 struct heddle_source {
     /* NULL: there is neither now. */
     struct random *(*random)(void *ctx);
     mono_ms (*now)(void *ctx);
     void *ctx;
+
+    /* The code has looked at the error of an event; NULL: it does not matter
+     * here. */
+    void (*asked)(void *ctx, const char *message);
 };
 
 struct heddle {

@@ -21,7 +21,21 @@ static int push_adopt(lua_State *L, struct rig *rig, struct value value)
 
 int looks_errors(lua_State *L, struct rig *rig)
 {
+    rig_asked(rig, NULL);
     return push_adopt(L, rig, value_ref(rig->errors));
+}
+
+int looks_calls(lua_State *L, struct rig *rig)
+{
+    const char *name = luaL_optstring(L, 2, NULL);
+    struct value list = value_empty_array();
+    for (uint32_t i = 0; i < array_count(rig->calls); i++) {
+        const struct value call = array_at(rig->calls, i);
+        if (name == NULL || value_is_text(object_field(call, "name"), name)) {
+            list = array_push_adopt(list, value_ref(call));
+        }
+    }
+    return push_adopt(L, rig, list);
 }
 
 int looks_violations(lua_State *L, struct rig *rig)

@@ -7,6 +7,7 @@
 
 /* Methods of rt; the runtime is at 1. */
 int looks_errors(lua_State *L, struct rig *rig);
+int looks_calls(lua_State *L, struct rig *rig); /* [name] */
 int looks_violations(lua_State *L, struct rig *rig);
 int looks_stats(lua_State *L, struct rig *rig);
 int looks_trace(lua_State *L, struct rig *rig); /* [kind] */

@@ -10,6 +10,7 @@
 struct outside_call {
     struct list_node node; /* in the module's `calls` */
     const struct program_function *function;
+    const struct stage *stage; /* outlives the landing of its runs */
     struct value arguments;
 };
 
@@ -24,7 +25,11 @@ static void drop_call(void *ctx)
 static void make_call(void *ctx)
 {
     const struct outside_call *call = ctx;
+    const struct stage_host *host = call->stage->host;
     call->function->after(call->function->ctx, call->arguments);
+    if (host->called != NULL) {
+        host->called(host->ctx, call->function->name, call->arguments);
+    }
     drop_call(ctx);
 }
 
@@ -41,6 +46,7 @@ void outside_note_adopt(struct heddle *heddle,
     struct transaction *transaction = frame->access.transaction;
     struct outside_call *call = mem_alloc_zero(sizeof *call);
     call->function = function;
+    call->stage = frame->stage;
     call->arguments = arguments;
     list_node_init(&call->node);
     list_push_back(&heddle->calls, &call->node);

@@ -10,6 +10,13 @@
 #include "value/array.h"
 #include "value/object.h"
 
+static const char refusal[] = "the test has refused it";
+
+bool rejections_has_said(const char *message)
+{
+    return strcmp(message, refusal) == 0;
+}
+
 struct rejection {
     struct list_node node; /* in the rig's rejections */
     enum err err;
@@ -136,7 +143,7 @@ static enum err judge(void *ctx,
             if (--rejection->times == 0) {
                 rejection_free(rig, rejection);
             }
-            return err_set(detail, err, "the test has refused it");
+            return err_set(detail, err, "%s", refusal);
         }
     }
     return ERR_OK;

@@ -14,6 +14,9 @@
 void rejections_begin(struct rig *rig);
 void rejections_end(struct rig *rig);
 
+/* Whether this is what an error of a rejected commit says. */
+bool rejections_has_said(const char *message);
+
 /* rt:reject_next{ kind=, times=, when= } */
 int rejections_add(lua_State *L, struct rig *rig);
 

@@ -3,6 +3,7 @@
 #include "script/rig.h"
 
 #include "base/mem.h"
+#include "script/bodies.h"
 #include "script/rejections.h"
 #include "value/array.h"
 #include "value/object.h"
@@ -30,14 +31,51 @@ static struct value report_new(const struct rig *rig,
     return report;
 }
 
+static void add_error(struct rig *rig,
+                      struct value source,
+                      const struct place *place,
+                      const char *message,
+                      bool is_asked)
+{
+    const struct value report = report_new(rig, source, place, message);
+    if (!is_asked) {
+        rig->unasked = array_push_adopt(rig->unasked, value_ref(report));
+    }
+    rig->errors = array_push_adopt(rig->errors, report);
+}
+
 static void rig_report(void *ctx,
                        struct value source,
                        const struct place *place,
                        const char *message)
 {
+    add_error(ctx, source, place, message, rejections_has_said(message));
+}
+
+void rig_asked(struct rig *rig, const char *message)
+{
+    struct value left = value_empty_array();
+    for (uint32_t i = 0; message != NULL && i < array_count(rig->unasked);
+         i++) {
+        const struct value error = array_at(rig->unasked, i);
+        if (!value_is_text(object_field(error, "message"), message)) {
+            left = array_push_adopt(left, value_ref(error));
+        }
+    }
+    value_unref(rig->unasked);
+    rig->unasked = left;
+}
+
+static void rig_called(void *ctx, const char *name, struct value arguments)
+{
     struct rig *rig = ctx;
-    rig->errors =
-        array_push_adopt(rig->errors, report_new(rig, source, place, message));
+    struct value call = value_empty_object();
+    object_put_adopt(&call, "name", value_text_new(name));
+    object_put_adopt(&call, "arguments", value_ref(arguments));
+    object_put_adopt(&call,
+                     "at",
+                     value_int((int64_t)world_now(rig->trial->world)));
+    rig->calls = array_push_adopt(rig->calls, call);
 }
 
 static void on_error(void *ctx,
@@ -45,20 +83,23 @@ static void on_error(void *ctx,
                      const struct err_detail *detail)
 {
     const bool is_said = detail->text[0] != '\0';
-    rig_report(ctx,
-               node_name(node),
-               NULL,
-               is_said ? detail->text : err_text(detail->err));
+    const char *message = is_said ? detail->text : err_text(detail->err);
+    add_error(ctx,
+              node_name(node),
+              NULL,
+              message,
+              bodies_has_aborted(message) || rejections_has_said(message));
 }
 
 static void on_not_settling(void *ctx,
                             const struct node *const *nodes,
                             size_t count)
 {
-    rig_report(ctx,
-               count > 0 ? node_name(nodes[0]) : VALUE_NONE,
-               NULL,
-               "it does not come to rest");
+    add_error(ctx,
+              count > 0 ? node_name(nodes[0]) : VALUE_NONE,
+              NULL,
+              "it does not come to rest",
+              true);
 }
 
 static void put_value(struct value *report, const char *key, struct value value)
@@ -202,7 +243,9 @@ static void rig_free(struct rig *rig)
     value_unref(rig->options.spaces);
     value_unref(rig->options.user);
     value_unref(rig->errors);
+    value_unref(rig->unasked);
     value_unref(rig->violations);
+    value_unref(rig->calls);
     mem_free(rig, sizeof *rig);
 }
 
@@ -231,6 +274,7 @@ static void begin_stage(struct rig *rig)
         .ctx = rig,
         .now = host_now,
         .report = rig_report,
+        .called = rig_called,
         .load = host_load,
         .settle = host_settle,
     };
@@ -256,7 +300,9 @@ enum err rig_new(struct trial *trial,
     rig->options.spaces = value_ref(options->spaces);
     rig->options.user = value_ref(options->user);
     rig->errors = value_empty_array();
+    rig->unasked = value_empty_array();
     rig->violations = value_empty_array();
+    rig->calls = value_empty_array();
     list_init(&rig->rejections);
     const enum err err = open_runtime(rig, detail);
     if (err != ERR_OK) {

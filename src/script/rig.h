@@ -57,7 +57,10 @@ struct rig {
     /* What was reported: arrays of objects. */
     struct value errors;
     struct value violations;
+    struct value unasked; /* of the errors: script/checks.h, H2 */
     bool violations_were_read;
+
+    struct value calls; /* of host functions: an array of objects */
 
     uint64_t reverted; /* commits, */
     uint64_t loads;    /* and answers with documents that were asked for */
@@ -68,6 +71,9 @@ MUST_CHECK enum err rig_new(struct trial *trial,
                             const struct rig_options *options,
                             struct rig **out,
                             struct err_detail *detail);
+
+/* The test has asked for errors with this message; NULL: for all. */
+void rig_asked(struct rig *rig, const char *message);
 
 /* The end of its runtime, as in a crash, and its own. */
 void rig_end(struct rig *rig);

@@ -365,7 +365,7 @@ static int rt_restart(lua_State *L)
     held->options = rig->options;
     held->options.spaces = value_ref(rig->options.spaces);
     held->options.user = value_ref(rig->options.user);
-    checks_note_violations(trial, rig);
+    checks_note_faults(trial, rig);
     rig_end(rig);
     (void)push_rig(L, trial, &held->options);
     return 1;
@@ -594,6 +594,7 @@ STAGE_METHOD(rt_on, streams_on)
 STAGE_METHOD(rt_edit, attempts_edit)
 METHOD(rt_reject_next, rejections_add)
 METHOD(rt_errors, looks_errors)
+METHOD(rt_calls, looks_calls)
 METHOD(rt_violations, looks_violations)
 METHOD(rt_stats, looks_stats)
 METHOD(rt_trace, looks_trace)
@@ -631,6 +632,7 @@ static const luaL_Reg runtime_methods[] = {
     {"resume", rt_resume},
     {"run", rt_run},
     {"errors", rt_errors},
+    {"calls", rt_calls},
     {"violations", rt_violations},
     {"stats", rt_stats},
     {"trace", rt_trace},

@@ -57,6 +57,10 @@ struct stage_host {
                    const struct place *place,
                    const char *message);
 
+    /* A host function was called for an effect that has landed: after the
+     * function itself (script/outside.h). */
+    void (*called)(void *ctx, const char *name, struct value arguments);
+
     /* A sentence for people, which is no error. */
     void (*notice)(void *ctx, const char *text);
 

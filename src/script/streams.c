@@ -163,7 +163,15 @@ static int ticket_receipt(lua_State *L)
 
 static int ticket_error(lua_State *L)
 {
-    attempts_push_error(L, &check_ticket(L)->error);
+    const struct ticket *ticket = check_ticket(L);
+    const struct heddle_source *source = &heddle_of(L)->source;
+    if (source->asked != NULL && ticket->error.err != ERR_OK) {
+        const bool is_said = ticket->error.text[0] != '\0';
+        source->asked(source->ctx,
+                      is_said ? ticket->error.text
+                              : err_text(ticket->error.err));
+    }
+    attempts_push_error(L, &ticket->error);
     return 1;
 }
 

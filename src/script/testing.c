@@ -43,6 +43,17 @@ static mono_ms source_now(void *ctx)
     return world_now(testing->trial->world);
 }
 
+static void source_asked(void *ctx, const char *message)
+{
+    const struct testing *testing = ctx;
+    if (testing->trial == NULL) {
+        return;
+    }
+    LIST_FOREACH (&testing->trial->rigs, at) {
+        rig_asked(CONTAINER_OF(at, struct rig, node), message);
+    }
+}
+
 /* -- Functions of the host ----------------------------------------------- */
 
 /* What `heddle run` has for effects: here it is only printed. */
@@ -192,9 +203,10 @@ static void run_test(struct testing *testing,
     checks_end_rigs(&trial, 0);
     checks_end(&trial);
     world_free(trial.world);
-    if (message.length == 0) {
-        buf_append(&message, buf_text(&trial.faults), trial.faults.length);
+    if (message.length > 0 && trial.faults.length > 0) {
+        buf_append_char(&message, '\n');
     }
+    buf_append(&message, buf_text(&trial.faults), trial.faults.length);
     testing->trial = NULL;
     print_notes(testing, &trial.notes);
     tell(testing, planned, &message, counts);
@@ -214,9 +226,15 @@ static bool run_file(struct testing *testing,
     struct script_function environment = {0};
     struct script_function main = {0};
     const struct script_chunk chunk = {file, buf_text(text), text->length};
-    const struct heddle_source source = {source_random, source_now, testing};
+    const struct heddle_source source = {source_random,
+                                         source_now,
+                                         testing,
+                                         source_asked};
+    const bool is_begun =
+        heddle_begin(&testing->heddle, script, &source, error) == SCRIPT_FINE;
+    testing->heddle.functions = testing->functions;
     const bool done =
-        heddle_begin(&testing->heddle, script, &source, error) == SCRIPT_FINE &&
+        is_begun &&
         script_module_register(script,
                                "heddle.test",
                                open_test,

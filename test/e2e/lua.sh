@@ -95,6 +95,92 @@ sed 's/^  rt:pull(o)/  rt:pull(o) rt = rt:restart()/' "$scratch/violation.lua" >
 "$HEDDLE" test "$scratch/restarted.lua" >/dev/null
 same "also before a restart" "$?" 1
 
+# ---- errors that the test did not ask for ----
+
+cat >"$scratch/reported.lua" <<'END'
+local test = require "heddle.test"
+local heddle = require "heddle"
+
+local function effect(t)
+  local rt = t:runtime()
+  local s = rt:doc("s", 1)
+  rt:effect{ name = "watch", fn = function() s:get(); error("lost") end }
+  rt:settled()
+  return rt
+end
+local function handler(t)
+  local rt = t:runtime()
+  local stream = rt:stream("in")
+  rt:on(stream, function() error("refused") end)
+  stream:send(1); rt:settled()
+  return rt
+end
+local box = heddle.pattern("box", function(p)
+  local n = p:state("n", 1)
+  return { n = n, bad = p:computed("bad", function() return n:get() .. {} end),
+           add = p:handler("add", function() n:increment("x") end) }
+end)
+
+test("an effect", effect)
+test("a handler", handler)
+test("a handler of a piece", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(box)
+  piece:send("add"); rt:settled()
+end)
+test("a computation", function(t)
+  local rt = t:runtime()
+  rt:run(box):get("bad")
+end)
+test("before a restart", function(t) effect(t):restart() end)
+test("after the last look", function(t)
+  local rt = t:runtime()
+  local s = rt:doc("s", 1)
+  rt:effect{ name = "watch", fn = function() if s:get() > 1 then error("two") end end }
+  rt:settled()
+  t:eq(#rt:errors(), 0)
+  s:set(2); rt:settled()
+end)
+test("beside a failed check", function(t) effect(t); t:ok(false) end)
+test("in a round", function(t) t:seeds(2, function() handler(t) end) end)
+
+test("asked for: an effect", function(t) t:eq(#effect(t):errors(), 1) end)
+test("asked for: a handler", function(t) t:eq(handler(t):errors()[1].source, "in") end)
+test("asked for: a computation", function(t)
+  local rt = t:runtime()
+  rt:run(box):get("bad")
+  t:ok(#rt:errors() > 0)
+end)
+END
+"$HEDDLE" test "$scratch/reported.lua" >"$scratch/out"
+same "an error that was not asked for fails its test" "$? $(tail -n 1 "$scratch/out")" "1 3 passed, 8 failed"
+check "it says what reported it, and where" \
+    grep -q 'watch reported an error: .*reported.lua:7: lost' "$scratch/out"
+check "and how a test asks for it" grep -q 'call rt:errors() after' "$scratch/out"
+check "a failed check is shown beside it" \
+    sh -c 'grep -A2 "beside a failed" "$1" | grep -q "is false" && grep -A2 "beside a failed" "$1" | grep -q lost' - "$scratch/out"
+check "a round names its seed" grep -q 'seed 1: .*refused' "$scratch/out"
+
+# ---- host functions ----
+
+cat >"$scratch/notify.lua" <<'END'
+local heddle = require "heddle"
+require "heddle.test"("notifies", function(t)
+  local rt = t:runtime()
+  local box = heddle.pattern("box", function(p)
+    local n = p:state("n", 1)
+    p:effect("tell", function() heddle.notify("n is " .. n:get()) end)
+    return { n = n }
+  end)
+  rt:run(box)
+  rt:settled()
+  t:eq(rt:calls("notify")[1].arguments, { "n is 1" })
+end)
+END
+run 0 "notify: n is 1
+ok    notifies
+1 passed, 0 failed" "heddle.notify works in a test" notify.lua
+
 # ---- what is wrong ----
 
 echo 'local = 1' >"$scratch/syntax.lua"

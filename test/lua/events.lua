@@ -206,6 +206,7 @@ test("EVT-12 a handler that fails leaves nothing", function(t)
   rt:on(s, function() calls = calls + 1; r:set(1); error("no") end)
   s:send(1); rt:settled()
   t:eq({ calls, r:get() }, { 1, 0 })
+  t:eq(#rt:errors(), 1)
 end)
 
 test("lanes: a stream that waits holds up its own space only", function(t)

@@ -307,6 +307,7 @@ test("an effect of a pattern sees the labels of its clearance, and no others", f
   seen = {}
   piece:cell("base"):set(20); rt:idle()
   t:eq(#seen, 2)
+  t:eq(#rt:errors(), 6)
   t:eq(#rt:violations(), 0)
 end)
 

@@ -118,6 +118,7 @@ test("COLD-01 what comes late arrives by itself", function(t)
   r:idle()
   t:eq(observed:get(), "arrived")
   t:eq(seen[#seen], "arrived")
+  r:errors()
 end)
 
 test("what is held back is not confirmed", function(t)

@@ -140,7 +140,7 @@ test("ORD-02 writers before readers, whatever the order of registration", functi
   local function note(name)
     return function(v) order[#order + 1] = name; return v end
   end
-  graph.effect(rt, "E", "o", note("E"), { declared = true })
+  graph.effect(rt, "E", "o", function() order[#order + 1] = "E" end, { declared = true })
   graph.computation(rt, "B", "m -> o", note("B"), { declared = true })
   graph.computation(rt, "A", "s -> m", note("A"), { declared = true })
   rt:idle()

@@ -423,9 +423,9 @@ TEST(time_and_chance_are_recorded_with_the_run_and_the_event)
     EXPECT_TEXT(start(&troupe, "x"), "");
     world_advance(troupe.world, 10);
     send(&troupe, "go", value_null());
-    EXPECT_TEXT(look(&troupe, "c"), "[1000011,1000011]");
+    EXPECT_TEXT(look(&troupe, "c"), "[1000010,1000010]");
     world_advance(troupe.world, 10);
-    EXPECT_TEXT(look(&troupe, "c"), "[1000011,1000011]");
+    EXPECT_TEXT(look(&troupe, "c"), "[1000010,1000010]");
     troupe_release(&troupe);
 }
 

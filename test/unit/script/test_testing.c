@@ -159,7 +159,7 @@ TEST(there_is_no_time_and_no_chance_outside_of_a_test)
                "end)\n",
                &options,
                &counts);
-    EXPECT_TEXT(told, ">1\t1;ok a;ok b;");
+    EXPECT_TEXT(told, ">0\t1;ok a;ok b;");
     buf_release(&audience.told);
 }
 
