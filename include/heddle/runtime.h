@@ -73,8 +73,10 @@ typedef struct hd_runtime_options {
     const char *const *spaces; /* names; the first is the default one */
     size_t space_count;        /* 0: one, "main" */
     const char *user;          /* whose documents those of HD_SCOPE_USER are */
-    const char *session; /* the name under which it commits; NULL: a new one
-                            that nobody else has */
+    /* The name under which it commits; NULL: a new, unique one. At most one
+     * runtime per directory and user has a name at a time; the next one is
+     * refused with HD_SESSION_IN_USE. */
+    const char *session;
     hd_durability durability;
 
     /* The clock, in milliseconds, never 0 and never backwards; and how to wait

@@ -58,6 +58,7 @@ enum err_class {
     X(SEQUENCE,         71, TERMINAL, "the sequence number is out of range")  \
     X(IMMUTABLE,        72, TERMINAL, "the document never changes")           \
     X(LISTING_MOVED,    73, RETRY,    "the listing changed between two pages") \
+    X(IDEMPOTENCY_MISMATCH, 74, TERMINAL, "the event id had another payload") \
     X(STALE,            80, RETRY,    "what was read has changed before")     \
     X(SESSION_LOST,     81, PERMANENT, "the session was replaced")            \
     X(CLOSED,           82, PERMANENT, "the space was closed")                \
@@ -70,6 +71,7 @@ enum err_class {
     X(CLEARANCE,        89, TERMINAL, "it may not see what it would see")     \
     X(TIMEOUT,          90, RETRY,    "the deadline came first")              \
     X(INTERRUPTED,      91, RETRY,    "somebody wanted the call to end")      \
+    X(SESSION_IN_USE,   92, TERMINAL, "another process has the session")     \
     X(IO,               96, FAULT,    "reading or writing failed")            \
     X(STORE,            97, FAULT,    "the database refused")                 \
     X(CORRUPT,          98, FAULT,    "the file is damaged")                  \

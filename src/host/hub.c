@@ -533,6 +533,7 @@ static enum err decide(struct hub_session *session,
             const struct engine_request request = {
                 .commit = message->commits.at[i],
                 .principal = session->principal,
+                .client = session->client,
                 .at_ms = at_ms,
             };
             vec_push(&hub->requests, request);

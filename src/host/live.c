@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "host/claim.h"
 #include "host/hub.h"
 #include "host/link.h"
 #include "host/mirrors.h"
@@ -39,7 +40,8 @@ struct live {
     struct value session;
     struct value instance;
     bool new_session;
-    bool more; /* the last step was cut short */
+    struct claim *claim; /* NULL: the session needs none (L4) */
+    bool more;           /* the last step was cut short */
     struct mirrors mirrors;
     VEC(struct live_space *) spaces;
 };
@@ -325,6 +327,19 @@ static void name_session(struct live *live, const struct live_options *options)
         options->user != NULL ? value_text_new(options->user) : VALUE_NONE;
 }
 
+/* L4. A runtime that only reads has no commits to number. */
+static enum err claim_session(struct live *live, struct err_detail *detail)
+{
+    const struct identity identity = {live->user, live->session};
+    return live->new_session || live->folder.length == 0 ||
+                   live->options.access == FOLDER_READ_ONLY
+               ? ERR_OK
+               : claim_new(buf_text(&live->folder),
+                           identity,
+                           &live->claim,
+                           detail);
+}
+
 static enum err open_spaces(struct live *live,
                             const struct live_options *options,
                             struct err_detail *detail)
@@ -387,6 +402,9 @@ enum err live_open(const struct live_options *options,
     struct live *live = make(options);
     err = wake_init(&live->wake, detail);
     if (err == ERR_OK) {
+        err = claim_session(live, detail);
+    }
+    if (err == ERR_OK) {
         err = open_spaces(live, options, detail);
     }
     if (err != ERR_OK) {
@@ -407,6 +425,7 @@ void live_drop(struct live *live)
         close_space(*at);
     }
     vec_release(&live->spaces);
+    claim_free(live->claim); /* after its last commit */
     mirrors_release(&live->mirrors);
     wake_release(&live->wake);
     buf_release(&live->folder);

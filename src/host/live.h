@@ -22,8 +22,10 @@
  *       when it is over. Nothing is lost meanwhile, as long as the process
  *       lives: what is committed stays visible here, unconfirmed, and is tried
  *       again at least once in LIVE_RETRY_MS. Loading waits likewise.
- *   L4  A session belongs to one process at a time. The default is a name that
- *       no other has or ever had. A name that is given goes on where it was.
+ *   L4  A session belongs to one runtime at a time. The default is a name that
+ *       no other has or ever had. A name that is given is claimed
+ *       (host/claim.h) and continues where it was: SESSION_IN_USE while
+ *       another runtime has it. A runtime that only reads claims nothing.
  *   L5  One live host belongs to one thread, live_interrupt excepted. Several
  *       of them may be on one directory, also in one process.
  *   L6  A space that is read by pieces of another one knows them, so that what
@@ -84,8 +86,8 @@ struct live_options {
     const char *vfs;   /* SQLite's way to the disk */
 };
 
-/* Errors: what folder.h says, ARGUMENT for names, faults. Nothing stays open
- * then. A directory that was made stays. */
+/* Errors: what folder.h says, ARGUMENT for names, SESSION_IN_USE, faults.
+ * Nothing stays open then. A directory that was made stays. */
 MUST_CHECK enum err live_open(const struct live_options *options,
                               struct live **out,
                               struct err_detail *detail);

@@ -62,8 +62,11 @@ static struct value op_data(const struct commit_op *op)
                                     : value_ref(op->document);
 }
 
-/* The same for two commits iff they say the same; whatever the order of keys
- * in which they came. Makes the texts that the rows will need. */
+/* The same for two commits iff they say the same and one runtime sends them;
+ * whatever the order of keys in which they came. Two runtimes that use one
+ * session name, because the claim of it (host/claim.h) does not hold on their
+ * file system, count independently: equal content at an equal number is two
+ * commits then. Makes the texts that the rows will need. */
 static void commit_digest(struct admission *admission)
 {
     const struct commit *commit = admission->commit;
@@ -73,6 +76,9 @@ static void commit_digest(struct admission *admission)
     admission->context_text = effects_text(admission->context);
     hasher_string(&hasher, commit->session);
     hasher_number(&hasher, commit->local_seq);
+    if (admission->client != 0) {
+        hasher_number(&hasher, admission->client);
+    }
     hasher_string(&hasher, commit->branch);
     hasher_string(&hasher, admission->context_text);
     vec_reserve(&admission->data, commit->ops.count);
@@ -913,6 +919,7 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
 enum err admit_commit(struct engine *engine,
                       const struct commit *commit,
                       struct value principal,
+                      uint64_t client,
                       uint64_t at_ms,
                       struct verdict *verdict,
                       struct effects *effects,
@@ -922,6 +929,7 @@ enum err admit_commit(struct engine *engine,
         .engine = engine,
         .commit = commit,
         .identity = {principal, commit->session},
+        .client = client,
         .verdict = verdict,
         .effects = effects,
         .detail = detail,

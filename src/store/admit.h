@@ -14,6 +14,7 @@
 MUST_CHECK enum err admit_commit(struct engine *engine,
                                  const struct commit *commit,
                                  struct value principal,
+                                 uint64_t client,
                                  uint64_t at_ms,
                                  struct verdict *verdict,
                                  struct effects *effects,

@@ -20,6 +20,7 @@ struct admission {
     struct value context_text;
     VEC(struct op_text) data; /* one an operation, owned */
     struct identity identity;
+    uint64_t client;          /* of the request */
     struct value session_key; /* owned */
     uint64_t session;         /* its row; 0: this is its first commit */
     struct branch *branch;

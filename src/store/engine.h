@@ -149,6 +149,9 @@ MUST_CHECK enum err engine_session_next(struct engine *engine,
 struct engine_request {
     const struct commit *commit;
     struct value principal; /* string, or absent */
+    uint64_t client;        /* which runtime of the session sends it
+                               (proto/message.h, open): a repetition is only
+                               what the same one sends again; 0: not known */
     uint64_t at_ms;         /* wall clock, for people */
     struct verdict verdict; /* filled in; release it */
 };

@@ -52,6 +52,15 @@ void kit_folder_sweep(const char *folder, const char *part)
 
 void kit_folder_remove(const char *folder)
 {
+    static const char *const inside[] = {"run", "sessions"};
+    for (size_t i = 0; i < COUNT_OF(inside); i++) { /* host/held_file.h */
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, inside[i]);
+        if (access(path, F_OK) == 0) {
+            kit_folder_sweep(path, "");
+            (void)rmdir(path);
+        }
+    }
     kit_folder_sweep(folder, "");
     (void)rmdir(folder);
 }
@@ -458,6 +467,7 @@ void kit_group(struct store_kit *kit, const char *const *lines, size_t count)
                 .principal = kit->principal != NULL
                                  ? value_text_new(kit->principal)
                                  : VALUE_NONE,
+                .client = kit->client,
                 .at_ms = kit->at_ms,
             };
             at[sent] = i;

@@ -42,6 +42,7 @@ struct store_kit {
     char folder[256];
     char path[300];
     const char *principal; /* of the commits from now on; NULL: nobody */
+    uint64_t client;       /* likewise (engine.h); 0: not known */
     uint64_t at_ms;
     enum err fault; /* what engine_commit returned */
     struct err_detail detail;

@@ -205,6 +205,25 @@ TEST(a_local_seq_that_another_engine_landed_is_a_replay)
     kit_close(&kit);
 }
 
+/* Two runtimes that share a session name, and count independently. */
+TEST(equal_content_at_an_equal_number_is_a_replay_of_one_client_only)
+{
+    struct store_kit kit;
+    struct store_kit other;
+    kit_open_file(&kit, NULL);
+    kit_open_beside(&other, &kit);
+    kit.client = 7;
+    other.client = 9;
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    EXPECT_REFUSED(&other, ERR_REPLAY_MISMATCH, "localSeq 1", "s1 1 | set A 1");
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    EXPECT(kit.verdicts[0].replayed);
+    EXPECT_LANDED(&other, 2, "s1 2 | set A 1");
+    EXPECT(!other.verdicts[0].replayed);
+    kit_close(&other);
+    kit_close(&kit);
+}
+
 TEST(a_local_seq_whose_group_was_rolled_back_has_not_landed)
 {
     static const char *const group[] = {"s1 2 | set A 2", "s1 3 | set A 3"};

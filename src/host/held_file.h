@@ -1,0 +1,44 @@
+/* Held files: files that belong to one process at a time.
+ *
+ * The process that opens one holds an exclusive lock on it. The system releases
+ * the lock when the process ends, in whatever way, so a file without a lock is
+ * a leftover of a process that was killed. The file holds one JSON object about
+ * its holder.
+ *
+ *   F1  At most one open held file exists per path, in this process and in all
+ *       others on the machine.
+ *   F2  The lock belongs to the open file: a child that was forked and has not
+ *       called exec keeps it. */
+
+#ifndef HOST_HELD_FILE_H
+#define HOST_HELD_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "value/value.h"
+
+struct held_file {
+    int fd;
+    struct buf path;
+};
+
+/* Creates and locks DIR/KIND/NAME (a name that is no plain file name is
+ * replaced by its digest), and writes the object `about` with the key "pid"
+ * added. Creates DIR/KIND. BUSY: another holder has it; then *holder is what it
+ * wrote, new, or absent if that cannot be read. IO, FULL. `holder` may be NULL.
+ */
+MUST_CHECK enum err held_file_open(struct held_file *file,
+                                   const char *folder,
+                                   const char *kind,
+                                   struct value name,
+                                   struct value about,
+                                   struct value *holder,
+                                   struct err_detail *detail);
+
+/* Removes the file and releases the lock. */
+void held_file_close(struct held_file *file);
+
+/* What the file with that descriptor holds, new; absent if it is no object. */
+struct value held_file_read(int fd);
+
+#endif
