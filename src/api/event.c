@@ -374,6 +374,28 @@ void event_report_limit(const hd_runtime *runtime, hd_error *error)
     }
 }
 
+/* The stream behind the links at a place. In a run, documents on the way are
+ * waited for by the run itself; outside of one they are loaded now. */
+static enum err find_target(hd_runtime *runtime,
+                            struct place *place,
+                            struct stream **out,
+                            struct err_detail *detail)
+{
+    if (runtime->run != NULL && runtime->run->access.run != NULL) {
+        const struct cell_access access = frame_access(runtime);
+        const enum err err = cell_stream(&access, place, out, detail);
+        runtime->run->stale = runtime->run->stale || err == ERR_STALE;
+        return err;
+    }
+    struct place *target;
+    const enum err err = cell_target(runtime, place, &target, detail);
+    if (err == ERR_OK) {
+        *out = events_stream(runtime_sched(runtime), target);
+        place_unref(target);
+    }
+    return err;
+}
+
 hd_status hd_cell_send(hd_cell *stream,
                        const hd_value *payload,
                        const hd_send_options *options,
@@ -389,17 +411,10 @@ hd_status hd_cell_send(hd_cell *stream,
         return error_report(error, err, &detail);
     }
     hd_runtime *runtime = stream->object.runtime;
-    struct place *target;
-    err = cell_target(runtime, stream->place, &target, &detail);
+    struct stream *target;
+    err = find_target(runtime, stream->place, &target, &detail);
     if (err == ERR_OK) {
-        struct sched *sched = runtime_sched(runtime);
-        err = event_send(runtime,
-                         events_stream(sched, target),
-                         payload,
-                         options,
-                         ticket,
-                         &detail);
-        place_unref(target);
+        err = event_send(runtime, target, payload, options, ticket, &detail);
     }
     const hd_status status = cell_report(error, err, &detail, stream);
     event_report_limit(runtime, error);

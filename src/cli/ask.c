@@ -417,6 +417,11 @@ static int send(struct visit *visit, struct value payload)
                                                      : sending.receipt);
     } else if (code == CODE_OK) {
         (void)visit_report(options, operand(options, 1), &sending.error);
+        visit_forget_fault(visit, &sending.error);
+        code = CODE_NO;
+    }
+    /* What was sent on by the handler, and could not be handled. */
+    if (visit_tell_faults(visit) && code == CODE_OK) {
         code = CODE_NO;
     }
     value_unref(sending.receipt);

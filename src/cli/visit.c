@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cli/display.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -81,7 +82,10 @@ static void on_error(void *ctx,
                      const struct err_detail *detail)
 {
     struct visit *visit = ctx;
-    clear_fault(visit, node->ordinal);
+    if (node->kind != NODE_HANDLER) {
+        clear_fault(visit, node->ordinal);
+    }
+    visit->lost = visit->lost || detail->err == ERR_NO_HANDLER;
     struct visit_fault fault = {.ordinal = node->ordinal};
     append_value(&fault.name, node_name(node));
     buf_append_text(&fault.message,
@@ -96,7 +100,9 @@ static void on_run(void *ctx,
 {
     struct visit *visit = ctx;
     if (record->outcome == OUTCOME_COMMITTED) {
-        clear_fault(visit, run->node->ordinal);
+        if (run->node->kind != NODE_HANDLER) {
+            clear_fault(visit, run->node->ordinal);
+        }
         visit->runs += !value_is_absent(node_name(run->node));
     }
 }
@@ -123,6 +129,16 @@ bool visit_tell_faults(struct visit *visit)
         }
     }
     return any;
+}
+
+void visit_forget_fault(struct visit *visit, const struct err_detail *told)
+{
+    VEC_FOREACH (&visit->faults, fault) {
+        if (!fault->told && strcmp(buf_text(&fault->message), told->text) == 0) {
+            fault->told = true;
+            return;
+        }
+    }
 }
 
 static void on_trouble(void *ctx,
@@ -165,7 +181,7 @@ static void end_progress(struct visit *visit)
 
 static mono_ms host_now(void *ctx)
 {
-    return live_now(((const struct visit *)ctx)->live);
+    return live_now(((const struct visit_source *)ctx)->visit->live);
 }
 
 static uint64_t host_wall(void *ctx)
@@ -176,7 +192,7 @@ static uint64_t host_wall(void *ctx)
 
 static void host_report(void *ctx, const char *message)
 {
-    tell(((const struct visit *)ctx)->options, NULL, message);
+    tell(((const struct visit_source *)ctx)->visit->options, NULL, message);
 }
 
 static void host_notice(void *ctx, const char *text)
@@ -208,8 +224,10 @@ static enum err host_module(void *ctx,
                             struct buf *file,
                             struct err_detail *detail)
 {
-    struct visit *visit = ctx;
-    const char *path = buf_text(&visit->file);
+    struct visit_source *source = ctx;
+    struct visit *visit = source->visit;
+    const bool is_other = source->file.length > 0;
+    const char *path = buf_text(is_other ? &source->file : &visit->file);
     const char *slash = strrchr(path, '/');
     if (slash != NULL) {
         buf_append(file, path, (size_t)(slash - path) + 1);
@@ -219,6 +237,9 @@ static enum err host_module(void *ctx,
     }
     buf_append_text(file, ".lua");
     const int failed = input_file(buf_text(file), text);
+    if (failed == 0 && is_other) {
+        return ERR_OK;
+    }
     if (failed == 0) {
         struct buf copy = {0};
         buf_append(&copy, buf_text(file), file->length);
@@ -232,7 +253,7 @@ static enum err host_module(void *ctx,
 
 static void host_load(void *ctx, struct entity *entity)
 {
-    const struct visit *visit = ctx;
+    const struct visit *visit = ((const struct visit_source *)ctx)->visit;
     struct err_detail detail = {0};
     if (live_load(visit->live, entity, &detail) != ERR_OK) {
         (void)visit_report(visit->options, visit->folder, &detail);
@@ -241,14 +262,15 @@ static void host_load(void *ctx, struct entity *entity)
 
 static void host_settle(void *ctx)
 {
-    const struct visit *visit = ctx;
+    const struct visit *visit = ((const struct visit_source *)ctx)->visit;
     (void)live_settle(visit->live, live_now(visit->live) + visit->timeout);
 }
 
-struct program_host visit_host(struct visit *visit)
+static struct program_host host_of(struct visit_source *source)
 {
+    const struct visit *visit = source->visit;
     return (struct program_host){
-        .ctx = visit,
+        .ctx = source,
         .now = host_now,
         .wall = host_wall,
         .report = host_report,
@@ -261,6 +283,120 @@ struct program_host visit_host(struct visit *visit)
     };
 }
 
+struct program_host visit_host(struct visit *visit)
+{
+    visit->source.visit = visit;
+    return host_of(&visit->source);
+}
+
+static struct program *begin_program(struct visit *visit,
+                                     const struct program_host *host)
+{
+    const struct program_options options = {
+        .host = *host,
+        .functions = visit->functions,
+        .seed = system_host()->random(system_host()),
+    };
+    struct program *program = program_new(&options);
+    program_attach(program, live_runtime(visit->live));
+    return program;
+}
+
+/* -- Files of other pieces ----------------------------------------------- */
+
+static void source_free(struct visit_source *source)
+{
+    program_free(source->program);
+    buf_release(&source->file);
+    buf_release(&source->text);
+    mem_free(source, sizeof *source);
+}
+
+/* The program of a file as it is now: one that was loaded before, or a new
+ * one. Takes the text. */
+static enum err load_source(struct visit *visit,
+                            const char *file,
+                            struct buf *text,
+                            struct visit_source **out,
+                            struct err_detail *detail)
+{
+    VEC_FOREACH (&visit->sources, known) {
+        const struct buf *before = &(*known)->text;
+        if (strcmp(buf_text(&(*known)->file), file) == 0 &&
+            before->length == text->length &&
+            memcmp(buf_text(before), buf_text(text), text->length) == 0) {
+            buf_release(text);
+            *out = *known;
+            return ERR_OK;
+        }
+    }
+    struct visit_source *source = mem_alloc_zero(sizeof *source);
+    source->visit = visit;
+    source->text = *text;
+    buf_append_text(&source->file, file);
+    const struct program_host host = host_of(source);
+    source->program = begin_program(visit, &host);
+    const struct program_source lua = {file,
+                                       buf_text(&source->text),
+                                       source->text.length};
+    const enum err err = program_load(source->program, &lua, detail);
+    vec_push(&visit->sources, source); /* its runtime knows patterns of it */
+    *out = source;
+    return err;
+}
+
+/* By the file in the note of the piece. */
+static struct pattern *find_pattern(void *ctx,
+                                    struct value about,
+                                    struct err_detail *detail)
+{
+    struct visit *visit = ctx;
+    struct buf file = {0};
+    struct buf name = {0};
+    const struct value note = object_field(about, "note");
+    append_value(&name, object_field(about, "pattern"));
+    if (value_is_object(note)) {
+        append_value(&file, object_field(note, "file"));
+    }
+    const struct program *program = NULL;
+    struct visit_source *source = NULL;
+    struct buf text = {0};
+    int failed = 0;
+    if (file.length == 0) {
+        (void)err_set(detail,
+                      ERR_NOT_FOUND,
+                      "its piece was not started from a file");
+    } else if (visit->program != NULL &&
+               strcmp(buf_text(&file), buf_text(&visit->file)) == 0) {
+        program = visit->program;
+    } else if ((failed = input_file(buf_text(&file), &text)) != 0) {
+        (void)err_set(detail,
+                      ERR_NOT_FOUND,
+                      "the pattern of its piece was in %s: %s",
+                      buf_text(&file),
+                      strerror(failed));
+    } else if (load_source(visit, buf_text(&file), &text, &source, detail) ==
+               ERR_OK) {
+        program = source->program;
+    }
+    struct pattern *pattern = NULL;
+    if (program != NULL) {
+        pattern = program_pattern_named(program, buf_text(&name));
+        if (pattern == NULL) {
+            (void)err_set(detail,
+                          ERR_NOT_FOUND,
+                          "%s has no pattern %s any more",
+                          buf_text(&file),
+                          buf_text(&name));
+        }
+    }
+    buf_release(&file);
+    buf_release(&name);
+    return pattern;
+}
+
+/* -- The program of the visit -------------------------------------------- */
+
 void visit_begin_program(struct visit *visit)
 {
     if (visit->program != NULL) {
@@ -268,13 +404,10 @@ void visit_begin_program(struct visit *visit)
     }
     struct runtime *runtime = live_runtime(visit->live);
     runtime->without_effects = !visit->with_effects;
-    const struct program_options options = {
-        .host = visit_host(visit),
-        .functions = visit->functions,
-        .seed = system_host()->random(system_host()),
-    };
-    visit->program = program_new(&options);
-    program_attach(visit->program, runtime);
+    runtime->pattern_of = find_pattern;
+    runtime->pattern_ctx = visit;
+    const struct program_host host = visit_host(visit);
+    visit->program = begin_program(visit, &host);
 }
 
 /* -- Life ---------------------------------------------------------------- */
@@ -352,12 +485,30 @@ static int flush(struct visit *visit, int code)
     return CODE_IO;
 }
 
+/* Events whose turn has not come go with the process. */
+static void report_waiting(struct visit *visit)
+{
+    const size_t waiting = events_waiting(live_runtime(visit->live)->sched);
+    if (waiting > 0) {
+        struct err_detail detail = {0};
+        (void)err_set(&detail,
+                      ERR_CLOSED,
+                      "%zu %s not handled, and %s lost",
+                      waiting,
+                      waiting == 1 ? "event was" : "events were",
+                      waiting == 1 ? "is" : "are");
+        (void)visit_report(visit->options, visit->folder, &detail);
+        visit->lost = true;
+    }
+}
+
 int visit_close(struct visit *visit, int code)
 {
     end_progress(visit);
     if (visit->live != NULL) {
         stopping = NULL;
         code = flush(visit, code);
+        report_waiting(visit);
         if (visit->piece != NULL) {
             piece_stop(visit->piece);
             piece_unref(visit->piece);
@@ -365,8 +516,15 @@ int visit_close(struct visit *visit, int code)
         if (visit->program != NULL) {
             program_detach(visit->program);
         }
+        VEC_FOREACH (&visit->sources, source) {
+            program_detach((*source)->program);
+        }
         live_drop(visit->live);
     }
+    VEC_FOREACH (&visit->sources, source) {
+        source_free(*source);
+    }
+    vec_release(&visit->sources);
     program_free(visit->program);
     VEC_FOREACH (&visit->faults, fault) {
         buf_release(&fault->name);
@@ -381,7 +539,7 @@ int visit_close(struct visit *visit, int code)
     visit->live = NULL;
     visit->program = NULL;
     visit->piece = NULL;
-    return code;
+    return code == CODE_OK && visit->lost ? CODE_NO : code;
 }
 
 /* -- Waiting ------------------------------------------------------------- */

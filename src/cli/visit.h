@@ -47,6 +47,16 @@ struct visit_fault {
     bool told;
 };
 
+/* A file of patterns, other than that of the visit: of pieces that events take
+ * up (runtime/owner.h). Each has a program of its own, so that equal names of
+ * patterns in two files do not meet. */
+struct visit_source {
+    struct visit *visit;
+    struct buf file; /* from the root; empty: that of the visit */
+    struct buf text; /* as it was loaded */
+    struct program *program;
+};
+
 struct visit {
     const struct options *options;
     const char *folder;
@@ -56,6 +66,9 @@ struct visit {
     struct piece *piece;     /* with a reference; or NULL */
     struct buf file;         /* of the pattern, from the root; or empty */
     VEC(struct buf) modules; /* that it has asked for */
+    struct visit_source source;           /* what its program runs on */
+    VEC(struct visit_source *) sources;   /* other files */
+    bool lost; /* an event that a handler sent was not handled: exit code 1 */
     const struct program_function *functions; /* for effects; or NULL */
     bool with_effects;                        /* K1 */
     bool interactive;
@@ -116,6 +129,9 @@ int visit_report_wait(struct visit *visit, const char *what);
 
 /* Tells what has failed since the last time; whether there was anything. */
 bool visit_tell_faults(struct visit *visit);
+
+/* What the caller has told itself is not told again. */
+void visit_forget_fault(struct visit *visit, const struct err_detail *told);
 
 /* -- Looking (visit_look.c) --------------------------------------------- */
 

@@ -463,7 +463,7 @@ enum err builder_effect(struct builder *builder,
         body_release(&node->body);
         return err;
     }
-    if (builder->piece->runtime->without_effects) {
+    if (builder->piece->runtime->without_effects || builder->piece->taken_up) {
         body_release(&node->body);
     } else {
         register_node(builder, part, node, NODE_EFFECT, NULL, 0);

@@ -314,6 +314,32 @@ enum err cell_follow(const struct cell_access *access,
     return ERR_OK;
 }
 
+enum err cell_stream(const struct cell_access *access,
+                     struct place *place,
+                     struct stream **out,
+                     struct err_detail *detail)
+{
+    struct place *at;
+    enum err err = cell_follow(access, place, READ_FOR_BOTH, true, &at, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct entity *entity = at->entity;
+    *out = events_stream(access->runtime->sched, at);
+    if (!entity->loaded && !events_is_handled(*out)) {
+        struct value unseen = VALUE_NONE;
+        (void)look(access, at, READ_SHAPE, READ_FOR_BOTH, &unseen);
+        value_unref(unseen);
+        space_want(entity->space, entity);
+        err = err_set(detail,
+                      ERR_STALE,
+                      "a document has to be loaded first: return this, and the "
+                      "function is called again");
+    }
+    place_unref(at);
+    return err;
+}
+
 /* -- Writing ------------------------------------------------------------- */
 
 struct cell_write {

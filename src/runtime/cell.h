@@ -46,6 +46,14 @@ MUST_CHECK enum err cell_follow(const struct cell_access *access,
                                 struct place **out,
                                 struct err_detail *detail);
 
+/* The stream behind all links, borrowed from the scheduler. STALE: a document on
+ * the way is not here, so a link in it cannot be seen. The document is fetched,
+ * and a run has read it: the attempt is repeated when it has come. */
+MUST_CHECK enum err cell_stream(const struct cell_access *access,
+                                struct place *place,
+                                struct stream **out,
+                                struct err_detail *detail);
+
 /* What is there, new; absent if there is nothing. The flags are those of
  * transaction_read. *at, if it is wanted, is the place behind the links,
  * new. */

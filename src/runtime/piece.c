@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "runtime/building.h"
 #include "runtime/cell.h"
+#include "runtime/owner.h"
 #include "value/array.h"
 #include "value/link.h"
 #include "value/object.h"
@@ -106,6 +107,7 @@ static struct piece *piece_new(struct runtime *runtime,
     piece->note = value_ref(options->note);
     piece->must_exist = options->must_exist;
     piece->fresh = options->fresh;
+    piece->taken_up = options->taken_up;
     list_node_init(&piece->node);
     list_push_back(&runtime->pieces, &piece->node);
     return piece;
@@ -275,7 +277,10 @@ enum err piece_start(struct runtime *runtime,
     }
     struct space *space =
         options->space != NULL ? options->space : runtime->spaces.at[0];
-    if (piece_find(runtime, space, options->name) != NULL) {
+    struct piece *there = piece_find(runtime, space, options->name);
+    if (there != NULL && there->taken_up) {
+        piece_stop(there);
+    } else if (there != NULL) {
         const struct text text = value_text(&options->name);
         return err_set(detail,
                        ERR_ARGUMENT,
@@ -468,8 +473,8 @@ static bool has_to_go_on(const struct piece *piece)
 
 bool pieces_step(struct runtime *runtime)
 {
-    bool did = false;
     runtime->pieces_asked = false;
+    bool did = owners_step(runtime);
     /* What one does can stop another, so the walk begins again after it. */
     bool moved = true;
     while (moved) {

@@ -42,7 +42,8 @@
  *   R6  For who wants to ask or send something only, a runtime can do without
  *       effects (runtime->without_effects): they are declared and do not run
  *       here, and what the store knows of them stays as it is, for the next
- *       one who runs them. */
+ *       one who runs them. The same holds for a piece that was only taken up,
+ *       because of an event (runtime/owner.h). */
 
 #ifndef RUNTIME_PIECE_H
 #define RUNTIME_PIECE_H
@@ -97,6 +98,7 @@ struct piece {
     bool resumed;            /* was there before (R3) */
     bool fresh;              /* is to be built without what the store knows */
     bool must_exist;
+    bool taken_up; /* because of an event: without effects (runtime/owner.h) */
     uint32_t attempts;
     uint64_t generation;
     struct resume_counts counts; /* of the last start */
@@ -112,11 +114,13 @@ struct piece_options {
     struct value note;       /* for the host: kept with the piece */
     bool must_exist;         /* otherwise it is made (R2) */
     bool fresh;              /* nothing is taken from the store */
+    bool taken_up;           /* without effects, until it is started */
 };
 
 /* *out is borrowed until the piece is stopped; piece_ref keeps the record. OK:
  * it is running, or is LOADING, and step goes on with it. ARGUMENT: the name,
- * or a piece of that name is started here already. */
+ * or a piece of that name is started here already; one that was only taken up
+ * is stopped first. */
 MUST_CHECK enum err piece_start(struct runtime *runtime,
                                 const struct piece_options *options,
                                 struct piece **out,
@@ -195,6 +199,10 @@ void piece_build(struct piece *piece);
 /* What it had launched is started, if it is not. (piece_launch.c) */
 void piece_start_launched(struct piece *piece);
 void launches_release(struct runtime *runtime);
+
+/* Whether a handler has launched a piece of that name, and the store has not
+ * answered. */
+bool piece_is_launching(const struct runtime *runtime, struct value name);
 
 /* It has come to nothing; adopts nothing. */
 void piece_fail(struct piece *piece, const struct err_detail *detail);

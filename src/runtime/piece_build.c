@@ -45,10 +45,19 @@ static enum err find_pattern(struct piece *piece, struct err_detail *detail)
     if (piece->pattern != NULL) {
         return ERR_OK;
     }
+    struct runtime *runtime = piece->runtime;
     const struct value wanted = object_field(piece->about, "pattern");
-    struct pattern *pattern = value_is_string(wanted)
-                                  ? runtime_pattern(piece->runtime, wanted)
-                                  : NULL;
+    struct pattern *pattern = NULL;
+    if (runtime->pattern_of != NULL) {
+        pattern =
+            runtime->pattern_of(runtime->pattern_ctx, piece->about, detail);
+        if (pattern == NULL && piece->taken_up) {
+            return detail->err; /* another one of that name is not it */
+        }
+    }
+    if (pattern == NULL && value_is_string(wanted)) {
+        pattern = runtime_pattern(runtime, wanted);
+    }
     if (pattern == NULL) {
         const struct text text = value_is_string(wanted)
                                      ? value_text(&wanted)

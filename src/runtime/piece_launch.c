@@ -38,19 +38,35 @@ void launches_release(struct runtime *runtime)
     }
 }
 
+bool piece_is_launching(const struct runtime *runtime, struct value name)
+{
+    LIST_FOREACH (&runtime->launches, at) {
+        if (key_equal(CONTAINER_OF(at, struct launch, node)->name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `by` is the piece that launched it, if that is started; or NULL. */
 static void start(struct runtime *runtime,
                   struct space *space,
                   struct value name,
-                  struct pattern *pattern)
+                  struct pattern *pattern,
+                  const struct piece *by)
 {
-    if (piece_find(runtime, space, name) != NULL) {
+    const bool taken_up = by != NULL && by->taken_up;
+    const struct piece *there = piece_find(runtime, space, name);
+    if (there != NULL && (taken_up || !there->taken_up)) {
         return;
     }
     const struct piece_options options = {
         .name = name,
         .pattern = pattern,
         .space = space,
+        .note = by != NULL ? object_field(by->about, "note") : VALUE_NONE,
         .must_exist = true,
+        .taken_up = taken_up,
     };
     struct piece *piece;
     struct err_detail detail = {0};
@@ -61,7 +77,11 @@ static void start(struct runtime *runtime,
 static void on_landed(void *ctx)
 {
     struct launch *launch = ctx;
-    start(launch->runtime, launch->space, launch->name, launch->pattern);
+    start(launch->runtime,
+          launch->space,
+          launch->name,
+          launch->pattern,
+          NULL);
     launch_free(launch);
 }
 
@@ -81,7 +101,7 @@ void piece_start_launched(struct piece *piece)
         struct value name;
         struct value item;
         while (object_next(&iter, &name, &item)) {
-            start(runtime, space, name, NULL);
+            start(runtime, space, name, NULL, piece);
         }
     }
     value_unref(launched);
@@ -176,6 +196,10 @@ enum err piece_launch(struct piece *piece,
                          "arguments",
                          value_is_object(arguments) ? value_ref(arguments)
                                                     : value_empty_object());
+        const struct value note = object_field(piece->about, "note");
+        if (!value_is_absent(note)) { /* where its pattern is, too */
+            object_put_adopt(&about, "note", value_ref(note));
+        }
         err = write_both(piece, transaction, document, about, name, detail);
         value_unref(about);
     }

@@ -2,6 +2,7 @@
 
 #include "runtime/runtime.h"
 
+#include "runtime/owner.h"
 #include "runtime/piece.h"
 #include "runtime/schemas.h"
 #include "runtime/task.h"
@@ -31,11 +32,13 @@ void runtime_init(struct runtime *runtime,
             options->policy != NULL ? *options->policy : events_policy();
         events_configure(runtime->sched, &policy, options->instance);
     }
+    owners_init(runtime);
 }
 
 void runtime_release(struct runtime *runtime)
 {
     pieces_release(runtime);
+    owners_release(runtime);
     scheduler_free(runtime->sched);
     VEC_FOREACH (&runtime->patterns, pattern) {
         pattern_unref(*pattern);

@@ -30,6 +30,7 @@ struct stream {
     bool fills;              /* with its defaults */
     bool asked;              /* somebody was asked to start its owner, */
     bool starting;           /* and does */
+    struct err_detail *no_owner; /* why it does not, of the last try; or NULL */
 };
 
 struct handler {
@@ -86,6 +87,7 @@ struct event {
     const struct label_set *label; /* of who sent it, then; or NULL */
     uint64_t time;
     struct lineage *origin; /* or NULL; a reference */
+    struct handler *sender; /* whose attempt sent it; a reference, or NULL */
     uint64_t origin_number; /* for the id, */
     uint32_t counter;       /* likewise; */
     struct value caller;    /* or what was made of the caller's; absent */

@@ -235,10 +235,28 @@ void events_on_missing(struct sched *sched,
     events->missing_ctx = ctx;
 }
 
-void events_no_owner(struct sched *sched, struct stream *stream)
+void events_no_owner(struct sched *sched,
+                     struct stream *stream,
+                     const struct err_detail *why)
 {
     (void)sched;
     stream->starting = false;
+    if (why != NULL && stream->handler == NULL) {
+        if (stream->no_owner == NULL) {
+            stream->no_owner = mem_alloc_zero(sizeof *stream->no_owner);
+        }
+        *stream->no_owner = *why;
+    }
+}
+
+struct place *events_place(const struct stream *stream)
+{
+    return stream->place;
+}
+
+bool events_is_handled(const struct stream *stream)
+{
+    return stream->handler != NULL;
 }
 
 /* -- Looking on ---------------------------------------------------------- */
@@ -464,17 +482,33 @@ static void give_id(struct event *event,
     }
 }
 
+/* Whether the attempt that is under way sends it. */
+static bool is_of_handling(const struct events *events,
+                           const struct event_spec *spec)
+{
+    const struct handling *handling = &events->handling;
+    return spec->origin != NULL && handling->event != NULL &&
+           handling_transaction(handling) == spec->origin;
+}
+
+/* For what is said if nothing can handle it: the caller of a handler is not
+ * told, as the handler has ended well. */
+static void note_sender(struct event *event, const struct event_spec *spec)
+{
+    if (is_of_handling(event->events, spec)) {
+        event->sender = event->events->handling.event->handler;
+        event->sender->refs++;
+    }
+}
+
 static uint64_t time_of(const struct events *events,
                         const struct event_spec *spec)
 {
     if (spec->time != 0) {
         return spec->time;
     }
-    const struct handling *handling = &events->handling;
-    return spec->origin != NULL && handling->event != NULL &&
-                   handling_transaction(handling) == spec->origin
-               ? handling->event->time
-               : events->sched->now;
+    return is_of_handling(events, spec) ? events->handling.event->time
+                                        : events->sched->now;
 }
 
 enum err events_send(struct sched *sched,
@@ -511,6 +545,7 @@ enum err events_send(struct sched *sched,
     event->no_retry = spec->no_retry;
     event->known = spec->known;
     give_id(event, spec, caller);
+    note_sender(event, spec);
     listen(event, spec);
     enter_lane(event);
     events->counters.sent++;
@@ -591,6 +626,7 @@ static void tell_listeners(struct event *event, struct event_result *result)
 static void release_parts(struct event *event)
 {
     handler_unref(event->handler);
+    handler_unref(event->sender);
     lineage_unref(event->origin);
     lineage_unref(event->launched);
     if (event->refusal != NULL) {
@@ -733,6 +769,7 @@ void events_free(struct sched *sched)
         schema_unref(stream->schema);
         place_unref(stream->place);
         value_unref(stream->receipts);
+        mem_free(stream->no_owner, sizeof *stream->no_owner);
         mem_free(stream, sizeof *stream);
     }
     map_release(&events->streams);

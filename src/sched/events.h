@@ -166,7 +166,18 @@ void events_cancel(struct sched *sched, struct handler *handler);
 void events_on_missing(struct sched *sched,
                        bool (*missing)(void *ctx, struct stream *stream),
                        void *ctx);
-void events_no_owner(struct sched *sched, struct stream *stream);
+
+/* The owner will not come; `why` is part of what is said of the events then,
+ * and may be NULL. */
+void events_no_owner(struct sched *sched,
+                     struct stream *stream,
+                     const struct err_detail *why);
+
+/* Its place, borrowed. */
+struct place *events_place(const struct stream *stream);
+
+/* Whether the stream has a handler here. */
+bool events_is_handled(const struct stream *stream);
 
 /* -- Sending ------------------------------------------------------------- */
 
@@ -272,6 +283,7 @@ struct value event_handler_name(const struct event *event); /* borrowed */
 /* Whether one waits in a lane; whether one is on its way, or something waits
  * for the answer to one (sched/outbox.h). */
 bool events_wait(const struct sched *sched);
+size_t events_waiting(const struct sched *sched); /* how many */
 bool events_in_flight(const struct sched *sched);
 
 /* When a head's time comes; now, if one could be looked at. */

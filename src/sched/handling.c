@@ -164,9 +164,12 @@ static void refuse(struct event *event, const struct verdict *refusal)
     case ERR_CLASS_PERMANENT:
         if (why->err == ERR_RECEIPT_EXISTS && event->receipt != NULL) {
             end_duplicate(event, why);
-        } else {
-            event_end(event, EVENT_DROPPED, why);
+            return;
         }
+        if (event->sender != NULL) { /* nobody else is told */
+            report(event, why);
+        }
+        event_end(event, EVENT_DROPPED, why);
         return;
     case ERR_CLASS_TERMINAL:
     case ERR_CLASS_FAULT:
@@ -361,15 +364,16 @@ COLD static void remember_unfilled(struct handler *handler,
     }
 }
 
-/* Z2: whether the attempt has seen what it should not have. */
-static bool is_blocked(struct run *run, struct handler *handler)
+/* Z2: whether the attempt has seen what it should not have: not OPEN. */
+static enum gate_state find_block(struct run *run, struct handler *handler)
 {
     if (run->sched->unwinding) {
-        return true;
+        return GATE_WORK;
     }
-    return handler->pure &&
-           preflight_look(run->sched, &handler->node, &handler->last).state !=
-               GATE_OPEN;
+    return handler->pure
+               ? preflight_look(run->sched, &handler->node, &handler->last)
+                     .state
+               : GATE_OPEN;
 }
 
 static void tell_handled(struct events *events, const struct run *run)
@@ -502,12 +506,15 @@ static void end_committed(struct run *run, struct event *event)
     list_push_back(&event->events->flying, &event->node);
 }
 
-/* The attempt never was: it has read what was not up to date. */
-static void discard(struct event *event)
+/* The attempt never was: it has read what was not up to date. Documents that it
+ * waits for are not counted: each comes, or its session ends, and a handler may
+ * find one behind the other. */
+static void discard(struct event *event, enum gate_state why_not)
 {
     struct events *events = event->events;
     events->counters.discarded++;
-    if (++event->parks > events->policy.parks) {
+    event->parks += why_not != GATE_LOAD;
+    if (event->parks > events->policy.parks) {
         struct err_detail why = {0};
         (void)err_set(&why,
                       ERR_NOT_SETTLED,
@@ -537,9 +544,10 @@ void handling_finish(struct run *run, enum run_result result)
     if (UNLIKELY(run->transaction->unfilled > 0) && event->handler->pure) {
         remember_unfilled(event->handler, run->transaction);
     }
-    if (UNLIKELY(is_blocked(run, event->handler))) {
+    const enum gate_state block = find_block(run, event->handler);
+    if (UNLIKELY(block != GATE_OPEN)) {
         end_run(run, OUTCOME_GIVEN_UP);
-        discard(event);
+        discard(event, block);
         return;
     }
     struct err_detail why = run->detail;

@@ -24,14 +24,44 @@ static const struct handler *handler_of(const struct event *event)
     return event->handler != NULL ? event->handler : event->stream->handler;
 }
 
-/* Before it was handled, and not silently. */
-static void fail(struct event *event, const struct err_detail *why)
+static void report(const struct event *event,
+                   const struct handler *handler,
+                   const struct err_detail *why)
 {
     const struct sched *sched = event->events->sched;
     if (sched->hooks.error != NULL) {
-        sched->hooks.error(sched->hooks.ctx, &handler_of(event)->node, why);
+        sched->hooks.error(sched->hooks.ctx, &handler->node, why);
     }
+}
+
+/* Before it was handled, and not silently. */
+static void fail(struct event *event, const struct err_detail *why)
+{
+    report(event, handler_of(event), why);
     event_end(event, EVENT_FAILED, why);
+}
+
+/* Nothing here can handle it. A sender outside of handlers is told by its end;
+ * of one that a handler has sent, the host is told. */
+static void drop_unhandled(struct event *event)
+{
+    const struct stream *stream = event->stream;
+    const struct text id = value_text(&stream->place->entity->id);
+    const bool is_said =
+        stream->no_owner != NULL && stream->no_owner->text[0] != '\0';
+    struct err_detail why = {0};
+    (void)err_set(&why,
+                  ERR_NO_HANDLER,
+                  is_said ? "an event for the stream %.*s was not handled: %s"
+                          : "an event for the stream %.*s was not handled: it "
+                            "has no handler%s",
+                  (int)id.length,
+                  id.at,
+                  is_said ? stream->no_owner->text : "");
+    if (event->sender != NULL) {
+        report(event, event->sender, &why);
+    }
+    event_end(event, EVENT_DROPPED, &why);
 }
 
 static void fail_unsettled(struct event *event, const struct gate_look *look)
@@ -243,14 +273,7 @@ static enum head look_for_handler(struct event *event)
         return HEAD_WAITS;
     }
     stream->asked = false;
-    struct err_detail why = {0};
-    const struct text id = value_text(&stream->place->entity->id);
-    (void)err_set(&why,
-                  ERR_NO_HANDLER,
-                  "nobody handles the stream %.*s",
-                  (int)id.length,
-                  id.at);
-    event_end(event, EVENT_DROPPED, &why);
+    drop_unhandled(event);
     return HEAD_ENDED;
 }
 
@@ -424,6 +447,11 @@ void events_forget_node(struct sched *sched, struct node *node)
 bool events_wait(const struct sched *sched)
 {
     return sched->events != NULL && sched->events->waiting > 0;
+}
+
+size_t events_waiting(const struct sched *sched)
+{
+    return sched->events != NULL ? sched->events->waiting : 0;
 }
 
 bool events_in_flight(const struct sched *sched)

@@ -314,20 +314,14 @@ static struct stream *check_target(lua_State *L,
         return stream->stream;
     }
     refuse_building(L, *stage);
-    struct place *at = NULL;
+    struct stream *stream = NULL;
     struct err_detail detail = {0};
-    const enum err err = cell_follow(&(*stage)->frame->access,
-                                     place,
-                                     READ_FOR_BOTH,
-                                     true,
-                                     &at,
-                                     &detail);
+    const enum err err =
+        cell_stream(&(*stage)->frame->access, place, &stream, &detail);
     if (err == ERR_STALE) {
         (*stage)->frame->stale = true;
     }
     reads_raise(L, err, &detail);
-    struct stream *stream = events_stream(stage_sched(*stage), at);
-    place_unref(at);
     return stream;
 }
 

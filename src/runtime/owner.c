@@ -1,0 +1,145 @@
+/* Taking up the pieces that events wait for. */
+
+#include "runtime/owner.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtime/piece.h"
+
+/* One stream whose events wait; in the runtime's owners. */
+struct owner {
+    struct list_node node;
+    struct stream *stream;
+    struct space *space;
+    struct value name; /* of the piece */
+    bool started;      /* by owners_step */
+};
+
+/* O1: the name of the piece, new; absent if there is none. */
+static struct value piece_of(const struct place *place)
+{
+    static const char prefix[] = "piece:";
+    const size_t begin = sizeof prefix - 1;
+    const struct entity *entity = place->entity;
+    const struct text id = value_text(&entity->id);
+    if (entity->scope != SCOPE_SPACE || id.length <= begin ||
+        memcmp(id.at, prefix, begin) != 0) {
+        return VALUE_NONE;
+    }
+    const char *name = id.at + begin;
+    const char *slash = memchr(name, '/', id.length - begin);
+    return value_string_new(name,
+                            slash != NULL ? (size_t)(slash - name)
+                                          : id.length - begin);
+}
+
+static void owner_free(struct owner *owner)
+{
+    list_remove(&owner->node);
+    value_unref(owner->name);
+    mem_free(owner, sizeof *owner);
+}
+
+/* In the middle of a pass: only a note is made. */
+static bool on_missing(void *ctx, struct stream *stream)
+{
+    struct runtime *runtime = ctx;
+    const struct place *place = events_place(stream);
+    const struct value name = piece_of(place);
+    if (value_is_absent(name)) {
+        return false;
+    }
+    struct owner *owner = mem_alloc_zero(sizeof *owner);
+    owner->stream = stream;
+    owner->space = place->entity->space;
+    owner->name = name;
+    list_node_init(&owner->node);
+    list_push_back(&runtime->owners, &owner->node);
+    return true;
+}
+
+void owners_init(struct runtime *runtime)
+{
+    list_init(&runtime->owners);
+    events_on_missing(runtime->sched, on_missing, runtime);
+}
+
+void owners_release(struct runtime *runtime)
+{
+    while (!list_is_empty(&runtime->owners)) {
+        owner_free(
+            CONTAINER_OF(list_first(&runtime->owners), struct owner, node));
+    }
+}
+
+static enum err start(struct runtime *runtime,
+                      const struct owner *owner,
+                      struct err_detail *why)
+{
+    const struct piece_options options = {
+        .name = owner->name,
+        .space = owner->space,
+        .must_exist = true,
+        .taken_up = true,
+    };
+    struct piece *piece;
+    return piece_start(runtime, &options, &piece, why);
+}
+
+static bool is_loading(const struct piece *piece)
+{
+    return piece->again || piece->state == PIECE_LOADING;
+}
+
+static void say_no_part(const struct owner *owner, struct err_detail *why)
+{
+    const struct text name = value_text(&owner->name);
+    (void)err_set(why,
+                  ERR_NO_HANDLER,
+                  "the piece %.*s has no such stream",
+                  (int)name.length,
+                  name.at);
+}
+
+/* Whether it has been decided what becomes of the events. */
+static bool advance(struct runtime *runtime, struct owner *owner)
+{
+    struct err_detail why = {0};
+    struct piece *piece = piece_find(runtime, owner->space, owner->name);
+    if (piece == NULL && piece_is_launching(runtime, owner->name)) {
+        return false; /* it starts when its launch has landed */
+    }
+    if (piece == NULL && !owner->started) {
+        owner->started = true;
+        if (start(runtime, owner, &why) == ERR_OK) {
+            piece = piece_find(runtime, owner->space, owner->name);
+        }
+    }
+    if (piece != NULL && is_loading(piece)) {
+        return false;
+    }
+    if (piece != NULL && piece->state == PIECE_FAILED) {
+        why = piece->error;
+        if (piece->taken_up) { /* O3 */
+            piece_stop(piece);
+        }
+    } else if (piece != NULL && !events_is_handled(owner->stream)) {
+        say_no_part(owner, &why);
+    }
+    events_no_owner(runtime->sched, owner->stream, &why);
+    return true;
+}
+
+bool owners_step(struct runtime *runtime)
+{
+    bool did = false;
+    LIST_FOREACH (&runtime->owners, at) {
+        struct owner *owner = CONTAINER_OF(at, struct owner, node);
+        if (advance(runtime, owner)) {
+            owner_free(owner);
+            did = true;
+        }
+    }
+    return did;
+}

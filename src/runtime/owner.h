@@ -1,0 +1,29 @@
+/* Owners: pieces that are taken up because an event has come for one of their
+ * streams.
+ *
+ * A handler may send to a stream of a piece that is not started here: through a
+ * link, or to a piece that was launched in another process. The runtime takes
+ * such a piece up, and the event waits for that (events_on_missing).
+ *
+ *   O1  A stream belongs to the piece in the id of its document, "piece:" name
+ *       "/" part. Any other stream has no owner.
+ *   O2  The piece is taken up without effects (R6 of runtime/piece.h): nothing
+ *       has asked this process to run it. It stays, for the next event, until it
+ *       is started.
+ *   O3  If it cannot be taken up, the event ends with the reason, and the next
+ *       event tries again. */
+
+#ifndef RUNTIME_OWNER_H
+#define RUNTIME_OWNER_H
+
+#include "runtime/runtime.h"
+
+/* Listens for streams without a handler. */
+void owners_init(struct runtime *runtime);
+void owners_release(struct runtime *runtime);
+
+/* Starts the pieces that events wait for, and says which of them will not
+ * come. Whether anything was done. Outside of passes. */
+bool owners_step(struct runtime *runtime);
+
+#endif
