@@ -134,7 +134,8 @@ bool visit_tell_faults(struct visit *visit)
 void visit_forget_fault(struct visit *visit, const struct err_detail *told)
 {
     VEC_FOREACH (&visit->faults, fault) {
-        if (!fault->told && strcmp(buf_text(&fault->message), told->text) == 0) {
+        if (!fault->told &&
+            strcmp(buf_text(&fault->message), told->text) == 0) {
             fault->told = true;
             return;
         }

@@ -62,12 +62,12 @@ struct visit {
     const char *folder;
     mono_ms timeout; /* of one wait */
     struct live *live;
-    struct program *program; /* or NULL */
-    struct piece *piece;     /* with a reference; or NULL */
-    struct buf file;         /* of the pattern, from the root; or empty */
-    VEC(struct buf) modules; /* that it has asked for */
-    struct visit_source source;           /* what its program runs on */
-    VEC(struct visit_source *) sources;   /* other files */
+    struct program *program;    /* or NULL */
+    struct piece *piece;        /* with a reference; or NULL */
+    struct buf file;            /* of the pattern, from the root; or empty */
+    VEC(struct buf) modules;    /* that it has asked for */
+    struct visit_source source; /* what its program runs on */
+    VEC(struct visit_source *) sources; /* other files */
     bool lost; /* an event that a handler sent was not handled: exit code 1 */
     const struct program_function *functions; /* for effects; or NULL */
     bool with_effects;                        /* K1 */

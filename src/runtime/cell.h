@@ -46,9 +46,9 @@ MUST_CHECK enum err cell_follow(const struct cell_access *access,
                                 struct place **out,
                                 struct err_detail *detail);
 
-/* The stream behind all links, borrowed from the scheduler. STALE: a document on
- * the way is not here, so a link in it cannot be seen. The document is fetched,
- * and a run has read it: the attempt is repeated when it has come. */
+/* The stream behind all links, borrowed from the scheduler. STALE: a document
+ * on the way is not here, so a link in it cannot be seen. The document is
+ * fetched, and a run has read it: the attempt is repeated when it has come. */
 MUST_CHECK enum err cell_stream(const struct cell_access *access,
                                 struct place *place,
                                 struct stream **out,

@@ -8,10 +8,9 @@
  *   O1  A stream belongs to the piece in the id of its document, "piece:" name
  *       "/" part. Any other stream has no owner.
  *   O2  The piece is taken up without effects (R6 of runtime/piece.h): nothing
- *       has asked this process to run it. It stays, for the next event, until it
- *       is started.
- *   O3  If it cannot be taken up, the event ends with the reason, and the next
- *       event tries again. */
+ *       has asked this process to run it. It stays, for the next event, until
+ * it is started. O3  If it cannot be taken up, the event ends with the reason,
+ * and the next event tries again. */
 
 #ifndef RUNTIME_OWNER_H
 #define RUNTIME_OWNER_H

@@ -77,11 +77,7 @@ static void start(struct runtime *runtime,
 static void on_landed(void *ctx)
 {
     struct launch *launch = ctx;
-    start(launch->runtime,
-          launch->space,
-          launch->name,
-          launch->pattern,
-          NULL);
+    start(launch->runtime, launch->space, launch->name, launch->pattern, NULL);
     launch_free(launch);
 }
 

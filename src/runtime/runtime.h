@@ -29,8 +29,8 @@ struct schemas;
  * replica/entity.h), if that can be done now: for who looks from outside. */
 typedef void runtime_fetch_fn(void *ctx, struct entity *entity);
 
-/* Finds the pattern of a piece that is started without one, by what its document
- * says of it (runtime/piece.h). NULL: *detail says why. Borrowed. */
+/* Finds the pattern of a piece that is started without one, by what its
+ * document says of it (runtime/piece.h). NULL: *detail says why. Borrowed. */
 typedef struct pattern *runtime_pattern_fn(void *ctx,
                                            struct value about,
                                            struct err_detail *detail);
@@ -53,7 +53,7 @@ struct runtime {
     struct list owners;             /* struct owner: runtime/owner.c */
     runtime_pattern_fn *pattern_of; /* or NULL */
     void *pattern_ctx;
-    struct list tasks;              /* struct task: runtime/task.c */
+    struct list tasks;    /* struct task: runtime/task.c */
     bool pieces_asked;    /* for documents, since the last look: piece.c */
     bool without_effects; /* R6 of runtime/piece.h; to be set before pieces
                              are started */

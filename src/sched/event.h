@@ -22,14 +22,14 @@ struct lane {
 struct stream {
     struct place *place; /* a reference */
     struct lane *lane;
-    struct handler *handler; /* or NULL */
-    struct value receipts;   /* how the ids of receipts begin; absent: not
-                                needed yet (event_id.c) */
-    uint32_t waiting;        /* events in the lane */
-    struct schema *schema;   /* of payloads, or NULL; a reference */
-    bool fills;              /* with its defaults */
-    bool asked;              /* somebody was asked to start its owner, */
-    bool starting;           /* and does */
+    struct handler *handler;     /* or NULL */
+    struct value receipts;       /* how the ids of receipts begin; absent: not
+                                    needed yet (event_id.c) */
+    uint32_t waiting;            /* events in the lane */
+    struct schema *schema;       /* of payloads, or NULL; a reference */
+    bool fills;                  /* with its defaults */
+    bool asked;                  /* somebody was asked to start its owner, */
+    bool starting;               /* and does */
     struct err_detail *no_owner; /* why it does not, of the last try; or NULL */
 };
 

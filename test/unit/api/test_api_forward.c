@@ -326,4 +326,3 @@ TEST(an_event_that_cannot_be_handled_is_reported)
     rig_close(&rig);
     world_end(&world);
 }
-
