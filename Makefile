@@ -16,6 +16,7 @@ FAMILY  := $(if $(findstring clang,$(notdir $(CC))),clang,gcc)
 MODE    ?= debug
 BUILD   := build/$(FAMILY)-$(MODE)
 VERSION := $(shell sed -n 's/^.define HD_VERSION_TEXT  *"\(.*\)"/\1/p' include/heddle/heddle.h)
+SONAME  := libheddle.so.$(firstword $(subst ., ,$(VERSION)))
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 
@@ -81,7 +82,7 @@ FILES     := $(wildcard include/*/*.h src/*/*.[ch] test/*/*.[ch] \
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 TESTS   := $(patsubst test/%.c,$(BUILD)/bin/%,$(TEST_SRC))
 SIMS    := $(patsubst test/%.c,$(BUILD)/bin/%,$(SIM_SRC))
-PROGRAMS := $(patsubst test/%.c,$(BUILD)/bin/%,$(PROG_SRC))
+PROGRAMS := $(patsubst test/%.c,$(BUILD)/bin/%,$(PROG_SRC)) $(BUILD)/bin/outside_driver
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bin/%,$(BENCH_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(BUILD)/bin/%,$(FUZZ_SRC))
 REPLAYS := $(patsubst fuzz/fuzz_%.c,$(BUILD)/bin/replay_%,$(FUZZ_SRC))
@@ -178,6 +179,11 @@ $(BUILD)/bin/replay_%: $(BUILD)/fuzz/fuzz_%.o $(BUILD)/fuzz/replay_main.o \
         $(BUILD)/library.a
 	@$(LINK) $(LIBS)
 
+# The outside checker's driver: the public header and the shared library.
+$(BUILD)/bin/outside_driver: $(call objects,$(wildcard test/outside/*.c)) $(BUILD)/libheddle.so.$(VERSION)
+	@ln -sf libheddle.so.$(VERSION) $(BUILD)/$(SONAME)
+	@$(LINK) -L$(BUILD) -lheddle -Wl,-rpath,'$$ORIGIN/..'
+
 cli: $(BUILD)/heddle
 $(BUILD)/heddle: $(call objects,$(CLI_SRC) $(LIB_SRC) $(SCRIPT_SRC))
 	@$(LINK) $(LIBS) $(LUA_LIBS)
@@ -216,7 +222,6 @@ docs: cli
 	@cp $(BUILD)/lifecycles.md docs/lifecycles.md
 
 MANPAGES := $(wildcard man/*.1)
-SONAME   := libheddle.so.$(firstword $(subst ., ,$(VERSION)))
 install: release
 	@set -e; R=build/$(FAMILY)-release; P="$(DESTDIR)$(PREFIX)"; L="$(DESTDIR)$(LIBDIR)"; \
 	install -d "$$P/bin" "$$P/include/heddle" "$$P/share/man/man1" "$$L/pkgconfig"; \

@@ -1,0 +1,88 @@
+"""The driver for the `heddle` command: one process per operation."""
+
+import json
+import os
+import subprocess
+
+
+class Answer:
+    """What a caller was told: `outcome` is "ok", "refused" or "unknown"."""
+
+    def __init__(self, outcome, value=None, text=""):
+        self.outcome = outcome
+        self.value = value
+        self.text = text
+
+    def __repr__(self):
+        return "%s %s %s" % (self.outcome, json.dumps(self.value), self.text.strip())
+
+
+class Command:
+    def __init__(self, heddle, directory):
+        self.heddle = heddle
+        self.directory = directory
+        self.data = os.path.join(directory, "data")
+
+    def arguments(self, *words):
+        return [self.heddle, words[0], "--dir", self.data] + list(words[1:])
+
+    def start(self, *words, stdin=None):
+        """A process in the background; `finish` tells what it answered."""
+        return subprocess.Popen(self.arguments(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, cwd=self.directory, text=True)
+
+    @staticmethod
+    def finish(process, timeout=60):
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return Answer("unknown", None, "no answer within %d s" % timeout)
+        if process.returncode < 0:
+            return Answer("unknown", None, "killed by signal %d" % -process.returncode)
+        if process.returncode != 0:
+            return Answer("refused", process.returncode, err)
+        lines = out.splitlines()
+        try:
+            return Answer("ok", json.loads(lines[-1]) if lines else None, err)
+        except ValueError:
+            return Answer("ok", out, err)
+
+    def call(self, *words):
+        return self.finish(self.start(*words))
+
+    # ---- what callers do ----
+
+    def run(self, piece, args=None):
+        words = ["run", piece + ".lua", "--once"]
+        if args:
+            words += ["--args", json.dumps(args)]
+        return self.call(*words)
+
+    def send(self, piece, stream, payload, name=None):
+        return self.call(*self.send_words(piece, stream, payload, name))
+
+    @staticmethod
+    def send_words(piece, stream, payload, name=None):
+        words = ["send", piece, stream, json.dumps(payload)]
+        if name:
+            words += ["--session", name[0], "--id", name[1]]
+        return words
+
+    def get(self, piece, path=None):
+        return self.call(*(["get", piece] + ([path] if path else [])))
+
+    def set(self, piece, operation, cell, operand):
+        return self.call(*self.set_words(piece, operation, cell, operand))
+
+    @staticmethod
+    def set_words(piece, operation, cell, operand):
+        words = ["set", piece, "/" + "/".join(str(key) for name in cell[:1] for key in name.split("."))]
+        words[-1] += "".join("/" + str(key) for key in cell[1:])
+        if operation == "delete":
+            return words + ["--delete"]
+        words.append(json.dumps(operand))
+        if operation != "set":
+            words.append("--" + operation.replace("_", "-"))
+        return words

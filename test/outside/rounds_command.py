@@ -1,0 +1,232 @@
+"""Rounds through the `heddle` command: a fresh process for each operation."""
+
+import json
+
+from generate import near_lists, places_of
+from round import difference
+
+
+def link_to(piece, name):
+    """A link to a part of a piece, as JSON for --args."""
+    return {"/": {"link@1": {"id": "piece:%s/%s" % (piece, name), "path": ["value"]}}}
+
+
+# ---- operations ----
+
+def send(round, piece, stream, payload, key=None):
+    answer = round.command.send(piece, stream, payload, key)
+    round.count("send")
+
+    def action(world):
+        receipt = world.send(piece, stream, payload, key)
+        world.settle()
+        return receipt
+    round.expect("send %s %s %s%s" % (piece, stream, json.dumps(payload), " as %s/%s" % key if key else ""),
+                 answer, action)
+
+
+def edit(round, piece, operation, cell, operand):
+    answer = round.command.set(piece, operation, cell, operand)
+    round.count("set", "set " + operation)
+    round.expect("set %s %s %s %s" % (piece, operation, cell, json.dumps(operand)), answer,
+                 lambda world: world.edit(piece, [(operation, cell, operand)]))
+
+
+def look(round, piece):
+    answer = round.command.get(piece)
+    round.note("get %s -> %r" % (piece, answer))
+    if answer.outcome != "ok":
+        round.fail("get %s: %r" % (piece, answer))
+    differs = difference(piece, answer.value, round.world.result(piece))
+    if differs:
+        round.fail("get " + differs)
+    round.count("get")
+
+
+def start(round, piece, pattern, args=None, model_args=None):
+    round.write_pattern(piece, pattern)
+    answer = round.command.run(piece, args)
+    round.world.start(piece, pattern, model_args)
+    round.note("run %s --once -> %r" % (piece, answer))
+    if answer.outcome != "ok":
+        round.fail("run %s: %r" % (piece, answer))
+    differs = difference(piece, answer.value, round.world.result(piece))
+    if differs:
+        round.fail("run --once " + differs)
+    round.count("run")
+
+
+def check(round):
+    """The store's own check must agree, too."""
+    answer = round.command.call("check")
+    round.note("check -> %r" % answer)
+    if answer.outcome != "ok":
+        round.fail("check: %r" % answer)
+    round.count("check")
+
+
+def count_bodies(round, pattern):
+    """Which value operations the handlers of a pattern are made of."""
+    for handler in pattern["handlers"]:
+        kinds = [statement[0] for statement in handler["body"]]
+        for kind in kinds:
+            round.count("body " + kind)
+        for first, second in zip(handler["body"], handler["body"][1:]):
+            if first[0] != second[0] and len(first) > 2 and len(second) > 2 and first[1] == second[1]:
+                round.count("body mixed on one place")
+    for part in pattern["lists"]:
+        round.count("list " + part["kind"])
+
+
+def some_traffic(round, pieces, most=8):
+    """Events and edits in turn, each by a process of its own."""
+    for _ in range(round.random.randrange(3, most)):
+        piece = round.random.choice(list(pieces))
+        pattern = pieces[piece]
+        near = near_lists(round.world, piece)
+        if round.generator.chance(75):
+            stream = round.random.choice(pattern["handlers"])["name"]
+            send(round, piece, stream, round.generator.payload(near))
+        else:
+            edit(round, piece, *round.generator.edit(places_of(pattern), near))
+        if round.generator.chance(50):
+            look(round, piece)
+    for piece in pieces:
+        look(round, piece)
+
+
+# ---- kinds ----
+
+def values(round):
+    """All value operations on documents that this process has not loaded."""
+    pattern = round.generator.pattern("p")
+    count_bodies(round, pattern)
+    start(round, "p", pattern)
+    some_traffic(round, {"p": pattern})
+    if round.generator.chance(20):
+        check(round)
+
+
+def links(round):
+    """States that are links: re-pointed, and written through."""
+    pattern = round.generator.pattern("p", links=round.random.randrange(1, 3))
+    count_bodies(round, pattern)
+    round.count("links that turn")
+    start(round, "p", pattern)
+    some_traffic(round, {"p": pattern})
+
+
+def children(round):
+    """Child pieces whose arguments are links, and events to their streams."""
+    pattern = round.generator.pattern("p", children=round.random.randrange(1, 3))
+    count_bodies(round, pattern)
+    for child in pattern["children"]:
+        count_bodies(round, child["pattern"])
+    round.count("children")
+    start(round, "p", pattern)
+    some_traffic(round, {"p": pattern})
+    send_to_child(round, pattern)
+    look(round, "p")
+
+
+def send_to_child(round, pattern):
+    child = round.random.choice(pattern["children"])
+    handler = round.random.choice(child["pattern"]["handlers"])["name"]
+    payload = round.generator.payload()
+    answer = round.command.send("p", "%s/%s" % (child["name"], handler), payload)
+    round.count("send to a child")
+
+    def action(world):
+        receipt = world.send("p", "%s.%s" % (child["name"], handler), payload)
+        world.settle()
+        return receipt
+    round.expect("send p %s/%s %s" % (child["name"], handler, json.dumps(payload)), answer, action)
+
+
+def pieces(round):
+    """A piece that reads and writes another one, through its argument."""
+    first = round.generator.pattern("a")
+    kind, cell = round.random.choice([("number", ["n0"]), ("list", ["l0"])])
+    second = round.generator.pattern("b", args=[("x", kind)])
+    count_bodies(round, first)
+    count_bodies(round, second)
+    round.count("pieces that read each other")
+    start(round, "a", first)
+    from values import Link
+    start(round, "b", second, {"x": link_to("a", cell[0])}, {"x": Link("a/" + cell[0])})
+    some_traffic(round, {"a": first, "b": second})
+
+
+def resend(round):
+    """The same event again: the same receipt, and nothing runs."""
+    pattern = round.generator.pattern("p")
+    start(round, "p", pattern)
+    sent = []
+    for index in range(round.random.randrange(3, 7)):
+        if sent and round.generator.chance(50):
+            stream, payload, key = round.random.choice(sent)
+            if round.generator.chance(25):
+                payload = dict(payload, i=payload["i"] + 1)
+                round.count("resend with another payload")
+            round.count("resend")
+        else:
+            stream = round.random.choice(pattern["handlers"])["name"]
+            payload, key = round.generator.payload(), ("me", "e%d" % index)
+            sent.append((stream, payload, key))
+        send(round, "p", stream, payload, key)
+        if round.generator.chance(30):
+            look(round, "p")
+    look(round, "p")
+
+
+def reload(round):
+    """Another version of the file: the same states, other computations."""
+    pattern = round.generator.pattern("p")
+    start(round, "p", pattern)
+    some_traffic(round, {"p": pattern}, 5)
+    again = dict(pattern)
+    places = places_of(pattern)
+    again["computed"] = [dict(part, expr=round.generator.number_expr(places, 2)) for part in pattern["computed"]]
+    if round.generator.chance(50):
+        again["states"] = pattern["states"] + [{"name": "n9", "initial": 9}]
+    again["handlers"] = [round.generator.handler(places, part["name"], dict(again, handlers=[], children=[]))
+                         for part in pattern["handlers"]]
+    start(round, "p", again)
+    round.count("hot reload")
+    some_traffic(round, {"p": again}, 5)
+
+
+def debounce(round):
+    """A debounce is no reason for a wrong answer."""
+    pattern = round.generator.pattern("p")
+    for part in pattern["computed"]:
+        if round.generator.chance(70):
+            part["options"] = round.random.choice([{"debounce": 300}, {"debounce": 2000}, {"throttle": 500}])
+            round.count("debounce")
+    start(round, "p", pattern)
+    some_traffic(round, {"p": pattern}, 5)
+
+
+def backlog(round):
+    """Many events of one handler: all are handled, or the sender is told."""
+    count = round.random.choice([5, 40, 100, 250, 300, 400])
+    pattern = {"name": "p", "states": [{"name": "n0", "initial": 0}, {"name": "l0", "initial": []}],
+               "computed": [{"name": "c0", "expr": ["add", ["num", ["n0"]], ["len", ["l0"]]]}], "lists": [],
+               "children": [], "handlers": []}
+    pattern["handlers"].append({"name": "h0", "body": [["increment", ["n0"], ["const", 1]]]})
+    pattern["handlers"].append({"name": "h1", "body": [
+        ["append", ["l0"], ["event", "v"]],
+        ["repeat", count, [["send", "h0", ["object", {"v": ["event", "v"]}]]]]]})
+    start(round, "p", pattern)
+    payload = {"v": 1}
+    answer = round.command.send("p", "h1", payload)
+    round.note("send p h1 (%d events) -> %r" % (count, answer))
+    round.count("backlog")
+    if answer.outcome == "ok":
+        round.world.send("p", "h1", payload)
+        round.world.settle()
+    elif "backlog" not in answer.text.lower() and "wait" not in answer.text:
+        round.fail("send p h1: refused for another reason: %r" % answer)
+    else:
+        round.count("backlog refused")
+    look(round, "p")
