@@ -2,6 +2,7 @@
 processes on one directory."""
 
 import json
+import time
 
 from generate import near_lists, places_of
 from library import Library, operation_of
@@ -206,23 +207,24 @@ def processes(round):
         open_piece(round, other, 0, pattern)
     everyone = [first] + others
     given = [give_some(round, process, index, pattern) for index, process in enumerate(everyone)]
-    victims = []
-    if round.generator.chance(40):
-        victims = [round.random.choice(others)]
-        import time
-        time.sleep(round.random.random() * 0.01)
-        if round.generator.chance(70):
-            victims[0].kill()
-            round.count("kill -9")
-        else:
-            victims[0].pause()
-            round.count("SIGSTOP")
-    collect(round, [pair for pair in zip(everyone, given) if pair[0] not in victims])
-    for victim in victims:
-        victim.resume()
-    collect(round, [pair for pair in zip(everyone, given) if pair[0] in victims])
+    if round.generator.chance(50):
+        disturb(round, round.random.choice(others))
+    collect(round, zip(everyone, given))
     round.count("processes at once")
     round.explain(final_of(round, driver(round), pattern))
+
+
+def disturb(round, victim):
+    """A process that ends, or stands still for a while, at any moment."""
+    time.sleep(round.random.random() * 0.01)
+    if round.generator.chance(60):
+        victim.kill()
+        round.count("kill -9")
+        return
+    victim.pause()
+    time.sleep(round.random.random() * 0.1)
+    victim.resume()
+    round.count("SIGSTOP")
 
 
 def give_some(round, process, index, pattern):
