@@ -19,6 +19,11 @@
  *                                    value runs first, if it has to. Each is
  *                                    remembered, and its change runs the
  *                                    function again.
+ *   in a handler or an edit          A read of a computation returns the value
+ *                                    that it has with the writes made so far.
+ *                                    The computation is called for that read;
+ *                                    its result is not stored. HD_GIVEN_UP: it
+ *                                    failed, and the text says why.
  *   anywhere else                    A read shows what is there now. A write is
  *                                    a transaction of its own: applied at once,
  *                                    sent with the next step, and tried again

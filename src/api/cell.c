@@ -299,7 +299,7 @@ enum err cell_need(hd_runtime *runtime,
     }
     if (frame->access.run == NULL) { /* an edit; a run is waiting by itself */
         frame->stale = true;
-        frame->missing = entity;
+        space_want(entity->space, entity);
     }
     return err_set(detail,
                    ERR_STALE,

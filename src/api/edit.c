@@ -305,7 +305,6 @@ struct editing {
  * is given up. */
 static enum err call_in(struct editing *editing,
                         struct transaction *transaction,
-                        struct entity **missing,
                         struct err_detail *detail)
 {
     hd_runtime *runtime = editing->runtime;
@@ -314,7 +313,6 @@ static enum err call_in(struct editing *editing,
                                        transaction};
     struct hd_run *frame = api_frame_begin(runtime, &access);
     const hd_status status = editing->edit(runtime, editing->context);
-    *missing = frame->missing;
     enum err err = ERR_OK;
     if (frame->stale) {
         editing->again = true;
@@ -342,8 +340,8 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
     deed->said = (struct err_detail){0};
     struct transaction *transaction =
         transaction_begin(&inside->replica, &options);
-    struct entity *missing = NULL;
-    enum err err = call_in(editing, transaction, &missing, detail);
+    enum err err = call_in(editing, transaction, detail);
+    const bool unread = editing->again; /* a read could not be done */
     if (err == ERR_OK) {
         err = lineage_commit(inside->sched, transaction, detail);
         editing->again = err == ERR_STALE;
@@ -354,9 +352,9 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
         deed->waits = false;
     }
     transaction_release(transaction);
-    if (missing != NULL && editing->again) {
+    if (unread) { /* a document that it met, or a computation for it */
         const enum err load =
-            home_load(editing->runtime->home, missing, detail);
+            home_load_requested(editing->runtime->home, detail);
         if (load != ERR_OK) {
             editing->again = false;
             return load;

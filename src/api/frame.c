@@ -30,7 +30,6 @@ struct hd_run *api_frame_begin(hd_runtime *runtime,
     frame->returns = false;
     frame->result = VALUE_NONE;
     frame->stale = false;
-    frame->missing = NULL;
     err_clear(&frame->failure);
     runtime->run = frame;
     return frame;

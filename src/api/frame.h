@@ -29,7 +29,6 @@ struct hd_run {
     bool returns;              /* has a result */
     struct value result;       /* absent: none was given */
     bool stale;                /* F2 */
-    struct entity *missing;    /* an edit: what has to come first; or NULL */
     struct err_detail failure; /* of hd_run_fail */
 
     /* Of the record, whichever run it is. */

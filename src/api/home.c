@@ -269,3 +269,8 @@ enum err home_load(struct home *home,
 {
     return live_load(home->live, entity, detail);
 }
+
+enum err home_load_requested(struct home *home, struct err_detail *detail)
+{
+    return live_load_requested(home->live, detail);
+}

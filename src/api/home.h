@@ -83,4 +83,8 @@ MUST_CHECK enum err home_load(struct home *home,
                               struct entity *entity,
                               struct err_detail *detail);
 
+/* The same for all documents that were requested. */
+MUST_CHECK enum err home_load_requested(struct home *home,
+                                        struct err_detail *detail);
+
 #endif

@@ -124,7 +124,7 @@ enum run_result doer_call(struct doer *doer, const struct doing *doing)
     doer->refs++;
     const hd_status status = call(doer, frame, doing);
     const enum run_result result = frame_result(frame, run, status);
-    if (result == RUN_DONE) {
+    if (result == RUN_DONE && run->view == NULL) {
         doer->runs++;
     }
     if (result == RUN_DONE && doing->result != NULL) {

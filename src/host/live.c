@@ -685,6 +685,37 @@ enum live_rest live_settle(struct live *live, mono_ms deadline)
     return woken == LIVE_DEADLINE ? LIVE_NOT_IN_TIME : LIVE_STOPPED;
 }
 
+/* What keeps a document away. */
+static enum err not_come(struct live *live, struct err_detail *detail)
+{
+    report_all(live);
+    const struct err_detail *trouble = live_trouble(live);
+    return trouble != NULL ? err_set(detail, trouble->err, "%s", trouble->text)
+                           : err_set(detail,
+                                     ERR_BUSY,
+                                     "the document has not come yet: step, and "
+                                     "ask again");
+}
+
+static bool is_loading(const struct live *live)
+{
+    bool loading = false;
+    VEC_FOREACH (&live->spaces, at) {
+        loading = space_is_loading((*at)->space) || loading;
+    }
+    return loading;
+}
+
+enum err live_load_requested(struct live *live, struct err_detail *detail)
+{
+    hold(live, true); /* as below */
+    for (unsigned i = 0; i < 3 && is_loading(live); i++) {
+        send(live);
+    }
+    hold(live, false);
+    return is_loading(live) ? not_come(live, detail) : ERR_OK;
+}
+
 enum err live_load(struct live *live,
                    struct entity *entity,
                    struct err_detail *detail)
@@ -696,16 +727,7 @@ enum err live_load(struct live *live,
         send(live);
     }
     hold(live, false);
-    if (entity->loaded) {
-        return ERR_OK;
-    }
-    report_all(live);
-    const struct err_detail *trouble = live_trouble(live);
-    return trouble != NULL ? err_set(detail, trouble->err, "%s", trouble->text)
-                           : err_set(detail,
-                                     ERR_BUSY,
-                                     "the document has not come yet: step, and "
-                                     "ask again");
+    return entity->loaded ? ERR_OK : not_come(live, detail);
 }
 
 /* -- Leaving ------------------------------------------------------------- */

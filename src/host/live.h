@@ -154,6 +154,10 @@ MUST_CHECK enum err live_load(struct live *live,
                               struct entity *entity,
                               struct err_detail *detail);
 
+/* The same for all documents that were requested. */
+MUST_CHECK enum err live_load_requested(struct live *live,
+                                        struct err_detail *detail);
+
 /* The trouble of any space (L3), with its name, or NULL. */
 const struct err_detail *live_trouble(const struct live *live);
 

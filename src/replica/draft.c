@@ -21,6 +21,21 @@ struct draft *draft_find(const struct transaction *transaction,
     return draft;
 }
 
+/* What an entity is before the first write of the transaction: what is visible
+ * or, for a scratch, what the transaction under it has made of that. */
+static const struct entity_state *state_under(
+    const struct transaction *transaction,
+    const struct entity *entity)
+{
+    struct transaction *under = transaction->under;
+    const struct draft *draft = NULL;
+    if (UNLIKELY(under != NULL)) {
+        quick_expand(under);
+        draft = draft_find(under, entity);
+    }
+    return draft != NULL ? &draft->work : &entity->visible;
+}
+
 struct draft *draft_of(struct transaction *transaction, struct entity *entity)
 {
     struct draft *draft = draft_find(transaction, entity);
@@ -35,8 +50,9 @@ struct draft *draft_of(struct transaction *transaction, struct entity *entity)
     draft = transaction->drafts.at[transaction->drafts_used++];
     transaction->has_more = true;
     draft->entity = entity;
-    draft->base = entity_state_ref(&entity->visible);
-    draft->work = entity_state_ref(&entity->visible);
+    const struct entity_state *state = state_under(transaction, entity);
+    draft->base = entity_state_ref(state);
+    draft->work = entity_state_ref(state);
     draft->version = entity->version;
     draft->beneath = entity->draft;
     entity->draft = draft;
@@ -332,8 +348,8 @@ enum err draft_preview(struct transaction *transaction,
         quick_expand(transaction);
     }
     const struct draft *draft = draft_find(transaction, entity);
-    struct entity_state state =
-        entity_state_ref(draft != NULL ? &draft->work : &entity->visible);
+    struct entity_state state = entity_state_ref(
+        draft != NULL ? &draft->work : state_under(transaction, entity));
     struct write_entry write = {.place = place, .kind = kind};
     const struct value old = look(&state, place->path);
     write.value = value_ref(value);

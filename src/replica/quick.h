@@ -77,6 +77,7 @@ static inline bool quick_takes(const struct transaction *transaction,
 {
     const struct entity *entity = place->entity;
     if (place != entity->payload || transaction->drafts_used > 0 ||
+        transaction->scratch != NULL || transaction->under != NULL ||
         !quick_can_exchange(entity) || quick_has(transaction, entity)) {
         return false;
     }

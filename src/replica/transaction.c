@@ -72,12 +72,14 @@ struct transaction *transaction_begin(struct replica *replica,
 void transaction_abort(struct transaction *transaction)
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
+    transaction_drop_scratch(transaction);
     transaction_close(transaction, TRANSACTION_ABORTED);
 }
 
 /* What it has collected beside reads and quick writes, gone; the room stays. */
 void transaction_empty_rest(struct transaction *transaction)
 {
+    CHECK(transaction->scratch == NULL); /* T8 */
     while (transaction->drafts_used > 0) {
         draft_clear(transaction->drafts.at[--transaction->drafts_used]);
     }
@@ -166,6 +168,20 @@ void transaction_log_more(struct transaction *transaction,
     transaction_log_read(transaction, place, kind, flags, seen);
 }
 
+/* Whether a read at the place sees nothing but writes of the transaction and of
+ * its scratch. */
+static bool is_own(const struct transaction *transaction,
+                   const struct place *place)
+{
+    for (; transaction != NULL; transaction = transaction->scratch) {
+        const struct draft *draft = draft_find(transaction, place->entity);
+        if (draft != NULL && draft_covers(draft, place->path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void log_read(struct transaction *transaction,
                      struct place *place,
                      enum read_kind kind,
@@ -173,9 +189,7 @@ static void log_read(struct transaction *transaction,
                      struct value seen)
 {
     transaction_log_more(transaction, place, kind, flags, seen);
-    const struct draft *draft = draft_find(transaction, place->entity);
-    vec_last(&transaction->reads)->own =
-        draft != NULL && draft_covers(draft, place->path);
+    vec_last(&transaction->reads)->own = is_own(transaction, place);
 }
 
 /* A read of what was elsewhere in an array before this transaction's own
@@ -201,6 +215,25 @@ static bool log_moved(struct transaction *transaction,
     return true;
 }
 
+/* The draft that decides what the transaction sees of an entity; or NULL: what
+ * is visible does. */
+static const struct draft *draft_seen(struct transaction *transaction,
+                                      const struct entity *entity)
+{
+    if (UNLIKELY(transaction->scratch != NULL)) {
+        const struct draft *draft = draft_find(transaction->scratch, entity);
+        if (draft != NULL) {
+            return draft;
+        }
+    }
+    if (UNLIKELY(transaction->quick.count > 0) &&
+        quick_has(transaction, entity)) {
+        quick_expand(transaction);
+    }
+    return transaction->drafts_used > 0 ? draft_find(transaction, entity)
+                                        : NULL;
+}
+
 enum err transaction_read_any(struct transaction *transaction,
                               struct place *place,
                               enum read_kind kind,
@@ -208,24 +241,21 @@ enum err transaction_read_any(struct transaction *transaction,
                               struct value *out)
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
+    struct entity *entity = place->entity;
+    if (UNLIKELY(transaction->under != NULL)) { /* T8 */
+        transaction->unloaded += !entity->loaded;
+        transaction = transaction->under;
+    }
     if (flags != READ_UNTRACKED) {
         transaction_unfollow(transaction);
     }
-    struct entity *entity = place->entity;
     if (UNLIKELY(!entity->loaded)) {
         transaction->unloaded++;
         transaction->has_more = true;
         space_want(entity->space, entity);
     }
     const enum err err = look(&entity->visible, place, out);
-    const struct draft *draft = NULL;
-    if (UNLIKELY(transaction->quick.count > 0) &&
-        quick_has(transaction, entity)) {
-        quick_expand(transaction);
-    }
-    if (UNLIKELY(transaction->drafts_used > 0)) {
-        draft = draft_find(transaction, entity);
-    }
+    const struct draft *draft = draft_seen(transaction, entity);
     if (flags != READ_UNTRACKED &&
         (draft == NULL || !log_moved(transaction, draft, flags, place)) &&
         (flags != READ_FOR_BOTH ||
@@ -237,6 +267,54 @@ enum err transaction_read_any(struct transaction *transaction,
     }
     value_unref(*out);
     return look(&draft->work, place, out);
+}
+
+/* -- Scratch ------------------------------------------------------------ */
+
+struct transaction *transaction_scratch(struct transaction *transaction)
+{
+    CHECK(transaction->state == TRANSACTION_OPEN && transaction->under == NULL);
+    if (transaction->scratch == NULL) {
+        struct transaction *scratch = transaction_begin(
+            transaction->replica,
+            &(struct transaction_options){.several_spaces = true});
+        scratch->under = transaction;
+        scratch->has_more = true;
+        scratch->unwritten = false; /* no fast way leads past the scratch */
+        transaction->scratch = scratch;
+        transaction->has_more = true;
+        transaction->unwritten = false;
+    }
+    return transaction->scratch;
+}
+
+void transaction_drop_scratch(struct transaction *transaction)
+{
+    struct transaction *scratch = transaction->scratch;
+    if (UNLIKELY(scratch != NULL)) {
+        transaction->scratch = NULL;
+        scratch->under = NULL;
+        transaction_release(scratch);
+    }
+}
+
+bool transaction_differs(struct transaction *transaction,
+                         const struct place *place,
+                         enum read_kind kind)
+{
+    const struct draft *draft = draft_seen(transaction, place->entity);
+    if (draft == NULL) {
+        return false;
+    }
+    struct value visible;
+    struct value seen;
+    (void)look(&place->entity->visible, place, &visible);
+    (void)look(&draft->work, place, &seen);
+    const bool same = kind == READ_DEEP ? value_equal(visible, seen)
+                                        : value_shape_equal(visible, seen);
+    value_unref(visible);
+    value_unref(seen);
+    return !same;
 }
 
 /* -- Writing ------------------------------------------------------------- */
@@ -276,13 +354,15 @@ COLD static enum err write_adopt(struct transaction *transaction,
     CHECK(transaction->state == TRANSACTION_OPEN);
     struct entity *entity = place->entity;
     transaction->unwritten = false;
+    transaction_drop_scratch(transaction);
     quick_expand(transaction);
     const enum err err = check_space(transaction, entity->space, detail);
     if (err != ERR_OK) {
         value_unref(value);
         return err;
     }
-    if (UNLIKELY(!entity->loaded) && !must_be_new(transaction, entity)) {
+    if (UNLIKELY(!entity->loaded) && transaction->under == NULL &&
+        !must_be_new(transaction, entity)) {
         transaction->unfilled += entity->known > 0;
         transaction->has_more = true;
         space_want(entity->space, entity);
@@ -535,6 +615,7 @@ COLD static enum err commit_any(struct transaction *transaction,
                        ERR_ARGUMENT,
                        "who is told of a change cannot commit one");
     }
+    transaction_drop_scratch(transaction);
     const enum err err = apply(transaction, detail);
     transaction_close(transaction,
                       err == ERR_OK ? TRANSACTION_COMMITTED

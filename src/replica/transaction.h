@@ -25,6 +25,13 @@
  *       is made up for. Who looks at the log asks for that first
  *       (transaction_unfollow).
  *
+ *   T8  A transaction can have a scratch: another one that begins with what the
+ *       transaction sees, and is never committed. The layer above writes there
+ *       what computations come to on the view of the transaction. While there
+ *       is a scratch, reads of the transaction find what it holds, and what is
+ *       read in either is logged in the transaction. The next write of the
+ *       transaction drops the scratch, and so does its end.
+ *
  * They come from a pool: after a while, a run that reads and writes numbers
  * allocates nothing. */
 
@@ -160,6 +167,8 @@ struct transaction {
     drafts; /* one an entity that was written, in order;
                those from `drafts_used` on are spare */
     size_t drafts_used;
+    struct transaction *scratch; /* T8; or NULL */
+    struct transaction *under;   /* whose scratch this is; or NULL */
     VEC(struct entity *) create_only;
     VEC(struct origin) origins;
 
@@ -348,6 +357,21 @@ static inline enum err transaction_read(struct transaction *transaction,
     }
     return ERR_OK;
 }
+
+/* -- Scratch (T8) ------------------------------------------------------- */
+
+/* That of an open transaction, which is not a scratch itself; made if there is
+ * none. */
+struct transaction *transaction_scratch(struct transaction *transaction);
+
+/* Drops it, if there is one. */
+void transaction_drop_scratch(struct transaction *transaction);
+
+/* Whether what is at a place differs on the view of the transaction from what
+ * is visible there. */
+bool transaction_differs(struct transaction *transaction,
+                         const struct place *place,
+                         enum read_kind kind);
 
 /* -- Writing ------------------------------------------------------------- */
 

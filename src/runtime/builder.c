@@ -407,6 +407,7 @@ static void register_node(struct builder *builder,
         .throttle = given->throttle,
         .no_auto_debounce = given->no_auto_debounce,
         .clearance = given->clearance,
+        .coordinates = given->coordinates,
     };
     if (given->body.fingerprint != NULL && piece->space->session != NULL) {
         identity =

@@ -3,6 +3,7 @@
 #include "runtime/cell.h"
 
 #include "runtime/schemas.h"
+#include "sched/evaluation.h"
 #include "sched/labels.h"
 #include "value/array.h"
 #include "value/link.h"
@@ -31,6 +32,14 @@ static enum err look(const struct cell_access *access,
         return run_read(access->run, place, kind, flags, out);
     }
     if (access->transaction != NULL) {
+        const enum err err = evaluation_for_look(access->runtime->sched,
+                                                 access->transaction,
+                                                 place,
+                                                 kind);
+        if (err != ERR_OK) {
+            *out = VALUE_NONE;
+            return err;
+        }
         return transaction_read(access->transaction, place, kind, flags, out);
     }
     bring(access->runtime, place->entity);
@@ -46,7 +55,10 @@ static bool is_over(const struct cell_access *access,
     if (err == ERR_CLEARANCE && access->run != NULL && detail != NULL) {
         *detail = access->run->detail;
     }
-    return err == ERR_STALE || err == ERR_CLEARANCE;
+    if (err == ERR_GIVEN_UP && detail != NULL) {
+        *detail = access->runtime->sched->evaluation.error;
+    }
+    return err == ERR_STALE || err == ERR_CLEARANCE || err == ERR_GIVEN_UP;
 }
 
 /* The first `length` segments of its path; new. */

@@ -83,6 +83,54 @@ static void gather_release(void *ctx)
     mem_free(gather, sizeof *gather);
 }
 
+/* The child behind a link of the order. NULL: it is about to come, and the
+ * order will be read again. */
+static struct spread_child *find_child(const struct run *run,
+                                       const struct gather *gather,
+                                       struct value link)
+{
+    struct spread_child *child = spread_child_of(gather->spread, link);
+    return child == NULL && run->view != NULL
+               ? spread_child_apart(gather->spread, link)
+               : child;
+}
+
+static void let_go(struct spread_child *child)
+{
+    if (child != NULL && child->node == NULL) {
+        spread_child_free(child); /* it is apart */
+    }
+}
+
+/* Adds what a child has given. False: this cannot be known now. */
+static bool gather_one(struct run *run,
+                       const struct gather *gather,
+                       struct value link,
+                       value_list *items)
+{
+    struct spread_child *child = find_child(run, gather, link);
+    if (child == NULL) {
+        return true;
+    }
+    struct place *place = place_ref(child->output);
+    let_go(child);
+    struct value output;
+    const enum err err =
+        run_read(run, place, READ_DEEP, READ_FOR_BOTH, &output);
+    place_unref(place);
+    if (err == ERR_STALE) {
+        return false;
+    }
+    /* That read may have run the coordinator, and the child be gone. */
+    child = find_child(run, gather, link);
+    if (child != NULL) {
+        gather->add(child, output, gather->output->entity, items);
+    }
+    let_go(child);
+    value_unref(output);
+    return true;
+}
+
 /* False: this cannot be known now. */
 static bool gather_from(struct run *run,
                         const struct gather *gather,
@@ -91,24 +139,11 @@ static bool gather_from(struct run *run,
 {
     struct array_iter iter = array_iter(order);
     struct value link;
-    while (array_next(&iter, &link)) {
-        struct spread_child *child = spread_child_of(gather->spread, link);
-        if (child == NULL) {
-            continue; /* it is about to come: the order will be read again */
-        }
-        struct value output;
-        if (run_read(run, child->output, READ_DEEP, READ_FOR_BOTH, &output) ==
-            ERR_STALE) {
-            return false;
-        }
-        /* That read may have run the coordinator, and the child be gone. */
-        child = spread_child_of(gather->spread, link);
-        if (child != NULL) {
-            gather->add(child, output, gather->output->entity, items);
-        }
-        value_unref(output);
+    bool known = true;
+    while (known && array_next(&iter, &link)) {
+        known = gather_one(run, gather, link, items);
     }
-    return true;
+    return known;
 }
 
 static enum run_result run_gather(struct run *run,

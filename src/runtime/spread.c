@@ -30,64 +30,6 @@ static struct value key_name(uint32_t key)
     return value_text_new(text);
 }
 
-static struct value joined(struct value before, struct value after)
-{
-    struct buf text = {0};
-    const struct text first = value_text(&before);
-    const struct text last = value_text(&after);
-    buf_append(&text, first.at, first.length);
-    buf_append(&text, last.at, last.length);
-    const struct value made = value_string_new(text.at, text.length);
-    buf_release(&text);
-    return made;
-}
-
-struct builder spread_below(struct builder *builder, struct value name)
-{
-    const struct value slash = value_text_new("/");
-    const struct value front = joined(builder->prefix, name);
-    const struct builder below = {
-        .piece = builder->piece,
-        .parent = builder,
-        .transaction = builder->transaction,
-        .prefix = joined(front, slash),
-    };
-    value_unref(front);
-    value_unref(slash);
-    return below;
-}
-
-static void append_place(struct buf *text, const struct place *place)
-{
-    const struct entity *entity = place->entity;
-    const struct value parts[] = {entity->space->id, entity->id};
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        const struct text part = value_text(&parts[i]);
-        buf_append(text, part.at, part.length);
-        buf_append_char(text, '\n');
-    }
-    buf_append_text(text, scope_name(entity->scope));
-    path_write(text, place->path);
-    buf_append_char(text, '\n');
-}
-
-struct digest spread_fingerprint(const char *purpose,
-                                 struct place *const *places,
-                                 size_t count,
-                                 const struct digest *body)
-{
-    struct buf text = {0};
-    for (size_t i = 0; i < count; i++) {
-        append_place(&text, places[i]);
-    }
-    if (body != NULL) {
-        buf_append(&text, (const char *)body->bytes, sizeof body->bytes);
-    }
-    const struct digest digest = digest_of_bytes(purpose, text.at, text.length);
-    buf_release(&text);
-    return digest;
-}
-
 /* -- Children ------------------------------------------------------------ */
 
 struct spread *spread_ref(struct spread *spread)
@@ -104,6 +46,11 @@ static void child_release(void *ctx)
     value_unref(child->link);
     spread_unref(child->spread);
     mem_free(child, sizeof *child);
+}
+
+void spread_child_free(struct spread_child *child)
+{
+    child_release(child);
 }
 
 static enum run_result run_child(struct run *run, void *ctx)
@@ -170,22 +117,36 @@ static void spare(struct spread *spread, const struct place *output)
     }
 }
 
-/* False if there can be no document of that name. */
-static bool child_add(struct spread *spread, uint32_t key)
+/* Without a node; *name is that of its node and document, new. NULL if there
+ * can be no document of that name. */
+static struct spread_child *child_new(struct spread *spread,
+                                      uint32_t key,
+                                      struct value *name)
 {
     const struct value number = key_name(key);
-    const struct value name = joined(spread->prefix, number);
-    const struct value id = piece_document_id(spread->piece->name, name);
+    *name = spread_joined(spread->prefix, number);
+    const struct value id = piece_document_id(spread->piece->name, *name);
     struct entity *entity = NULL;
-    const enum err err =
-        entity_of(spread->piece->space, SCOPE_SPACE, id, &entity, NULL);
-    value_unref(id);
-    if (err == ERR_OK) {
-        struct spread_child *child = mem_alloc_zero(sizeof *child);
+    struct spread_child *child = NULL;
+    if (entity_of(spread->piece->space, SCOPE_SPACE, id, &entity, NULL) ==
+        ERR_OK) {
+        child = mem_alloc_zero(sizeof *child);
         child->spread = spread_ref(spread);
         child->key = key;
         child->element = place_child(spread->elements, number);
         child->output = place_payload(entity);
+    }
+    value_unref(id);
+    value_unref(number);
+    return child;
+}
+
+/* False if there can be no document of that name. */
+static bool child_add(struct spread *spread, uint32_t key)
+{
+    struct value name;
+    struct spread_child *child = child_new(spread, key, &name);
+    if (child != NULL) {
         while (spread->children.count <= key) {
             vec_push(&spread->children, NULL);
         }
@@ -194,8 +155,7 @@ static bool child_add(struct spread *spread, uint32_t key)
         child_register(child, name);
     }
     value_unref(name);
-    value_unref(number);
-    return err == ERR_OK;
+    return child != NULL;
 }
 
 /* Its node goes, and its output will. */
@@ -254,6 +214,19 @@ struct spread_child *spread_child_of(const struct spread *spread,
     return key_of_link(spread, link, &key) && key < spread->children.count
                ? spread->children.at[key]
                : NULL;
+}
+
+struct spread_child *spread_child_apart(struct spread *spread,
+                                        struct value link)
+{
+    uint32_t key;
+    if (!key_of_link(spread, link, &key)) {
+        return NULL;
+    }
+    struct value name;
+    struct spread_child *child = child_new(spread, key, &name);
+    value_unref(name);
+    return child;
 }
 
 struct value spread_element_link(struct spread_child *child)
@@ -541,9 +514,22 @@ static void write_elements(struct pass *pass)
     }
 }
 
-static struct value link_of_child(const struct spread *spread, uint32_t key)
+static struct value link_of_child(struct spread *spread, uint32_t key)
 {
-    return cell_link(spread->children.at[key]->output, spread->piece->space);
+    struct spread_child *child =
+        key < spread->children.count ? spread->children.at[key] : NULL;
+    if (child != NULL) {
+        return cell_link(child->output, spread->piece->space);
+    }
+    struct value name; /* one that is only imagined: evaluate */
+    child = child_new(spread, key, &name);
+    value_unref(name);
+    if (child == NULL) {
+        return value_null();
+    }
+    const struct value link = cell_link(child->output, spread->piece->space);
+    child_release(child);
+    return link;
 }
 
 /* Keys and links, where they are others now; `order` is adopted. */
@@ -679,6 +665,86 @@ static void change(struct pass *pass, struct value order, struct value elements)
     value_unref(resolved);
 }
 
+/* -- On the view of a transaction (sched/evaluation.h) ------------------- */
+
+/* The keys of what the match has moved. What is new has one without a child. */
+static void imagine_keys(struct spread *spread)
+{
+    uint32_t fresh = (uint32_t)spread->children.count;
+    vec_clear(&spread->moved);
+    VEC_FOREACH (&spread->match.moves, move) {
+        vec_push(&spread->moved,
+                 move->from == LIST_NEW ? fresh++
+                                        : spread->keys.at[move->from]);
+    }
+}
+
+static void put_elements(struct pass *pass)
+{
+    const struct spread *spread = pass->spread;
+    struct value all = value_empty_object();
+    for (uint32_t i = 0; i < spread->keys.count; i++) {
+        all = object_set_adopt(all,
+                               key_name(spread->keys.at[i]),
+                               value_ref(array_at(pass->now, i)));
+    }
+    put_adopt(pass, spread->elements, all);
+}
+
+/* What is new has no node that could be evaluated. */
+static enum run_result evaluate_new(struct pass *pass)
+{
+    struct spread *spread = pass->spread;
+    enum run_result ended = RUN_DONE;
+    for (size_t i = 0; ended == RUN_DONE && i < spread->moved.count; i++) {
+        const uint32_t key = spread->moved.at[i];
+        if (spread->match.moves.at[i].from == LIST_NEW) {
+            struct value name;
+            struct spread_child *child = child_new(spread, key, &name);
+            value_unref(name);
+            ended = child != NULL ? run_child(pass->run, child) : RUN_FAILED;
+            if (child != NULL) {
+                child_release(child);
+            }
+        }
+    }
+    return ended;
+}
+
+/* Writes the documents as the list is on the view. The children stay what they
+ * are: those of former elements are evaluated by who reads their outputs. */
+static enum run_result evaluate(struct pass *pass,
+                                struct value order,
+                                struct value elements)
+{
+    struct spread *spread = pass->spread;
+    forget(spread); /* the next run takes what it needs from the documents */
+    read_keys(spread, order);
+    struct value former = former_list(spread, elements);
+    if (value_is_absent(former)) {
+        vec_clear(&spread->keys);
+        former = value_empty_array();
+    }
+    const struct value resolved = relink_adopt(value_ref(pass->now),
+                                               pass->holder,
+                                               spread->elements->entity);
+    pass->now = resolved;
+    list_match(&spread->match, former, resolved);
+    imagine_keys(spread);
+    const bool whole = spread->keys.count == 0;
+    put_adopt(
+        pass,
+        spread->order,
+        change_order_adopt(spread,
+                           whole ? value_empty_array() : value_ref(order)));
+    put_elements(pass);
+    const enum run_result ended =
+        pass->err == ERR_OK ? evaluate_new(pass) : RUN_DONE;
+    value_unref(former);
+    value_unref(resolved);
+    return ended;
+}
+
 static enum run_result run_on(struct pass *pass)
 {
     struct spread *spread = pass->spread;
@@ -692,8 +758,13 @@ static enum run_result run_on(struct pass *pass)
                  READ_DEEP,
                  READ_FOR_BOTH,
                  &elements) == ERR_STALE;
+    enum run_result ended = RUN_DONE;
     if (!stale && !run_is_waiting(pass->run) && pass->run->node->registered) {
-        change(pass, order, elements);
+        if (pass->run->view != NULL) {
+            ended = evaluate(pass, order, elements);
+        } else {
+            change(pass, order, elements);
+        }
     }
     value_unref(order);
     value_unref(elements);
@@ -704,7 +775,7 @@ static enum run_result run_on(struct pass *pass)
         forget(spread);
         return run_fail(pass->run, &pass->detail);
     }
-    return RUN_DONE;
+    return ended;
 }
 
 static enum err no_list(const struct pass *pass,

@@ -85,8 +85,17 @@ void spread_unref(struct spread *spread);
 struct spread_child *spread_child_of(const struct spread *spread,
                                      struct value link);
 
+/* The same for the key of the link without a registered child, new: for a list
+ * on the view of a transaction. NULL if the link is not one of the list. */
+struct spread_child *spread_child_apart(struct spread *spread,
+                                        struct value link);
+void spread_child_free(struct spread_child *child);
+
 /* A link to its element, borrowed. */
 struct value spread_element_link(struct spread_child *child);
+
+/* One text after the other, new. */
+struct value spread_joined(struct value before, struct value after);
 
 /* A builder whose names are below `name`; release its prefix. */
 struct builder spread_below(struct builder *builder, struct value name);

@@ -318,7 +318,7 @@ static struct value see_to(struct run *run,
         output = output_of("pending", digest); /* it was taken back */
     } else {
         cancel(work);
-        if (!run->dry) {
+        if (!run_is_thrown_away(run)) {
             begin(run, work, input, digest);
         }
         output = output_of("pending", digest);

@@ -164,6 +164,18 @@ enum queue_place {
     QUEUE_ALONE, /* the only one of this sweep: in no queue */
 };
 
+enum {
+    EVALUATION_RESTARTS = 100000, /* of one read, from what was too deep */
+};
+
+/* What was evaluated on the view of a transaction (sched/evaluation.h). */
+struct evaluation {
+    uint64_t epoch;          /* of the scratch that holds it */
+    VEC(struct node *) done; /* computations that were evaluated in it */
+    struct node *deep;       /* needed too deep inside of others; or NULL */
+    struct err_detail error; /* why the last read could not be evaluated */
+};
+
 struct sched {
     struct replica *replica;
     struct host *host;                  /* for durations; or NULL */
@@ -241,6 +253,8 @@ struct sched {
     struct list lost_flights;   /* of nodes that have gone */
     size_t flights;             /* commits without a verdict */
     VEC(struct node *) waiting; /* for documents that they have read */
+
+    struct evaluation evaluation;
 
     /* fetching */
     uint64_t fetch_pass; /* the last in which somebody was held; 0: none */

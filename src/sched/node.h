@@ -80,6 +80,8 @@ struct node_spec {
     mono_ms debounce_max; /* likewise: the longest wait */
     mono_ms throttle;
     bool no_auto_debounce;
+    bool coordinates; /* it registers others, and its function can be evaluated
+                         without them (sched/evaluation.h) */
 
     /* Who it is for the store, so that its runs outlive the process
      * (sched/persistence.h); or NULL. */
@@ -173,7 +175,8 @@ struct node {
     };
     bool asked;        /* invalid without a cause: somebody wants it to run */
     uint8_t pass_runs; /* how often it ran in `pass`: settle */
-    enum node_kind kind : 7;  /* registry */
+    enum node_kind kind : 6;  /* registry */
+    bool coordinator : 1;     /* likewise: struct node_spec */
     bool has_envelopes : 1;   /* graph: among its writes */
     bool materializer : 1;    /* likewise */
     bool asynchronous : 1;    /* a run of it has gone on later */

@@ -3,6 +3,7 @@
 #include "sched/registry.h"
 
 #include "base/mem.h"
+#include "sched/evaluation.h"
 #include "sched/events.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
@@ -87,6 +88,7 @@ struct node *registry_add(struct sched *sched, const struct node_spec *spec)
     node->ctx = spec->ctx;
     node->ordinal = sched->ordinals++;
     node->kind = spec->kind;
+    node->coordinator = spec->coordinates;
     node->materializer = spec->envelope_count > 0;
     node->delayed = node->materializer;
     node_set_status(node, NODE_NEVER_RAN);
@@ -166,6 +168,7 @@ void registry_remove(struct sched *sched, struct node *node)
     VEC_FOREACH (&sched->frames, frame) {
         frame->node = frame->node == node ? NULL : frame->node;
     }
+    evaluation_forget(sched, node);
     events_forget_node(sched, node);
     runner_forget(sched, node);
     persistence_let_go(sched, node);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "replica/draft.h"
 #include "replica/quick.h"
+#include "sched/evaluation.h"
 #include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
@@ -229,11 +230,20 @@ enum err run_read_any(struct run *run,
                       struct value *out)
 {
     struct sched *sched = run->sched;
-    if (LIKELY(!run->dry)) {
+    if (LIKELY(!run->dry && (run->view == NULL || run->viewer != NULL))) {
         refresh_for_read(run, place, kind);
     }
-    if (UNLIKELY(sched->labels != NULL && !run->dry && !sched->unwinding)) {
-        const enum err refused = labels_read(run, place, kind, flags);
+    if (UNLIKELY(evaluation_is_due(run)) && !sched->unwinding) {
+        const enum err unknown = evaluation_for_read(run, place, kind);
+        if (unknown != ERR_OK) {
+            *out = VALUE_NONE;
+            return unknown;
+        }
+    }
+    struct run *reader = run->view != NULL ? run->viewer : run;
+    if (UNLIKELY(sched->labels != NULL && !run->dry && !sched->unwinding &&
+                 reader != NULL)) { /* an edit has a label by its reads */
+        const enum err refused = labels_read(reader, place, kind, flags);
         if (refused != ERR_OK) {
             *out = VALUE_NONE;
             return refused;

@@ -43,6 +43,9 @@ struct run {
     uint32_t vouched;          /* writes beside its surface: run_vouch */
     bool dry; /* of the validator: reads what is there, and is thrown
                  away */
+    struct transaction *view; /* on which it is evaluated (sched/evaluation.h):
+                                 thrown away, too; or NULL */
+    struct run *viewer;       /* then: the handler's; or NULL */
     struct flight *flight;
     VEC_SMALL(struct cause)
     causes;                   /* taken from the node; there is always
@@ -86,7 +89,9 @@ COLD enum err run_read_any(struct run *run,
 
 /* What is at a place (R2), new. OK, NOT_FOUND or TYPE, as transaction_read
  * says. STALE: this cannot be known now; return RUN_AGAIN. CLEARANCE: it must
- * not be known here (sched/labels.h); the run fails, whatever it returns. */
+ * not be known here (sched/labels.h); the run fails, whatever it returns.
+ * GIVEN_UP: what is there cannot be computed with what a handler has written
+ * (sched/evaluation.h). */
 static inline enum err run_read(struct run *run,
                                 struct place *place,
                                 enum read_kind kind,
@@ -96,10 +101,10 @@ static inline enum err run_read(struct run *run,
     /* A payload whose document has no other writer than one, which is up to
      * date, or none: nearly always. */
     const struct chain_link *writer = place->writers.first;
-    if (UNLIKELY(
-            place != place->entity->payload || place->writers_below > 0 ||
-            place->entity->root != NULL || run->sched->unwinding ||
-            (writer != NULL && !run_writer_is_fresh(run->sched, writer)))) {
+    if (UNLIKELY(place != place->entity->payload || place->writers_below > 0 ||
+                 place->entity->root != NULL || run->sched->unwinding ||
+                 (writer != NULL && (!run_writer_is_fresh(run->sched, writer) ||
+                                     !run->transaction->unwritten)))) {
         return run_read_any(run, place, kind, flags, out);
     }
     return transaction_read(run->transaction, place, kind, flags, out);
@@ -125,6 +130,12 @@ static inline bool run_is_waiting(const struct run *run)
 static inline void run_vouch(struct run *run)
 {
     run->vouched++;
+}
+
+/* Whether nothing of it will stay: what cannot be taken back is not done. */
+static inline bool run_is_thrown_away(const struct run *run)
+{
+    return run->dry || run->view != NULL;
 }
 
 /* The run ends as RUN_FAILED, because of this. */

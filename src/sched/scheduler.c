@@ -86,6 +86,7 @@ void scheduler_free(struct sched *sched)
     vec_release(&sched->unsettled);
     vec_release(&sched->recovering);
     vec_release(&sched->behind);
+    vec_release(&sched->evaluation.done);
     mem_free(sched, sizeof *sched);
 }
 

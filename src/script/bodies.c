@@ -137,7 +137,7 @@ static enum run_result call(struct run *run,
     const enum script_cause cause = script_call(stage->script, &call, &error);
     frame_end(&frame);
     const enum run_result ended = bodies_result(run, &frame, cause, &error);
-    body->recorded.again = ended == RUN_AGAIN;
+    body->recorded.again |= ended == RUN_AGAIN && run->view == NULL;
     return ended;
 }
 

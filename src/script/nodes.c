@@ -161,7 +161,7 @@ static enum run_result run_node(struct run *run, void *ctx)
     const enum script_cause cause = script_call(stage->script, &call, &error);
     frame_end(&frame);
     const enum run_result result = bodies_result(run, &frame, cause, &error);
-    node->recorded.again = result == RUN_AGAIN;
+    node->recorded.again |= result == RUN_AGAIN && run->view == NULL;
     node_unref(node);
     return result;
 }

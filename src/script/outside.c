@@ -38,7 +38,7 @@ void outside_note_adopt(struct heddle *heddle,
                         const struct frame *frame,
                         struct value arguments)
 {
-    if (frame->access.run->dry) { /* of the validator: nothing of it is kept */
+    if (run_is_thrown_away(frame->access.run)) {
         value_unref(arguments);
         return;
     }

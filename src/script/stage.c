@@ -76,16 +76,18 @@ void frame_draw(struct frame *frame,
                 struct recorded *recorded)
 {
     const struct node *node = run->node;
-    const bool again = run->dry || recorded->again || node->attempts > 0 ||
-                       node->conflicts > 0;
+    const bool again = run_is_thrown_away(run) || recorded->again ||
+                       node->attempts > 0 || node->conflicts > 0;
     if (!recorded->drawn || !again) {
         recorded->drawn = true;
         recorded->now = frame->now;
         recorded->seed = frame->stage->seed ^ ((uint64_t)node->ordinal << 32) ^
                          recorded->count++;
     }
-    recorded->again = false;
-    count_of(frame->stage, node->ordinal)->is_lua = true;
+    if (run->view == NULL) { /* an evaluation is no run */
+        recorded->again = false;
+        count_of(frame->stage, node->ordinal)->is_lua = true;
+    }
     frame->now = recorded->now;
     random_init(&frame->random, recorded->seed);
 }

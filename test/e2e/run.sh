@@ -367,4 +367,24 @@ try "and goes on when there is room" 0 '2' '' send fill add '"second"'
 try "the space is sound" 0 "$("$HEDDLE" store check heddle-data/main.db)" '' store check heddle-data/main.db
 check "without a difference" grep -q ": 0 differences" out.txt
 
+# ---- a handler that reads a computation after writing its input ----
+
+cat >view.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("view", function(p)
+  local n, rate = p:state("n", 1), p:state("rate", 3)
+  local list = p:state("list", { 1, 2 })
+  local total = p:computed("total", function() return n:get() * rate:get() end)
+  local doubled = p:map(list, function(e) return e:get() * 2 end)
+  local sum = p:reduce(doubled, 0, function(a, e) return a + e end)
+  return { total = total, sum = sum,
+    go = p:handler("go", function(event) n:set(event); return total:get() end),
+    put = p:handler("put", function(event) list:set(event); return sum:get() end) }
+end)
+LUA
+"$HEDDLE" run view.lua --once >/dev/null 2>&1
+try "a computation with what the handler wrote" 0 '21' '' send view go 7
+try "also for a list" 0 '36' '' send view put '[1,2,5,10]'
+try "which is what is computed afterwards" 0 '{"sum":36,"total":21}' '' get view
+
 finish

@@ -1,0 +1,419 @@
+/* Calling computations on the transaction of a handler or an edit. */
+
+#include "sched/evaluation.h"
+
+#include "sched/graph.h"
+#include "sched/lineage.h"
+#include "sched/registry.h"
+
+#define CHILD_OF(link) CONTAINER_OF((link), struct node, sibling)
+
+/* -- What was evaluated -------------------------------------------------- */
+
+/* The computations that the scratch has; none, if it is a new one. */
+static struct transaction *open_scratch(struct sched *sched,
+                                        struct transaction *view)
+{
+    struct evaluation *evaluation = &sched->evaluation;
+    struct transaction *scratch = transaction_scratch(view);
+    if (evaluation->epoch != scratch->epoch) {
+        evaluation->epoch = scratch->epoch;
+        vec_clear(&evaluation->done);
+    }
+    return scratch;
+}
+
+static bool is_done(const struct sched *sched,
+                    const struct transaction *view,
+                    const struct node *node)
+{
+    if (view->scratch == NULL ||
+        view->scratch->epoch != sched->evaluation.epoch) {
+        return false;
+    }
+    VEC_FOREACH (&sched->evaluation.done, done) {
+        if (*done == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void evaluation_forget(struct sched *sched, const struct node *node)
+{
+    size_t kept = 0;
+    if (sched->evaluation.deep == node) {
+        sched->evaluation.deep = NULL;
+    }
+    VEC_FOREACH (&sched->evaluation.done, done) {
+        if (*done != node) {
+            sched->evaluation.done.at[kept++] = *done;
+        }
+    }
+    sched->evaluation.done.count = kept;
+}
+
+/* -- One computation ----------------------------------------------------- */
+
+/* evaluation-5. The first reason counts. */
+static enum err refuse(struct sched *sched,
+                       const struct node *node,
+                       const char *why)
+{
+    struct evaluation *evaluation = &sched->evaluation;
+    const struct value name = node_name(node);
+    const struct text text = value_is_string(name)
+                                 ? value_text(&name)
+                                 : (struct text){"a computation", 13};
+    if (evaluation->error.err == ERR_OK) {
+        (void)err_set(&evaluation->error,
+                      ERR_GIVEN_UP,
+                      "%.*s cannot be computed with what this transaction has "
+                      "written: %s",
+                      (int)text.length,
+                      text.at,
+                      why);
+    }
+    return ERR_GIVEN_UP;
+}
+
+static enum err check_evaluable(struct sched *sched, const struct node *node)
+{
+    if (node->asynchronous) {
+        return refuse(sched, node, "its runs go on later");
+    }
+    if (node->children.first != NULL && !node->coordinator) {
+        return refuse(sched, node, "it creates other nodes");
+    }
+    return ERR_OK;
+}
+
+static struct run *evaluation_begin(struct sched *sched,
+                                    struct run *viewer,
+                                    struct transaction *view,
+                                    struct node *node)
+{
+    struct run *run =
+        run_take(sched, node, sched->run != NULL ? sched->run->depth + 1 : 0);
+    run->view = view;
+    run->viewer = viewer;
+    run->was = node->status;
+    run->began = 0;
+    run->world = sched->world;
+    run->staled = sched->staled;
+    err_clear(&run->detail);
+    node->running = true;
+    sched->run = run;
+    return run;
+}
+
+/* The nodes that the run has registered. Runs inside of it may have registered
+ * others since. */
+static void remove_born(const struct run *run)
+{
+    struct sched *sched = run->sched;
+    struct node *next = NULL;
+    for (struct node *node = run->node->children.first != NULL
+                                 ? CHILD_OF(run->node->children.first)
+                                 : NULL;
+         node != NULL;
+         node = next) {
+        next = node->sibling.next != NULL ? CHILD_OF(node->sibling.next) : NULL;
+        if (node->born_in == node_mark(run->number)) {
+            registry_remove(sched, node);
+        }
+    }
+}
+
+/* evaluation-4. */
+static void evaluation_end(struct run *run, struct transaction *own)
+{
+    struct sched *sched = run->sched;
+    struct node *node = run->node;
+    struct transaction *scratch = run->transaction;
+    if (UNLIKELY(scratch->launched != NULL)) {
+        lineage_committed(lineage_take(scratch), scratch, ERR_GIVEN_UP);
+    }
+    sched->clock_is_right = false;
+    sched->run = run->outer;
+    run->transaction = own;
+    run->view = NULL;
+    run->viewer = NULL;
+    remove_born(run);
+    node->running = false;
+    if (!node->registered) { /* a run inside of this one has removed it */
+        registry_free(sched, node);
+    }
+}
+
+/* A run that goes on later holds up everything else, and is thrown away at its
+ * end, as one of the validator. */
+static enum err leave_pending(struct run *run, struct transaction *own)
+{
+    struct sched *sched = run->sched;
+    run->node->asynchronous = true;
+    run->transaction = own;
+    run->view = NULL;
+    run->viewer = NULL;
+    run->dry = true;
+    transaction_again(own);
+    sched->run = run->outer;
+    sched->pending = run;
+    return refuse(sched, run->node, "its runs go on later");
+}
+
+static enum err result_of(struct run *run, enum run_result result)
+{
+    struct sched *sched = run->sched;
+    if (sched->evaluation.error.err != ERR_OK) {
+        return ERR_GIVEN_UP; /* of what it read: whatever it has made of it */
+    }
+    if (sched->evaluation.deep != NULL || sched->unwinding) {
+        return ERR_STALE;
+    }
+    switch (result) {
+    case RUN_DONE:
+        return ERR_OK;
+    case RUN_FAILED:
+        return refuse(sched,
+                      run->node,
+                      run->detail.err != ERR_OK ? run->detail.text
+                                                : "it failed");
+    case RUN_AGAIN:
+    case RUN_WAITING:
+        return ERR_STALE;
+    case RUN_PENDING:
+        break;
+    }
+    UNREACHABLE("a run that has ended does not go on");
+}
+
+static enum err evaluate(struct sched *sched,
+                         struct run *viewer,
+                         struct transaction *view,
+                         struct node *node)
+{
+    const enum err refused = check_evaluable(sched, node);
+    if (refused != ERR_OK) {
+        return refused;
+    }
+    struct transaction *scratch = open_scratch(sched, view);
+    struct run *run = evaluation_begin(sched, viewer, view, node);
+    struct transaction *own = run->transaction;
+    run->transaction = scratch;
+    const enum run_result result = node->run(run, node->ctx);
+    if (UNLIKELY(result == RUN_PENDING)) {
+        return leave_pending(run, own);
+    }
+    const enum err err = result_of(run, result);
+    if (err == ERR_OK && node->registered) {
+        vec_push(&sched->evaluation.done, node);
+    }
+    evaluation_end(run, own);
+    return err;
+}
+
+/* -- What a read depends on ---------------------------------------------- */
+
+/* One read, and what is looked at because of it. */
+struct reading {
+    struct sched *sched;
+    struct run *viewer;       /* of the handling; NULL: an edit */
+    struct transaction *view; /* of either */
+    uint64_t stamp;
+};
+
+static bool is_to_be_seen(const struct reading *reading,
+                          const struct node *node)
+{
+    return node->visit != reading->stamp && !node->running &&
+           node->kind == NODE_COMPUTATION &&
+           !is_done(reading->sched, reading->view, node);
+}
+
+static struct node *next_writer(const struct reading *reading,
+                                const struct read_link *read)
+{
+    struct writer_walk walk = graph_writers(read);
+    walk.envelopes = true;
+    for (struct node *writer = graph_next_writer(&walk); writer != NULL;
+         writer = graph_next_writer(&walk)) {
+        if (is_to_be_seen(reading, writer)) {
+            return writer;
+        }
+    }
+    return NULL;
+}
+
+static bool has_changed(const struct reading *reading, const struct node *node)
+{
+    if (reading->viewer == NULL && node_is_stale(node)) {
+        return true;
+    }
+    VEC_FOREACH (&node->reads, read) {
+        if (transaction_differs(reading->view,
+                                read->place,
+                                (enum read_kind)read->kind)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next writer that the node at the top needs to have been seen; or NULL. */
+static struct node *next_needed(const struct reading *reading,
+                                struct refresh_frame *frame)
+{
+    while (frame->read < frame->node->reads.count) {
+        struct node *writer =
+            next_writer(reading, &frame->node->reads.at[frame->read]);
+        if (writer != NULL) {
+            return writer;
+        }
+        frame->read++;
+    }
+    return NULL;
+}
+
+/* A node that its readers needed when they ran last. They may not need it on
+ * this view: then it does not matter that it cannot be evaluated. If they do,
+ * they find that out themselves. */
+static enum err evaluate_ahead(const struct reading *reading, struct node *node)
+{
+    struct sched *sched = reading->sched;
+    const enum err err = evaluate(sched, reading->viewer, reading->view, node);
+    if (sched->unwinding || sched->pending != NULL ||
+        sched->evaluation.deep != NULL) {
+        return err;
+    }
+    err_clear(&sched->evaluation.error);
+    return ERR_OK;
+}
+
+/* A node that is read, after everything that it is known to need. Only what is
+ * not known to be needed is evaluated inside of an evaluation. */
+static enum err see_to(const struct reading *reading, struct node *first)
+{
+    struct sched *sched = reading->sched;
+    const size_t base = sched->frames.count;
+    enum err err = ERR_OK;
+    first->visit = reading->stamp;
+    vec_push(&sched->frames, ((struct refresh_frame){first, 0}));
+    while (sched->frames.count > base && err == ERR_OK) {
+        struct refresh_frame *top = vec_last(&sched->frames);
+        struct node *node = top->node;
+        if (node == NULL) { /* it was removed by a run */
+            sched->frames.count--;
+            continue;
+        }
+        struct node *needed = next_needed(reading, top);
+        if (needed != NULL) {
+            needed->visit = reading->stamp;
+            vec_push(&sched->frames, ((struct refresh_frame){needed, 0}));
+            continue;
+        }
+        sched->frames.count--;
+        if (has_changed(reading, node) &&
+            !is_done(sched, reading->view, node)) {
+            err = node == first
+                      ? evaluate(sched, reading->viewer, reading->view, node)
+                      : evaluate_ahead(reading, node);
+        }
+    }
+    sched->frames.count = base;
+    return err;
+}
+
+static enum err see_to_writers(struct reading *reading,
+                               const struct read_link *read)
+{
+    reading->stamp = ++reading->sched->visits;
+    enum err err = ERR_OK;
+    struct node *writer = next_writer(reading, read);
+    while (writer != NULL && err == ERR_OK) {
+        err = see_to(reading, writer);
+        writer = next_writer(reading, read);
+    }
+    return err;
+}
+
+/* A read inside of an evaluation. If it is too deep, all evaluations are given
+ * up, and begin again with the writer that is needed here. */
+static enum err read_inside(const struct run *run, const struct read_link *read)
+{
+    struct sched *sched = run->sched;
+    struct reading reading = {sched, run->viewer, run->view, 0};
+    if (sched->evaluation.deep != NULL) {
+        return ERR_STALE;
+    }
+    if (run->depth + 1 >= sched->nesting) {
+        reading.stamp = ++sched->visits;
+        struct node *writer = next_writer(&reading, read);
+        if (writer == NULL) {
+            return ERR_OK;
+        }
+        sched->evaluation.deep = writer;
+        return ERR_STALE;
+    }
+    return see_to_writers(&reading, read);
+}
+
+/* A read by the handler or the edit itself. */
+static enum err read_outside(struct reading *reading,
+                             const struct read_link *read)
+{
+    struct sched *sched = reading->sched;
+    struct evaluation *evaluation = &sched->evaluation;
+    err_clear(&evaluation->error);
+    enum err err = see_to_writers(reading, read);
+    for (unsigned i = 0; evaluation->deep != NULL && i < EVALUATION_RESTARTS;
+         i++) {
+        struct node *deep = evaluation->deep;
+        evaluation->deep = NULL;
+        reading->stamp = ++sched->visits;
+        err = see_to(reading, deep);
+        if (err == ERR_OK) {
+            err = see_to_writers(reading, read);
+        }
+    }
+    if (evaluation->deep != NULL) {
+        err = refuse(sched, evaluation->deep, "too much depends on each other");
+        evaluation->deep = NULL;
+    }
+    if (err != ERR_OK) { /* what is there is not whole */
+        transaction_drop_scratch(reading->view);
+    }
+    return err;
+}
+
+enum err evaluation_for_read(struct run *run,
+                             struct place *place,
+                             enum read_kind kind)
+{
+    const struct read_link read = {
+        .node = run->node,
+        .place = place,
+        .kind = (uint8_t)kind,
+    };
+    if (run->view != NULL) {
+        return read_inside(run, &read);
+    }
+    struct reading reading = {run->sched, run, run->transaction, 0};
+    return read_outside(&reading, &read);
+}
+
+enum err evaluation_for_look(struct sched *sched,
+                             struct transaction *transaction,
+                             struct place *place,
+                             enum read_kind kind)
+{
+    struct run *run = sched->run;
+    if (run != NULL) {
+        return run->transaction == transaction && evaluation_is_due(run)
+                   ? evaluation_for_read(run, place, kind)
+                   : ERR_OK;
+    }
+    const struct read_link read = {.place = place, .kind = (uint8_t)kind};
+    struct reading reading = {sched, NULL, transaction, 0};
+    return sched->pending == NULL ? read_outside(&reading, &read) : ERR_OK;
+}

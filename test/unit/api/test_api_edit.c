@@ -1,0 +1,182 @@
+/* Writes from outside, and what transactions see of computations after their
+ * own writes, through the public header. */
+
+#include "unit/api/rig.h"
+
+/* -- Computations on the view of a transaction --------------------------- */
+
+/* state -> twice -> plus: plus = 2 * state + 1. */
+struct sums {
+    struct rig rig;
+    hd_cell *stream;
+    hd_cell *state;
+    hd_cell *twice;
+    hd_cell *plus;
+    unsigned runs;
+    hd_status fails; /* of what computes `plus` */
+    int64_t before;  /* what was read before a write of 20, */
+    int64_t after;   /* and after it */
+    hd_status status;
+    char said[300];
+};
+
+static hd_status compute_twice(hd_run *run, void *context)
+{
+    (void)run;
+    struct sums *sums = context;
+    int64_t state = 0;
+    sums->runs++;
+    const hd_status status = hd_cell_get_int(sums->state, &state, NULL);
+    return status != HD_OK ? status
+                           : hd_cell_set_int(sums->twice, state * 2, NULL);
+}
+
+static hd_status compute_plus(hd_run *run, void *context)
+{
+    struct sums *sums = context;
+    int64_t twice = 0;
+    hd_status status = hd_cell_get_int(sums->twice, &twice, NULL);
+    if (status == HD_OK && twice > 20 && sums->fails != HD_OK) {
+        status = hd_run_fail(run, sums->fails, "it is too much");
+    }
+    return status != HD_OK ? status
+                           : hd_cell_set_int(sums->plus, twice + 1, NULL);
+}
+
+static void compute(struct sums *sums,
+                    const char *name,
+                    hd_run_fn *run,
+                    hd_cell *output)
+{
+    const hd_node_options options = {
+        .name = name,
+        .run = run,
+        .context = sums,
+        .writes = &output,
+        .write_count = 1,
+    };
+    EXPECT_INT(hd_computation_new(sums->rig.runtime, &options, NULL, NULL),
+               HD_OK);
+}
+
+static void sums_open(struct sums *sums)
+{
+    *sums = (struct sums){0};
+    rig_open(&sums->rig, NULL, 1);
+    sums->stream = cell_of(&sums->rig, "inbox", NULL);
+    sums->state = cell_of(&sums->rig, "state", NULL);
+    sums->twice = cell_of(&sums->rig, "twice", NULL);
+    sums->plus = cell_of(&sums->rig, "plus", NULL);
+    set_json(sums->state, "5");
+    compute(sums, "twice", compute_twice, sums->twice);
+    compute(sums, "plus", compute_plus, sums->plus);
+}
+
+static void sums_close(struct sums *sums)
+{
+    hd_cell_free(sums->stream);
+    hd_cell_free(sums->state);
+    hd_cell_free(sums->twice);
+    hd_cell_free(sums->plus);
+    rig_close(&sums->rig);
+}
+
+/* Reads, writes and reads again. */
+static hd_status use(struct sums *sums)
+{
+    hd_error error;
+    hd_status status = hd_cell_get_int(sums->plus, &sums->before, NULL);
+    if (status == HD_OK) {
+        status = hd_cell_set_int(sums->state, 20, NULL);
+    }
+    if (status == HD_OK) {
+        status = hd_cell_get_int(sums->plus, &sums->after, &error);
+        (void)snprintf(sums->said, sizeof sums->said, "%s", error.text);
+    }
+    sums->status = status;
+    return status;
+}
+
+static hd_status handle(hd_run *run, void *context)
+{
+    (void)run;
+    return use(context);
+}
+
+static hd_status edit(hd_runtime *runtime, void *context)
+{
+    (void)runtime;
+    return use(context);
+}
+
+static void send_one(struct sums *sums, hd_outcome want)
+{
+    const hd_handler_options options = {
+        .name = "use",
+        .run = handle,
+        .context = sums,
+    };
+    hd_ticket *ticket = NULL;
+    hd_value *payload = value_of("1");
+    EXPECT_INT(hd_handler_new(sums->stream, &options, NULL, NULL), HD_OK);
+    EXPECT_INT(hd_cell_send(sums->stream, payload, NULL, &ticket, NULL), HD_OK);
+    rig_settle(&sums->rig);
+    hd_outcome outcome = HD_WAITING;
+    EXPECT_INT(hd_ticket_outcome(ticket, &outcome), HD_OK);
+    EXPECT_INT(outcome, want);
+    hd_ticket_free(ticket);
+    hd_value_unref(payload);
+}
+
+TEST(a_handler_sees_computations_with_what_it_has_written)
+{
+    struct sums sums;
+    sums_open(&sums);
+    send_one(&sums, HD_DONE);
+    EXPECT_EQ(sums.before, 11);
+    EXPECT_EQ(sums.after, 41);
+    hd_value *value = NULL;
+    EXPECT_INT(hd_cell_pull(sums.plus, &value, NULL), HD_OK);
+    expect_value(value, "41");
+    hd_value_unref(value);
+    EXPECT_INT(sums.rig.reports, 0);
+    sums_close(&sums);
+}
+
+TEST(an_edit_sees_computations_with_what_it_has_written)
+{
+    struct sums sums;
+    sums_open(&sums);
+    hd_error error;
+    /* Nothing has run: the edit computes, and stores nothing of it. */
+    EXPECT_INT(hd_runtime_edit(sums.rig.runtime, edit, &sums, &error), HD_OK);
+    EXPECT_TEXT(error.text, "");
+    EXPECT_EQ(sums.before, 11);
+    EXPECT_EQ(sums.after, 41);
+    expect_json(sums.state, "20");
+    expect_json(sums.plus, NULL);
+    /* The next one does not see a stale value. */
+    EXPECT_INT(hd_runtime_edit(sums.rig.runtime, edit, &sums, &error), HD_OK);
+    EXPECT_EQ(sums.before, 41);
+    sums_close(&sums);
+}
+
+TEST(what_cannot_be_computed_is_an_error_of_the_read)
+{
+    struct sums sums;
+    sums_open(&sums);
+    sums.fails = HD_RANGE;
+    hd_error error;
+    EXPECT_INT(hd_runtime_edit(sums.rig.runtime, edit, &sums, &error),
+               HD_GIVEN_UP);
+    EXPECT_CONTAINS(error.text, "plus");
+    EXPECT_CONTAINS(error.text, "it is too much");
+    EXPECT_EQ(sums.before, 11);
+    EXPECT_EQ(sums.after, 0);
+    expect_json(sums.state, "5");
+    send_one(&sums, HD_FAILED);
+    EXPECT_INT(sums.status, HD_GIVEN_UP);
+    EXPECT_CONTAINS(sums.said, "it is too much");
+    expect_json(sums.state, "5");
+    sums_close(&sums);
+}
