@@ -142,9 +142,13 @@ HD_API hd_status hd_cell_pull(hd_cell *cell, hd_value **value, hd_error *error);
 /* -- Writing ----------------------------------------------------------------
  */
 
-/* What the cell is in must exist: HD_NOT_FOUND, HD_TYPE, or HD_RANGE for an
- * index beyond the one behind the last. A transaction writes to one space
- * (HD_ARGUMENT), unless a handler has opted for more. */
+/* Objects on the way that do not exist are created, and so is the document.
+ * HD_TYPE: there is another kind of value on the way. HD_RANGE: the index is
+ * beyond the one behind the last. HD_NOT_FOUND: what would have to be created
+ * above a number may be an array or an object; set it first.
+ * Where the cell holds a link, a link replaces it; any other value goes to its
+ * target. A transaction writes to one space (HD_ARGUMENT), unless a handler has
+ * opted for more. */
 HD_API hd_status hd_cell_set(hd_cell *cell,
                              const hd_value *value,
                              hd_error *error);
@@ -190,8 +194,7 @@ HD_API hd_status hd_cell_link(hd_cell *target,
                               hd_value **link,
                               hd_error *error);
 
-/* `cell` itself becomes a link to `target`, also if it is a link now: that one
- * is not followed. Both belong to the same runtime. */
+/* Sets `cell` to a link to `target`. Both belong to the same runtime. */
 HD_API hd_status hd_cell_set_link(hd_cell *cell,
                                   hd_cell *target,
                                   hd_error *error);

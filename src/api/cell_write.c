@@ -159,7 +159,6 @@ hd_status hd_cell_set_link(hd_cell *cell, hd_cell *target, hd_error *error)
     }
     const struct cell_writing writing = {
         .kind = WRITE_PUT,
-        .itself = true,
         .value = cell_link(target->place, cell->place->entity->space),
     };
     err = edit_write_adopt(cell->object.runtime, cell->place, writing, &detail);

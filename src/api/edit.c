@@ -5,7 +5,6 @@
 #include "api/cell.h"
 #include "api/frame.h"
 #include "base/mem.h"
-#include "runtime/schemas.h"
 #include "sched/labels.h"
 #include "sched/lineage.h"
 
@@ -73,43 +72,6 @@ static void on_settled(void *ctx, const struct verdict *verdict)
 
 /* -- Writing ------------------------------------------------------------- */
 
-static enum err put_itself(const struct cell_access *access,
-                           struct place *at,
-                           const struct cell_writing *writing,
-                           struct err_detail *detail)
-{
-    struct value value = value_ref(writing->value);
-    if (access->runtime->schemas != NULL) {
-        const enum err err = schemas_judge(access->runtime,
-                                           access->transaction,
-                                           at,
-                                           WRITE_PUT,
-                                           &value,
-                                           detail);
-        if (err != ERR_OK) {
-            value_unref(value);
-            return err;
-        }
-    }
-    return transaction_put_adopt(access->transaction, at, value, detail);
-}
-
-static enum err write_itself(const struct cell_access *access,
-                             struct place *place,
-                             const struct cell_writing *writing,
-                             struct err_detail *detail)
-{
-    struct place *at;
-    const enum err err =
-        cell_follow(access, place, READ_FOR_BOTH, false, &at, detail);
-    if (err != ERR_OK) {
-        return err;
-    }
-    const enum err put = put_itself(access, at, writing, detail);
-    place_unref(at);
-    return put;
-}
-
 static enum err write_in(const struct cell_access *access,
                          struct place *place,
                          const struct cell_writing *writing,
@@ -120,9 +82,6 @@ static enum err write_in(const struct cell_access *access,
                               place,
                               writing->value,
                               detail);
-    }
-    if (writing->itself) {
-        return write_itself(access, place, writing, detail);
     }
     if (writing->kind == WRITE_DELETE) {
         return cell_delete(access, place, detail);

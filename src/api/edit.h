@@ -20,11 +20,9 @@ enum {
     EDIT_WAIT_MS = 30000, /* for the answer of a store */
 };
 
-/* A write; `itself`: a link at the place is not followed; `labels`: it is these
- * that the value is, and not data. */
+/* A write; `labels`: it is these that the value is, and not data. */
 struct cell_writing {
     enum write_kind kind;
-    bool itself;
     bool labels;
     struct value value; /* absent for a delete */
 };

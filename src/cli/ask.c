@@ -280,7 +280,11 @@ static int set(struct visit *visit)
         code = visit_find(visit, operand(options, 0), &document);
     }
     if (code == CODE_OK) {
-        code = visit_place(visit, document, path, &place);
+        code = visit_place(visit,
+                           document,
+                           path,
+                           value_kind(value) != VALUE_LINK,
+                           &place);
     }
     if (code == CODE_OK) {
         code = check_target(visit, document, place);

@@ -180,10 +180,11 @@ int visit_read_text(const struct options *options,
 struct place *visit_place_at(struct entity *document, struct value path);
 
 /* The place at a path of a result, behind all links, with its document here;
- * new. */
+ * new. Without `through`, a link at the end is not followed. */
 int visit_place(struct visit *visit,
                 struct entity *document,
                 struct value path,
+                bool through,
                 struct place **out);
 
 /* One line: a value as JSON, in the form that the options ask for. */

@@ -232,35 +232,57 @@ struct place *visit_place_at(struct entity *document, struct value path)
     return at;
 }
 
+/* A field of the result that links to a cell of the piece stands for it. */
+static enum err enter_field(const struct cell_access *access,
+                            const struct entity *document,
+                            struct place **at,
+                            struct err_detail *detail)
+{
+    struct value field = VALUE_NONE;
+    struct place *cell = NULL;
+    enum err err = ERR_OK;
+    if ((*at)->entity == document &&
+        entity_state_at(&document->visible, (*at)->path, &field) == ERR_OK &&
+        value_kind(field) == VALUE_LINK) {
+        err = cell_link_target(access, *at, field, &cell, detail);
+        if (err == ERR_OK) {
+            place_unref(*at);
+            *at = cell;
+        }
+    }
+    value_unref(field);
+    return err;
+}
+
 int visit_place(struct visit *visit,
                 struct entity *document,
                 struct value path,
+                bool through,
                 struct place **out)
 {
     const struct cell_access access = {.runtime = live_runtime(visit->live)};
     struct err_detail detail = {0};
-    struct entity *before = NULL;
+    bool was_here = false;
     *out = visit_place_at(document, path);
+    enum err err =
+        through ? ERR_OK : enter_field(&access, document, out, &detail);
     /* A link can be seen only when the document that it is in has come. */
-    for (unsigned hops = 0; hops < CELL_HOPS; hops++) {
+    for (unsigned hops = 0; err == ERR_OK && !was_here && hops < CELL_HOPS;
+         hops++) {
         struct place *next = NULL;
-        enum err err =
-            cell_follow(&access, *out, READ_FOR_BOTH, true, &next, &detail);
+        err =
+            cell_follow(&access, *out, READ_FOR_BOTH, through, &next, &detail);
         if (err == ERR_OK) {
             place_unref(*out);
             *out = next;
-            before = next->entity;
-            const bool was_here = before->loaded;
-            err = live_load(visit->live, before, &detail);
-            if (err == ERR_OK && was_here) {
-                return CODE_OK;
-            }
+            was_here = next->entity->loaded;
+            err = live_load(visit->live, next->entity, &detail);
         }
-        if (err != ERR_OK) {
-            place_unref(*out);
-            *out = NULL;
-            return visit_report(visit->options, NULL, &detail);
-        }
+    }
+    if (err != ERR_OK) {
+        place_unref(*out);
+        *out = NULL;
+        return visit_report(visit->options, NULL, &detail);
     }
     return CODE_OK;
 }

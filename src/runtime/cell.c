@@ -7,6 +7,7 @@
 #include "sched/labels.h"
 #include "value/array.h"
 #include "value/link.h"
+#include "value/object.h"
 
 /* -- One place ----------------------------------------------------------- */
 
@@ -144,6 +145,15 @@ static enum err target_of(const struct cell_access *access,
     }
     *out = at;
     return ERR_OK;
+}
+
+enum err cell_link_target(const struct cell_access *access,
+                          const struct place *holder,
+                          struct value link,
+                          struct place **out,
+                          struct err_detail *detail)
+{
+    return target_of(access, holder, link, holder->path->length, out, detail);
 }
 
 /* Whether there is a link. Without a trace: who writes does not read. */
@@ -409,17 +419,102 @@ COLD static void log_failed(const struct cell_access *access,
     place_unref(payload);
 }
 
+/* The outermost place on the way to `place` at which there is nothing, from the
+ * document's payload on; new, or NULL. */
+static struct place *first_absent(const struct cell_access *access,
+                                  const struct place *place)
+{
+    for (uint32_t i = 1; i < place->path->length; i++) {
+        struct place *part = above(place, i);
+        struct value value;
+        const enum err err = transaction_read(access->transaction,
+                                              part,
+                                              READ_DEEP,
+                                              READ_UNTRACKED,
+                                              &value);
+        const bool is_absent = value_is_absent(value) && err != ERR_TYPE;
+        value_unref(value);
+        if (is_absent) {
+            return part;
+        }
+        place_unref(part);
+    }
+    return NULL;
+}
+
+/* What is to be created above a number may be an array or an object. */
+static enum err ambiguous_parent(const struct place *place,
+                                 uint32_t at,
+                                 struct err_detail *detail)
+{
+    const struct value *above =
+        at > 1 ? &place->path->at[at - 1].key : &place->entity->id;
+    const struct text parent = value_text(above);
+    const struct text key = value_text(&place->path->at[at].key);
+    return err_set(detail,
+                   ERR_NOT_FOUND,
+                   "'%.*s' does not exist, and below it '%.*s' can be a "
+                   "position or a key: set it to an array or an object first",
+                   (int)parent.length,
+                   parent.at,
+                   (int)key.length,
+                   key.at);
+}
+
+/* C6: writes the value inside of new objects, at the first place on the way at
+ * which there is nothing. That there is nothing is a read of the commit: an
+ * object that another transaction creates there meanwhile is not replaced. */
+COLD static enum err write_with_parents(const struct cell_access *access,
+                                        struct place *at,
+                                        const struct cell_write *write,
+                                        struct err_detail *detail)
+{
+    struct place *first = first_absent(access, at);
+    if (first == NULL) {
+        return ERR_NOT_FOUND; /* as it was said before */
+    }
+    struct value value = value_ref(write->value);
+    for (uint32_t i = at->path->length; i > first->path->length; i--) {
+        const struct path_segment *key = &at->path->at[i - 1];
+        if (key->index != PATH_NOT_INDEX) {
+            value_unref(value);
+            place_unref(first);
+            return ambiguous_parent(at, i - 1, detail);
+        }
+        value =
+            object_set_adopt(value_empty_object(), value_ref(key->key), value);
+    }
+    struct value nothing;
+    const enum err looked = transaction_read(access->transaction,
+                                             first,
+                                             READ_DEEP,
+                                             READ_NOT_FOR_SCHEDULING,
+                                             &nothing);
+    (void)looked; /* that there is nothing is an answer */
+    value_unref(nothing);
+    const struct cell_write whole = {WRITE_PUT, value};
+    const enum err err = write_at(access, first, &whole, detail);
+    value_unref(value);
+    place_unref(first);
+    return err;
+}
+
 static enum err write_in(const struct cell_access *access,
                          struct place *place,
                          const struct cell_write *write,
                          struct err_detail *detail)
 {
     struct place *at;
-    enum err err = cell_follow(access, place, READ_FOR_BOTH, true, &at, detail);
+    const bool through = !cell_sets_link(write->kind, write->value);
+    enum err err =
+        cell_follow(access, place, READ_FOR_BOTH, through, &at, detail);
     if (err != ERR_OK) {
         return err;
     }
     err = write_at(access, at, write, detail);
+    if (UNLIKELY(err == ERR_NOT_FOUND) && write->kind == WRITE_PUT) {
+        err = write_with_parents(access, at, write, detail);
+    }
     if (UNLIKELY(err != ERR_OK)) {
         log_failed(access, at);
     }

@@ -8,15 +8,19 @@
  *   C1  Inside a run, reads are up to date (R2 of sched/runner.h); inside a
  *       transaction they see its writes; without either, what is visible,
  *       and what nodes rely on is fetched if it is not here.
- *   C2  A write goes to the target. Without a transaction it is one of its own,
- *       tried again as long as only the world moved on.
+ *   C2  A write goes to the target; but a link that is set where a link is
+ *       replaces that link. Without a transaction it is one of its own, tried
+ *       again as long as only the world moved on.
  *   C3  At most CELL_HOPS links; a circle is an error, not a hang.
  *   C4  What is written has to fit the schemas of the document
  *       (runtime/schemas.h), or nothing is.
  *   C5  A read that fails is a read of each link that it looked at. A write
  * that fails is a read of the document that it did not fit. So a run that
  *       failed runs again when that changes (R3 of sched/runner.h), and a
- *       run that continues after the failure depends on it. */
+ *       run that continues after the failure depends on it.
+ *   C6  A value that is set below something absent is set inside of new
+ *       objects, also in a document that does not exist. Below a value that
+ *       is no container it is refused. */
 
 #ifndef RUNTIME_CELL_H
 #define RUNTIME_CELL_H
@@ -54,6 +58,13 @@ MUST_CHECK enum err cell_stream(const struct cell_access *access,
                                 struct stream **out,
                                 struct err_detail *detail);
 
+/* The place that a link at `holder` means, new; what is there may be a link. */
+MUST_CHECK enum err cell_link_target(const struct cell_access *access,
+                                     const struct place *holder,
+                                     struct value link,
+                                     struct place **out,
+                                     struct err_detail *detail);
+
 /* What is there, new; absent if there is nothing. The flags are those of
  * transaction_read. *at, if it is wanted, is the place behind the links,
  * new. */
@@ -65,8 +76,13 @@ MUST_CHECK enum err cell_read(const struct cell_access *access,
                               struct place **at,
                               struct err_detail *detail);
 
-/* Writes; the value is adopted, also on an error. What is missing on the way is
- * an error, as transaction_put_adopt says. */
+/* Whether a write replaces a link instead of following it (C2). */
+static inline bool cell_sets_link(enum write_kind kind, struct value value)
+{
+    return kind == WRITE_PUT && value_tag(value) == TAG_LINK;
+}
+
+/* Writes; the value is adopted, also on an error. */
 MUST_CHECK enum err cell_put_adopt(const struct cell_access *access,
                                    struct place *place,
                                    struct value value,

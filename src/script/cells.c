@@ -374,20 +374,28 @@ bool cells_try_again(struct stage *stage)
  * list alone (L3 of runtime/list.h): a write there would be lost. */
 static enum err check_element(const struct frame *frame,
                               struct place *place,
+                              bool sets_link,
                               struct err_detail *detail)
 {
     if (frame->element == NULL || place->entity != frame->element->entity) {
         return ERR_OK;
     }
     struct place *at = NULL;
-    enum err err =
-        cell_follow(&frame->access, place, READ_FOR_BOTH, true, &at, detail);
+    enum err err = cell_follow(&frame->access,
+                               place,
+                               READ_FOR_BOTH,
+                               !sets_link,
+                               &at,
+                               detail);
     if (err == ERR_OK) {
         if (at->entity == frame->element->entity) {
-            err = err_set(detail,
-                          ERR_ARGUMENT,
-                          "an element that is not a link cannot be written "
-                          "here: write to the list");
+            err =
+                err_set(detail,
+                        ERR_ARGUMENT,
+                        sets_link ? "a link in a list cannot be replaced here: "
+                                    "write to the list"
+                                  : "an element that is not a link cannot be "
+                                    "written here: write to the list");
         }
         place_unref(at);
     }
@@ -409,7 +417,8 @@ static enum err write_adopt(struct stage *stage,
                        "a pattern is built, not run: write in a function that "
                        "is given to p:computed, p:effect or p:handler");
     }
-    const enum err refused = check_element(frame, place, detail);
+    const enum err refused =
+        check_element(frame, place, cell_sets_link(kind, value), detail);
     if (refused != ERR_OK) {
         frame->stale = frame->stale || refused == ERR_STALE;
         value_unref(value);

@@ -312,6 +312,11 @@ int patterns_launch(lua_State *L)
     if (heddle->frame == NULL || heddle->frame->handling == NULL) {
         return luaL_error(L, "heddle.launch is for handlers");
     }
+    if (heddle->frame->piece == NULL) {
+        return luaL_error(L,
+                          "heddle.launch works only in a piece's handler: that "
+                          "of rt:on has no piece; declare it with p:handler");
+    }
     struct launch_object *launch =
         script_object_push(L, &launch_class, sizeof *launch);
     launch->arguments = patterns_check_arguments(L, 2);

@@ -78,15 +78,15 @@ TEST(typed_reads_take_their_type_and_no_other)
     rig_close(&rig);
 }
 
-TEST(a_write_into_nothing_is_refused_and_named)
+TEST(a_write_that_does_not_fit_is_refused_and_named)
 {
     struct rig rig;
     rig_open(&rig, NULL, 1);
-    hd_cell *deep = cell_of(&rig, "x", "/a/b");
+    hd_cell *deep = cell_of(&rig, "x", "/a/0");
     hd_error error;
     EXPECT_INT(hd_cell_set_int(deep, 1, &error), HD_NOT_FOUND);
     EXPECT_INT(error.status, HD_NOT_FOUND);
-    EXPECT_TEXT(error.address, "main/x#/a/b");
+    EXPECT_TEXT(error.address, "main/x#/a/0");
     EXPECT(strlen(error.text) > 0);
     hd_cell *x = cell_of(&rig, "x", NULL);
     set_json(x, "{\"a\":[1]}");
@@ -302,7 +302,16 @@ TEST(links_are_followed_by_reads_and_writes)
     EXPECT_INT(kind, HD_LINK);
     EXPECT_INT(hd_cell_set(c, link, &error), HD_OK);
     expect_json(c, "{\"n\":2}");
+    EXPECT_INT(hd_cell_set(c, link, &error), HD_OK); /* not to the target */
+    expect_json(a, "{\"n\":2}");
     hd_value_unref(link);
+    EXPECT_INT(hd_cell_link(b, &link, &error), HD_OK);
+    EXPECT_INT(hd_cell_set(c, link, &error), HD_OK);
+    hd_value_unref(link);
+    expect_json(a, "{\"n\":2}");
+    hd_cell *to_n = cell_of(&rig, "c", "/to/n");
+    expect_json(to_n, "2");
+    hd_cell_free(to_n);
     EXPECT_INT(hd_cell_set_link(c, at, &error), HD_OK);
     EXPECT_INT(hd_cell_set_link(at, c, &error), HD_OK);
     EXPECT_INT(hd_cell_get(c, &link, &error), HD_ARGUMENT);
@@ -313,6 +322,33 @@ TEST(links_are_followed_by_reads_and_writes)
     hd_cell_free(at);
     hd_cell_free(b);
     hd_cell_free(a);
+    rig_close(&rig);
+}
+
+/* -- Below something absent ---------------------------------------------- */
+
+TEST(a_write_below_something_absent_creates_the_objects_on_the_way)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    hd_cell *d = cell_of(&rig, "d", NULL);
+    hd_cell *deep = cell_of(&rig, "d", "/a/b/c");
+    hd_cell *beside = cell_of(&rig, "d", "/a/x");
+    hd_cell *below = cell_of(&rig, "d", "/a/x/y");
+    hd_cell *listed = cell_of(&rig, "d", "/list/0");
+    hd_error error;
+    EXPECT_INT(hd_cell_set_int(deep, 1, &error), HD_OK); /* no document yet */
+    expect_json(d, "{\"a\":{\"b\":{\"c\":1}}}");
+    EXPECT_INT(hd_cell_set_text(beside, "t", 1, &error), HD_OK);
+    expect_json(d, "{\"a\":{\"b\":{\"c\":1},\"x\":\"t\"}}");
+    EXPECT_INT(hd_cell_set_bool(below, true, &error), HD_TYPE);
+    EXPECT_INT(hd_cell_set_bool(listed, true, &error), HD_NOT_FOUND);
+    EXPECT_CONTAINS(error.text, "an array or an object first");
+    hd_cell_free(listed);
+    hd_cell_free(below);
+    hd_cell_free(beside);
+    hd_cell_free(deep);
+    hd_cell_free(d);
     rig_close(&rig);
 }
 
