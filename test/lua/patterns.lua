@@ -401,7 +401,7 @@ test("a launch is for the result of a handler of a piece", function(t)
   rt:on(s, function() return heddle.launch(child) end)
   local ticket = s:send(1); rt:settled()
   t:eq(ticket:state(), "failed")
-  t:ok(rt:errors()[1].message:find("result of a handler of a piece", 1, true))
+  t:ok(rt:errors()[1].message:find("only in a piece's handler", 1, true))
 end)
 
 -- Adoption.
