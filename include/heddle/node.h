@@ -204,10 +204,13 @@ typedef struct hd_ticket hd_ticket;
 
 /* Every field may be zero. */
 typedef struct hd_send_options {
-    const char *id;      /* the caller's own name for the event, in a session */
-    const char *session; /* of his own: the same again is not handled again,
-                            and gets the same receipt. Both or none */
-    bool once;           /* one attempt */
+    /* The caller's own name for the event, in a session of the caller's. The
+     * same again, with an equal payload, is not handled again and gets the same
+     * receipt; with another payload it fails with HD_IDEMPOTENCY_MISMATCH. Any
+     * number of processes may use one session here. Both or none. */
+    const char *id;
+    const char *session;
+    bool once; /* one attempt */
 
     /* Called once, when it has ended, unless the runtime ends before. The
      * ticket is borrowed. It may send, but not step. */

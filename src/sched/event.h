@@ -91,6 +91,8 @@ struct event {
     uint64_t origin_number; /* for the id, */
     uint32_t counter;       /* likewise; */
     struct value caller;    /* or what was made of the caller's; absent */
+    struct value digest;    /* of a caller's payload, as it was sent: a string
+                               (V6); absent */
     bool no_retry;
     bool known;
     VEC(struct event_listener) listeners;
@@ -154,6 +156,19 @@ void event_end(struct event *event,
 /* The same, because its origin has failed. */
 void event_end_orphan(struct event *event);
 
+/* From handling.c: tells the error hook, as of that handler (or NULL: nobody is
+ * told). */
+void event_report(const struct event *event,
+                  const struct handler *handler,
+                  const struct err_detail *why);
+
+/* From handling.c: the same as failed, which is reported, too. */
+void event_fail(struct event *event, const struct err_detail *why);
+
+/* From handling.c: the same, because it was handled before. Its receipt has
+ * come, or never will (V6). */
+void event_end_duplicate(struct event *event, const struct err_detail *why);
+
 /* Out of its lane, to be handled; and back to its place there (V1). */
 void event_leave_lane(struct event *event);
 void event_put_back(struct event *event);
@@ -170,6 +185,9 @@ void event_tell(struct events *events, const struct event_notice *notice);
 struct value event_caller_id(const struct stream *stream,
                              struct value id,
                              struct value session);
+
+/* What its receipt says of a caller's payload, new (V6). */
+struct value event_payload_digest(struct value payload);
 
 /* Forgets the places of a closure. */
 void closure_clear(struct closure *closure);

@@ -46,6 +46,13 @@ struct value event_caller_id(const struct stream *stream,
     return made;
 }
 
+struct value event_payload_digest(struct value payload)
+{
+    char text[DIGEST_TEXT_LENGTH + 1];
+    digest_write(value_digest(payload), text);
+    return value_string_new(text, DIGEST_TEXT_LENGTH);
+}
+
 /* An id is made for every event: printf would be a third of its cost. */
 static void append_number(struct buf *to, uint64_t number)
 {

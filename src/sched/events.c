@@ -472,6 +472,9 @@ static void give_id(struct event *event,
 {
     struct events *events = event->events;
     event->caller = caller;
+    if (!value_is_absent(caller)) {
+        event->digest = event_payload_digest(event->payload);
+    }
     if (spec->origin != NULL) {
         struct lineage *lineage = lineage_of(events->sched, spec->origin);
         event->origin = lineage_ref(lineage);
@@ -635,6 +638,7 @@ static void release_parts(struct event *event)
     }
     value_unref(event->payload);
     value_unref(event->caller);
+    value_unref(event->digest);
     value_unref(event->result);
 }
 

@@ -23,6 +23,10 @@
  *       handling and must not exist (I11).
  *   V5  An event that was sent inside a transaction lives and dies with the
  *       commit of it (sched/lineage.h).
+ *   V6  The id of a caller stands for one payload: the receipt has a digest of
+ *       it, and an event with the id and another payload fails with
+ *       IDEMPOTENCY_MISMATCH. Receipts of older versions have no digest; they
+ *       answer any payload.
  *
  * The gate before the handler is sched/preflight.h, the handling itself is
  * sched/handling.h. */

@@ -4,12 +4,16 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "replica/draft.h"
+#include "replica/overlay.h"
 #include "replica/session.h"
 #include "replica/space.h"
 #include "sched/event.h"
 #include "sched/introspection.h"
 #include "sched/labels.h"
+#include "value/compare.h"
+#include "value/id.h"
 #include "value/object.h"
 
 /* -- For handlers -------------------------------------------------------- */
@@ -54,17 +58,22 @@ static mono_ms next_attempt(struct event *event)
     return events->sched->now + (delay + 999) / 1000;
 }
 
-static void report(struct event *event, const struct err_detail *why)
+void event_report(const struct event *event,
+                  const struct handler *handler,
+                  const struct err_detail *why)
 {
     const struct sched *sched = event->events->sched;
-    if (sched->hooks.error != NULL) {
-        sched->hooks.error(sched->hooks.ctx, &event->handler->node, why);
+    if (sched->hooks.error != NULL && handler != NULL) {
+        sched->hooks.error(sched->hooks.ctx, &handler->node, why);
     }
 }
 
-static void fail(struct event *event, const struct err_detail *why)
+void event_fail(struct event *event, const struct err_detail *why)
 {
-    report(event, why);
+    event_report(event,
+                 event->handler != NULL ? event->handler
+                                        : event->stream->handler,
+                 why);
     event_end(event, EVENT_FAILED, why);
 }
 
@@ -99,7 +108,7 @@ static void fail_to_converge(struct event *event, const struct verdict *refusal)
                   rival.length > 0 ? buf_text(&rival) : "what it read",
                   last);
     buf_release(&rival);
-    fail(event, &why);
+    event_fail(event, &why);
 }
 
 /* Z3: once more, if there is time. */
@@ -112,7 +121,7 @@ static void retry(struct event *event, const struct verdict *refusal)
         return;
     }
     if (event->no_retry) {
-        fail(event, &refusal->detail);
+        event_fail(event, &refusal->detail);
         return;
     }
     if (event->deadline == 0) {
@@ -135,12 +144,39 @@ static bool is_found(const struct event *event)
            session_check(receipt->space->session, NULL) != ERR_OK;
 }
 
+/* V6. */
+void event_end_duplicate(struct event *event, const struct err_detail *why)
+{
+    const struct value rest = overlay_confirmed(event->receipt->entity)->rest;
+    const struct value first = value_is_absent(rest)
+                                   ? VALUE_NONE
+                                   : object_field(rest, "payloadDigest");
+    if (value_is_absent(event->digest) || !value_is_string(first) ||
+        value_equal(first, event->digest)) {
+        event_end(event, EVENT_DROPPED, why);
+        return;
+    }
+    struct err_detail mismatch = {0};
+    const struct text was = value_text(&first);
+    const struct text is = value_text(&event->digest);
+    (void)err_set(&mismatch,
+                  ERR_IDEMPOTENCY_MISMATCH,
+                  "an event with this session and id was handled before with "
+                  "another payload (digest %.*s, now %.*s): send it with an id "
+                  "of its own",
+                  text_shown(was.at, was.length, DIGEST_TEXT_LENGTH),
+                  was.at,
+                  (int)is.length,
+                  is.at);
+    event_fail(event, &mismatch);
+}
+
 /* It was handled before: the first one's receipt may have to be fetched. */
-static void end_duplicate(struct event *event, const struct err_detail *why)
+static void look_for_first(struct event *event, const struct err_detail *why)
 {
     struct entity *receipt = event_receipt(event)->entity;
     if (is_found(event)) {
-        event_end(event, EVENT_DROPPED, why);
+        event_end_duplicate(event, why);
         return;
     }
     space_want(receipt->space, receipt);
@@ -163,17 +199,17 @@ static void refuse(struct event *event, const struct verdict *refusal)
         return;
     case ERR_CLASS_PERMANENT:
         if (why->err == ERR_RECEIPT_EXISTS && event->receipt != NULL) {
-            end_duplicate(event, why);
+            look_for_first(event, why);
             return;
         }
         if (event->sender != NULL) { /* nobody else is told */
-            report(event, why);
+            event_report(event, event->handler, why);
         }
         event_end(event, EVENT_DROPPED, why);
         return;
     case ERR_CLASS_TERMINAL:
     case ERR_CLASS_FAULT:
-        fail(event, why);
+        event_fail(event, why);
         return;
     }
 }
@@ -195,7 +231,7 @@ void handling_look_for_receipts(struct sched *sched)
         if (is_found(event)) {
             struct err_detail why = {0};
             (void)err_set(&why, ERR_RECEIPT_EXISTS, "it was handled before");
-            event_end(event, EVENT_DROPPED, &why);
+            event_end_duplicate(event, &why);
         }
     }
 }
@@ -428,7 +464,8 @@ static void end_run(struct run *run, enum run_outcome outcome)
 }
 
 /* The receipt: a document that must not exist. Beside what was returned it has
- * the stream, for who asks later why something changed. */
+ * the stream, to explain later why something changed, and for a caller's event
+ * the digest of its payload (V6). */
 static enum err write_receipt(struct run *run,
                               struct event *event,
                               struct err_detail *detail)
@@ -449,7 +486,10 @@ static enum err write_receipt(struct run *run,
         value_text_new("stream"),
         value_ref(event->stream->place->entity->id),
     };
-    const struct value document = object_new_adopt(parts, COUNT_OF(parts) / 2);
+    struct value document = object_new_adopt(parts, COUNT_OF(parts) / 2);
+    if (UNLIKELY(!value_is_absent(event->digest))) {
+        object_put_adopt(&document, "payloadDigest", value_ref(event->digest));
+    }
     transaction_create_only(run->transaction, receipt->entity);
     return transaction_put_adopt(run->transaction, receipt, document, detail);
 }
@@ -520,7 +560,7 @@ static void discard(struct event *event, enum gate_state why_not)
                       ERR_NOT_SETTLED,
                       "what it reads was not up to date in %u attempts",
                       (unsigned)event->attempts);
-        fail(event, &why);
+        event_fail(event, &why);
         return;
     }
     event_put_back(event);
@@ -566,7 +606,7 @@ void handling_finish(struct run *run, enum run_result result)
             (void)err_set(&why, ERR_GIVEN_UP, "the handler gave it up");
         }
         end_run(run, OUTCOME_FAILED);
-        fail(event, &why);
+        event_fail(event, &why);
         return;
     case RUN_PENDING:
         break;

@@ -24,23 +24,6 @@ static const struct handler *handler_of(const struct event *event)
     return event->handler != NULL ? event->handler : event->stream->handler;
 }
 
-static void report(const struct event *event,
-                   const struct handler *handler,
-                   const struct err_detail *why)
-{
-    const struct sched *sched = event->events->sched;
-    if (sched->hooks.error != NULL) {
-        sched->hooks.error(sched->hooks.ctx, &handler->node, why);
-    }
-}
-
-/* Before it was handled, and not silently. */
-static void fail(struct event *event, const struct err_detail *why)
-{
-    report(event, handler_of(event), why);
-    event_end(event, EVENT_FAILED, why);
-}
-
 /* Nothing here can handle it. A sender outside of handlers is told by its end;
  * of one that a handler has sent, the host is told. */
 static void drop_unhandled(struct event *event)
@@ -59,7 +42,7 @@ static void drop_unhandled(struct event *event)
                   id.at,
                   is_said ? stream->no_owner->text : "");
     if (event->sender != NULL) {
-        report(event, event->sender, &why);
+        event_report(event, event->sender, &why);
     }
     event_end(event, EVENT_DROPPED, &why);
 }
@@ -79,7 +62,7 @@ static void fail_unsettled(struct event *event, const struct gate_look *look)
                   (int)name.length,
                   name.at,
                   (unsigned)event->parks);
-    fail(event, &why);
+    event_fail(event, &why);
 }
 
 static void fail_lost(struct event *event, const struct gate_look *look)
@@ -92,7 +75,7 @@ static void fail_lost(struct event *event, const struct gate_look *look)
                   "has ended",
                   (int)id.length,
                   id.at);
-    fail(event, &why);
+    event_fail(event, &why);
 }
 
 /* Waits for a time, unless it has done so too often. False: it is over. */
@@ -156,7 +139,7 @@ static bool fits_schema(struct event *event)
     }
     struct err_detail why = {0};
     (void)schema_fault_tell(&fault, "the payload", &why);
-    fail(event, &why);
+    event_fail(event, &why);
     return false;
 }
 
@@ -184,7 +167,7 @@ static bool collect_closure(struct event *event)
         return true;
     }
     why.err = err;
-    fail(event, &why);
+    event_fail(event, &why);
     return false;
 }
 
@@ -296,7 +279,7 @@ static enum head look_for_receipt(struct event *event)
     }
     struct err_detail why = {0};
     (void)err_set(&why, ERR_RECEIPT_EXISTS, "it was handled before");
-    event_end(event, EVENT_DROPPED, &why);
+    event_end_duplicate(event, &why);
     return HEAD_ENDED;
 }
 

@@ -127,7 +127,8 @@ same "it has printed each change once" "$(tr '\n' ' ' <watcher.out)" "42 43 "
 
 try "an event with an id" 0 '{"count":4}' '' send shopping add '{"name": "dye", "price": 2}' --id 7 --session me
 try "the same again, the same receipt" 0 '{"count":4}' '' send shopping add '{"name": "dye", "price": 2}' --id 7 --session me
-try "whatever it says now" 0 '{"count":4}' '' send shopping add '{}' --id 7 --session me --json
+try "with another payload it is refused" 1 '' "heddle: add: an event with this session and id was handled before with*" \
+    send shopping add '{}' --id 7 --session me
 try "and nothing was added" 0 '45' '' get shopping net
 try "another session's id is another one" 0 '{"count":5}' '' send shopping add '{"name": "pin", "price": 1}' --id 7 --session you
 try "an id alone is refused" 2 '' "heddle: --id and --session go together*" send shopping add '{}' --id 7

@@ -41,6 +41,22 @@ static enum run_result return_number(struct handling *handling,
 
 /* -- One runtime ----------------------------------------------------------- */
 
+static void note_receipt(void *ctx, const struct event_notice *notice)
+{
+    struct buf *id = ctx;
+    if (notice->moment == EVENT_SENT) {
+        const struct value receipt = event_receipt_id(notice->event);
+        const struct text text = value_text(&receipt);
+        buf_clear(id);
+        buf_append(id, text.at, text.length);
+        value_unref(receipt);
+    }
+}
+
+/* The digests of the payloads 1 and 42. */
+#define DIGEST_1  "1hIISY1k8m7yFhpHHHIWx5zECG9Hqa3aVM4VAtbnSnI"
+#define DIGEST_42 "rYk8yO-jaTf9PY3xdqO6u3InBPN9kdGtOVCD2_LBqv4"
+
 /* What was refused leaves everything as it was, also the readers. */
 TEST(rcpt_04_a_redelivery_disturbs_nobody)
 {
@@ -56,16 +72,42 @@ TEST(rcpt_04_a_redelivery_disturbs_nobody)
     scene_send_as(&on, "s", "x", "1");
     EXPECT_SETTLED(&on);
     EXPECT_GET(kit, "derived", "2");
+    scene_send_as(&on, "s", "x", "1");
+    EXPECT_SETTLED(&on);
     scene_send_as(&on, "s", "x", "2");
     EXPECT_SETTLED(&on);
-    EXPECT_EQ(h->runs, 2);
+    EXPECT_EQ(h->runs, 3);
     EXPECT_GET(kit, "derived", "2");
     kit_set(kit, "state", "3");
     EXPECT_SETTLED(&on);
     EXPECT_GET(kit, "derived", "6");
     EXPECT_TEXT(scene_stored(&on, "derived"), "{'value':6}");
     EXPECT_SEEN(e, "0 2 6");
-    EXPECT_TEXT(scene_ended(&on), "1 done; 2 dropped RECEIPT_EXISTS;");
+    EXPECT_TEXT(scene_ended(&on),
+                "1 done; 1 dropped RECEIPT_EXISTS; "
+                "2 failed IDEMPOTENCY_MISMATCH;");
+    scene_end(&on);
+}
+
+/* V6: a receipt as versions before wrote it. */
+TEST(a_receipt_without_a_digest_answers_any_payload)
+{
+    struct scene on;
+    scene_begin(&on, AT_STORE);
+    struct scene_handler *h = scene_on(&on, "H", "s", "-> r", handle_store, 0);
+    struct buf id = {0};
+    struct buf set = {0};
+    events_listen(on.kit.sched, note_receipt, &id);
+    struct scene_sent *sent = scene_send_as(&on, "s", "x", "1");
+    buf_printf(&set, "%s=7", buf_text(&id));
+    kit_set_all(&on.kit, buf_text(&set));
+    EXPECT_SETTLED(&on);
+    EXPECT_END(sent, "dropped RECEIPT_EXISTS");
+    EXPECT_TEXT(buf_text(&sent->receipt), "7");
+    EXPECT_EQ(h->runs, 1);
+    EXPECT_TEXT(scene_stored(&on, "r"), "(absent)");
+    buf_release(&set);
+    buf_release(&id);
     scene_end(&on);
 }
 
@@ -87,18 +129,6 @@ TEST(rcpt_08_a_duplicate_without_a_write)
     scene_end(&on);
 }
 
-static void note_receipt(void *ctx, const struct event_notice *notice)
-{
-    struct buf *id = ctx;
-    if (notice->moment == EVENT_SENT) {
-        const struct value receipt = event_receipt_id(notice->event);
-        const struct text text = value_text(&receipt);
-        buf_clear(id);
-        buf_append(id, text.at, text.length);
-        value_unref(receipt);
-    }
-}
-
 TEST(rcpt_09_both_senders_get_the_same_receipt)
 {
     struct scene on;
@@ -107,13 +137,14 @@ TEST(rcpt_09_both_senders_get_the_same_receipt)
     struct buf derived = {0};
     events_listen(on.kit.sched, note_receipt, &derived);
     struct scene_sent *first = scene_send_as(&on, "s", "x", "1");
-    struct scene_sent *second = scene_send_as(&on, "s", "x", "2");
+    struct scene_sent *second = scene_send_as(&on, "s", "x", "1");
     EXPECT_SETTLED(&on);
     EXPECT_END(first, "done");
     EXPECT_END(second, "dropped RECEIPT_EXISTS");
     EXPECT_TEXT(buf_text(&second->receipt_id), buf_text(&first->receipt_id));
     EXPECT_TEXT(buf_text(&derived), buf_text(&first->receipt_id));
-    EXPECT_TEXT(receipt_stored(first), "{'stream':'s','value':{}}");
+    EXPECT_TEXT(receipt_stored(first),
+                "{'payloadDigest':'" DIGEST_1 "','stream':'s','value':{}}");
     EXPECT_TEXT(scene_stored(&on, "r"), "{'value':1}");
     buf_release(&derived);
     scene_end(&on);
@@ -223,7 +254,8 @@ TEST(rcpt_12_a_receipt_of_nothing)
     EXPECT_SETTLED(&on);
     EXPECT_END(sent, "done");
     EXPECT_TEXT(buf_text(&sent->receipt), "{}");
-    EXPECT_TEXT(receipt_stored(sent), "{'stream':'s','value':{}}");
+    EXPECT_TEXT(receipt_stored(sent),
+                "{'payloadDigest':'" DIGEST_1 "','stream':'s','value':{}}");
     EXPECT_END(again, "dropped RECEIPT_EXISTS");
     scene_end(&on);
 }
@@ -236,13 +268,14 @@ TEST(rcpt_13_a_receipt_holds_what_the_first_handling_returned)
     scene_on(&on, "G", "t", "", handle_nothing, 0);
     struct scene_sent *first = scene_send_as(&on, "s", "x", "42");
     EXPECT_SETTLED(&on);
-    struct scene_sent *again = scene_send_as(&on, "s", "x", "99");
+    struct scene_sent *again = scene_send_as(&on, "s", "x", "42");
     struct scene_sent *other = scene_send_as(&on, "t", "x", "1");
     EXPECT_SETTLED(&on);
     EXPECT_TEXT(buf_text(&first->receipt), "{'n':42,'ok':true}");
     EXPECT_TEXT(buf_text(&again->receipt), "{'n':42,'ok':true}");
     EXPECT_TEXT(receipt_stored(first),
-                "{'stream':'s','value':{'n':42,'ok':true}}");
+                "{'payloadDigest':'" DIGEST_42
+                "','stream':'s','value':{'n':42,'ok':true}}");
     EXPECT_TEXT(buf_text(&other->receipt), "{}");
     EXPECT_TEXT(scene_stored(&on, "r"), "{'value':42}");
     scene_end(&on);
@@ -456,10 +489,12 @@ TEST(pcnd_08_the_reason_and_the_receipt_cross_the_wire)
     scene_on(&beside, "H", "s", "-> r", return_number, 0);
     scene_send_as(&on, "s", "x", "42");
     EXPECT_SETTLED(&on);
-    struct scene_sent *there = scene_send_as(&beside, "s", "x", "99");
+    struct scene_sent *there = scene_send_as(&beside, "s", "x", "42");
+    struct scene_sent *other = scene_send_as(&beside, "s", "x", "99");
     EXPECT_SETTLED(&beside);
     EXPECT_END(there, "dropped RECEIPT_EXISTS");
     EXPECT_TEXT(buf_text(&there->receipt), "{'n':42,'ok':true}");
+    EXPECT_END(other, "failed IDEMPOTENCY_MISMATCH");
     EXPECT_GET(&beside.kit, "r", "42");
     scene_end(&beside);
     scene_end(&on);

@@ -191,6 +191,44 @@ TEST(the_same_id_and_session_is_handled_once)
     kit_folder_remove(folder);
 }
 
+TEST(the_same_id_with_another_payload_is_refused)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    const hd_send_options options = {.id = "7", .session = "me"};
+    hd_node_free(desk_handler(&desk));
+    hd_ticket_free(send_json(&desk, "{\"a\":1,\"b\":2}", &options));
+    rig_settle(&desk.rig);
+    desk_close(&desk);
+
+    desk = (struct desk){0};
+    rig_open(&desk.rig, folder, 2);
+    desk.stream = cell_of(&desk.rig, "inbox", NULL);
+    desk.list = cell_of(&desk.rig, "list", NULL);
+    hd_node_free(desk_handler(&desk));
+    hd_ticket *other = send_json(&desk, "{\"a\":1,\"b\":3}", &options);
+    hd_ticket *equal = send_json(&desk, "{\"b\":2,\"a\":1}", &options);
+    rig_settle(&desk.rig);
+    expect_outcome(other, HD_FAILED);
+    hd_error error;
+    EXPECT_INT(hd_ticket_error(other, &error), HD_OK);
+    EXPECT_INT(error.status, HD_IDEMPOTENCY_MISMATCH);
+    EXPECT_INT(error.class_of, HD_CLASS_TERMINAL);
+    EXPECT_CONTAINS(error.text, "handled before with another payload (digest ");
+    EXPECT_CONTAINS(error.text, "): send it with an id of its own");
+    EXPECT_INT(desk.rig.reported.status, HD_IDEMPOTENCY_MISMATCH);
+    EXPECT_EQ(desk.rig.reports, 1);
+    expect_outcome(equal, HD_DROPPED);
+    expect_receipt(equal, "1");
+    expect_json(desk.list, "[{\"a\":1,\"b\":2}]");
+    hd_ticket_free(other);
+    hd_ticket_free(equal);
+    desk_close(&desk);
+    kit_folder_remove(folder);
+}
+
 TEST(a_handler_that_fails_fails_its_event)
 {
     struct desk desk;
