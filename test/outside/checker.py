@@ -17,7 +17,7 @@ failed is not looked at again.
 """
 
 from model import Failed
-from values import Refused, equal
+from values import Refused, equal, loose
 
 
 class Call:
@@ -29,6 +29,7 @@ class Call:
         self.text = text
         self.answer = None
         self.after = None  # an earlier call of the same caller
+        self.loose = False  # the answer does not tell [] from {}
 
     def __repr__(self):
         end = "?" if self.end is None else "%d" % self.end
@@ -99,6 +100,12 @@ class Search:
                     return True
         return False
 
+    @staticmethod
+    def _equal(call, value):
+        if call.loose:
+            return equal(loose(value), loose(call.answer.value))
+        return equal(value, call.answer.value)
+
     def _outcomes(self, world, call, done):
         """The worlds after a call that agree with what its caller was told."""
         following = world.copy()
@@ -113,7 +120,7 @@ class Search:
         if outcome == "ok":
             if refusal is not None:
                 self._note(done, "%s: the model refuses it: %s" % (call.text, refusal))
-            elif call.answer.value is not None and not equal(value, call.answer.value):
+            elif call.answer.value is not None and not self._equal(call, value):
                 self._note(done, "%s: answered %r, a serial order gives %r" % (call.text, call.answer.value, value))
             else:
                 found.append(following)

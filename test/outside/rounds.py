@@ -6,6 +6,7 @@ a change of the generator cannot make the rounds empty.
 
 import rounds_command
 import rounds_library
+import rounds_lua
 
 
 class Kind:
@@ -29,6 +30,8 @@ KINDS = [
     Kind("overlap", 8, rounds_library.overlap),
     Kind("processes", 6, rounds_library.processes),
     Kind("sessions", 2, rounds_library.sessions),
+    Kind("held", 6, rounds_lua.held),
+    Kind("users", 3, rounds_lua.users),
 ]
 
 # What 300 rounds contain at least.

@@ -58,6 +58,15 @@ def equal(a, b):
     return canonical(a) == canonical(b)
 
 
+def loose(value):
+    """The value as Lua prints it, which does not tell [] from {}."""
+    if isinstance(value, list):
+        return [loose(item) for item in value] or {}
+    if isinstance(value, dict):
+        return {key: loose(item) for key, item in value.items()}
+    return value
+
+
 def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 

@@ -1,0 +1,207 @@
+"""Rounds through `heddle test`: several runtimes on one engine, with held
+confirmations, refusals, restarts and users."""
+
+import json
+
+from generate import near_lists, places_of
+from model import Frame
+from program import lua_value
+from round import difference
+from rounds_command import count_bodies
+from script import Script, lua_cell_of, lua_operation
+from values import loose
+
+
+class Stage:
+    """Runtimes of a script, and which calls of each have no answer yet."""
+
+    def __init__(self, round, pattern, users):
+        self.round = round
+        self.pattern = pattern
+        self.users = users
+        self.script = Script(round.settings.heddle, round.directory, [pattern])
+        self.open = {runtime: [] for runtime in users}
+        self.looks = []  # (call, number, tick)
+        self.held = set()
+        self.script.line("local engine = t:engine{}")
+        for runtime in users:
+            self.start(runtime)
+
+    def start(self, runtime):
+        user = self.users[runtime]
+        self.script.line("R[%d] = t:runtime{ engine = engine%s }" % (runtime, ', user = "%s"' % user if user else ""))
+        self.take_up(runtime)
+
+    def take_up(self, runtime):
+        self.script.line('P[%d] = R[%d]:run(pattern_p, {}, { name = "p" })' % (runtime, runtime))
+        self.script.line("R[%d]:settled()" % runtime)
+
+    def scope(self, cell):
+        for state in self.pattern["states"]:
+            if state["name"] == cell[0]:
+                return state.get("scope")
+        return None
+
+    # ---- calls ----
+
+    def begin(self, runtime, text, action, look):
+        call = self.round.call("%d: %s" % (runtime, text), action)
+        self.open[runtime].append((call, look))
+        return call
+
+    def look(self, runtime):
+        """Asks what became of every call of a runtime that may be open."""
+        for call, look in self.open[runtime]:
+            self.looks.append((call, self.script.say(look), self.round.tick()))
+
+    def send(self, runtime, stream, payload):
+        user = self.users[runtime]
+        number = len(self.round.calls)
+        self.script.line('T[%d] = P[%d]:send("%s", %s)' % (number, runtime, stream, lua_value(payload)))
+        self.begin(runtime, "send %s %s" % (stream, json.dumps(payload)),
+                   lambda world: world.send("p", stream, payload, user=user), "say_ticket(%%d, T[%d])" % number)
+        self.round.count("lua send")
+
+    def edit(self, runtime, operations, reads):
+        user = self.users[runtime]
+        number = len(self.round.calls)
+        self.script.line("local reads%d" % number)
+        self.script.line("T[%d] = { R[%d]:edit(function()" % (number, runtime))
+        for operation in operations:
+            self.script.line("  " + lua_operation(runtime, "p", *operation, scope=self.scope(operation[1])))
+        self.script.line("  reads%d = { %s }" % (number, ", ".join(
+            "val(%s)" % lua_cell_of(runtime, "p", cell, self.scope(cell)) for cell in reads)))
+        self.script.line("end) }")
+
+        def action(world):
+            world.edit("p", operations, user)
+            return [world.evaluate(["value", cell], Frame(world, "p", user)) for cell in reads]
+        self.begin(runtime, "edit %s reads %s" % (json.dumps(operations), json.dumps(reads)), action,
+                   "say_edit(%%d, T[%d], reads%d)" % (number, number))
+        self.round.count("lua edit")
+
+    def settle(self, runtime):
+        self.script.line("R[%d]:settled()" % runtime)
+        self.look(runtime)
+
+    def hold(self, runtime):
+        self.script.line("R[%d]:hold(true)" % runtime)
+        self.held.add(runtime)
+        self.round.count("held confirmations")
+
+    def release(self, runtime):
+        if runtime in self.held:
+            self.script.line("R[%d]:hold(false)" % runtime)
+            self.held.discard(runtime)
+
+    def refuse_next(self, runtime):
+        kind = self.round.random.choice(["conflict", "conflict", "transient"])
+        self.script.line('R[%d]:reject_next{ kind = "%s", times = %d }' % (
+            runtime, kind, self.round.random.randrange(1, 3)))
+        self.round.count("refused commits")
+
+    def restart(self, runtime):
+        """As a crash: what is not confirmed may be lost."""
+        self.look(runtime)
+        self.open[runtime] = []
+        self.held.discard(runtime)
+        self.script.line("R[%d]:errors() R[%d]:violations()" % (runtime, runtime))
+        self.script.line("R[%d] = R[%d]:restart()" % (runtime, runtime))
+        self.take_up(runtime)
+        self.round.count("lua restart")
+
+    # ---- the end ----
+
+    def finish(self):
+        """Everything comes to rest; what a new runtime of each user reads."""
+        for runtime in self.users:
+            self.release(runtime)
+        for _ in range(3):
+            for runtime in self.users:
+                self.script.line("R[%d]:settled()" % runtime)
+        finals = {}
+        for runtime in self.users:
+            self.look(runtime)
+        for runtime, user in list(self.users.items()):
+            self.script.line("R[%d]:errors() R[%d]:violations()" % (runtime, runtime))
+            last = runtime + 10
+            self.users[last] = user
+            self.start(last)
+            finals[user] = self.script.say('say(%%d, "ok", P[%d]:get())' % last)
+            self.script.line("R[%d]:errors() R[%d]:violations()" % (last, last))
+        problem = self.script.run()
+        if problem:
+            self.round.fail("heddle test: " + problem)
+        self.judge(finals)
+
+    def judge(self, finals):
+        round, answers = self.round, self.script.answers
+        for call, number, tick in self.looks:
+            answer = answers[number]
+            if answer.outcome == "waiting":
+                answer.outcome = "unknown"
+                call.answer = call.answer or answer
+            elif call.answer is None or call.answer.outcome == "unknown":
+                call.answer, call.end = answer, tick
+        for user, number in finals.items():
+            round.note("get as %s -> %r" % (user, answers[number]))
+
+        def final(world):
+            for user, number in finals.items():
+                differs = difference("p as %s" % user, loose(answers[number].value), loose(world.result("p", user)))
+                if differs:
+                    return differs
+            return None
+        for call in round.calls:
+            if call.answer.outcome == "ok":
+                call.loose = True
+        round.explain(final)
+
+
+def traffic(stage, most, holds):
+    round, pattern = stage.round, stage.pattern
+    places = places_of(pattern)
+    runtimes = list(stage.users)
+    for _ in range(round.random.randrange(3, most)):
+        runtime = round.random.choice(runtimes)
+        near = near_lists(round.world, "p")
+        if round.generator.chance(60):
+            stage.send(runtime, round.random.choice(pattern["handlers"])["name"], round.generator.payload(near))
+        else:
+            operations = [round.generator.edit(places, near) for _ in range(round.random.randrange(1, 3))]
+            reads = [round.random.choice(places.written["list"] + places.written["number"])
+                     for _ in range(round.random.randrange(3))]
+            stage.edit(runtime, operations, reads)
+        if not holds or round.generator.chance(40):
+            stage.settle(runtime)
+        if holds and round.generator.chance(15):
+            stage.hold(runtime)
+        elif holds and round.generator.chance(25):
+            stage.release(runtime)
+        elif holds and round.generator.chance(10):
+            stage.refuse_next(runtime)
+        elif round.generator.chance(8):
+            stage.restart(runtime)
+    stage.finish()
+
+
+def held(round):
+    """Runtimes on one engine, with held confirmations, refusals and restarts."""
+    pattern = round.generator.pattern("p", links=0, handlers=2)
+    count_bodies(round, pattern)
+    round.world.start("p", pattern)
+    traffic(Stage(round, pattern, {1: None, 2: None}), 7, holds=True)
+
+
+def users(round):
+    """Two users, each with their own instance of user-scoped states."""
+    pattern = round.generator.pattern("p", children=0, lists=1)
+    scoped = 0
+    for state in pattern["states"]:
+        if state["name"][0] in "nl" and (scoped == 0 or round.generator.chance(40)):
+            state["scope"] = "user"
+            scoped += 1
+    count_bodies(round, pattern)
+    round.count("user-scoped states")
+    round.world.start("p", pattern)
+    traffic(Stage(round, pattern, {1: "ann", 2: "bob"}), 7, holds=False)
