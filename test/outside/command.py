@@ -12,6 +12,7 @@ class Answer:
         self.outcome = outcome
         self.value = value
         self.text = text
+        self.warned = None  # done; whether the caller was told that an event that it sent failed
 
     def __repr__(self):
         return "%s %s %s" % (self.outcome, json.dumps(self.value), self.text.strip())
@@ -41,13 +42,19 @@ class Command:
             return Answer("unknown", None, "no answer within %d s" % timeout)
         if process.returncode < 0:
             return Answer("unknown", None, "killed by signal %d" % -process.returncode)
+        lines = out.splitlines()
+        if process.returncode == 1 and "send" in process.args and lines:
+            answer = Answer("ok", json.loads(lines[-1]), err)
+            answer.warned = True
+            return answer
         if process.returncode != 0:
             return Answer("refused", process.returncode, err)
-        lines = out.splitlines()
         try:
-            return Answer("ok", json.loads(lines[-1]) if lines else None, err)
+            answer = Answer("ok", json.loads(lines[-1]) if lines else None, err)
         except ValueError:
-            return Answer("ok", out, err)
+            answer = Answer("ok", out, err)
+        answer.warned = False
+        return answer
 
     def call(self, *words):
         return self.finish(self.start(*words))

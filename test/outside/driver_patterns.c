@@ -238,6 +238,11 @@ static char *string_form(const hd_value *value)
         return text;
     }
     char *written = NULL;
+    if (kind_of(value) == HD_ARRAY || kind_of(value) == HD_OBJECT) {
+        text = allocate(2);
+        text[0] = 't';
+        return text;
+    }
     (void)hd_value_write(value, HD_CANONICAL, 0, &written, NULL);
     text = allocate(strlen(written) + 1);
     memcpy(text, written, strlen(written) + 1);

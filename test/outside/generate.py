@@ -7,7 +7,7 @@ equal elements, moves and writers of one place are frequent.
 
 from program import fields
 
-ELEMENTS = [1, 2, 3, 4, "a", "b", "c"]
+ELEMENTS = [1, 2, 3, 4, 1, 2, "a", "b", "c", "a", {"q": 1}, {"q": 2, "r": [1]}, [1], None, True]
 KEYS = ["a", "b", "c"]
 
 
@@ -26,8 +26,9 @@ class Places:
 
 
 class Generator:
-    def __init__(self, random):
+    def __init__(self, random, without=()):
         self.random = random
+        self.without = without
 
     def chance(self, percent):
         return self.random.randrange(100) < percent
@@ -138,6 +139,12 @@ class Generator:
     # ---- handlers ----
 
     def handler(self, places, name, pattern):
+        if "own-view" in self.without:
+            # A handler reads no derived value.
+            plain = Places()
+            plain.written, plain.links = places.written, places.links
+            plain.read = places.written
+            places = plain
         body = []
         focus = self.random.choice(["number", "list", "list", "any"])
         cell = None
@@ -158,8 +165,9 @@ class Generator:
         for child in pattern["children"]:
             streams += ["%s.%s" % (child["name"], part["name"]) for part in child["pattern"]["handlers"]] * 2
         if streams and self.chance(35):
-            body.append(["send", self.random.choice(streams), ["object", {
-                "v": ["event", "v"], "i": ["event", "i"], "w": ["event", "w"]}]])
+            send = ["send", self.random.choice(streams), ["object", {
+                "v": ["event", "v"], "i": ["event", "i"], "w": ["event", "w"]}]]
+            body.append(["repeat", self.random.randrange(2, 5), [send]] if self.chance(25) else send)
         if self.chance(8):
             body.append(["fail_if", ["positive", self.number_expr(places, 0)]])
         if self.chance(60):
@@ -167,8 +175,9 @@ class Generator:
         return {"name": name, "body": body}
 
     def operation(self, places, kind, cell):
-        if self.chance(2):
-            kind = self.random.choice(["number", "text", "list"])  # perhaps of the wrong type
+        if kind == "text" and self.chance(10):
+            # Of the wrong type: refused, unless there is nothing.
+            return self.random.choice([["append", cell, ["event", "v"]], ["increment", cell, ["const", 1]]])
         if kind == "number":
             return self.random.choice([
                 ["increment", cell, self.random.choice([["const", 1], ["event", "i"]])],
@@ -189,8 +198,11 @@ class Generator:
             return ["remove", cell, operand]
         if choice < 70:
             return ["add_unique", cell, operand]
-        if choice < 92:
+        if choice < 85:
             return ["set", cell, ["event", "w"]]
+        if choice < 93:
+            # An element by its position; beyond the end it would be refused.
+            return ["if", ["positive", ["len", cell]], [["set", cell + [0], operand]]]
         return ["delete", cell]
 
     def returned(self, places):

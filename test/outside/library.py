@@ -14,6 +14,7 @@ from command import Answer
 
 class Library:
     def __init__(self, driver, directory, errors=subprocess.DEVNULL):
+        self.was_killed = False
         self.data = os.path.join(directory, "data")
         self.process = subprocess.Popen([driver], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=errors, cwd=directory, text=True)
@@ -47,6 +48,7 @@ class Library:
     # ---- faults ----
 
     def kill(self):
+        self.was_killed = True
         self.process.kill()
 
     def pause(self):

@@ -38,6 +38,7 @@ class Settings:
         self.kinds = [kind for kind in rounds.KINDS if not options.kind or kind.name in options.kind]
         self.scratch = None
         self.keep = options.keep
+        self.without = options.without or ()
 
 
 def kind_of(settings, number):
@@ -93,6 +94,8 @@ def parse(arguments):
     parser.add_argument("--round", type=int, help="only this one, told in full; the argument is the seed")
     parser.add_argument("--kind", action="append", help="only rounds of this kind (%s)" % ", ".join(
         kind.name for kind in rounds.KINDS))
+    parser.add_argument("--without", action="append", choices=["own-view"],
+                        help="leave something out, to see what is behind it: own-view is handlers that read derived values")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--stop", action="store_true", help="end with the first failure")
     parser.add_argument("--keep", action="store_true", help="keep the directories of rounds that failed")
@@ -107,6 +110,7 @@ def parse(arguments):
 
 def again(options, number):
     kinds = "".join(" --kind " + kind for kind in options.kind or ())
+    kinds += "".join(" --without " + name for name in options.without or ())
     return "again: ./dev outside --round %d%s %s\n" % (number, kinds, options.seed)
 
 

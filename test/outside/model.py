@@ -40,6 +40,7 @@ class World:
         self.waiting = []  # events: (origin, piece, handler, payload, user)
         self.receipts = {}  # (session, id, piece, handler): (payload, receipt)
         self.origin = ""  # of the events that are sent now
+        self.failed = 0  # events of handlers that failed
 
     def copy(self):
         other = World()
@@ -48,6 +49,7 @@ class World:
         other.waiting = list(self.waiting)
         other.receipts = dict(self.receipts)
         other.origin = self.origin
+        other.failed = self.failed
         return other
 
     def take(self, other):
@@ -218,7 +220,7 @@ class World:
             value = self.evaluate(expr[1], frame)
             if isinstance(value, str):
                 return value
-            return canonical(value)
+            return "t" if isinstance(value, (list, dict)) else canonical(value)
         if kind == "differs":
             return not equal(self.evaluate(expr[1], frame), self.evaluate(expr[2], frame))
         if kind == "positive":
@@ -342,7 +344,7 @@ class World:
         try:
             self.handle(piece, name, payload, user)
         except Failed:
-            pass
+            self.failed += 1
 
     def edit(self, piece, operations, user=None):
         """Several operations from outside, all or none: [(operation, cell, operand)]."""

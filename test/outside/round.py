@@ -29,7 +29,7 @@ class Round:
         self.number = number
         self.kind = kind
         self.random = random.Random("%s/%d" % (seed, number))
-        self.generator = Generator(self.random)
+        self.generator = Generator(self.random, settings.without)
         self.directory = tempfile.mkdtemp(prefix="outside-", dir=settings.scratch)
         self.command = Command(settings.heddle, self.directory)
         self.world = World()
@@ -84,6 +84,10 @@ class Round:
             value, outcome = str(error), "refused"
         if answer.outcome != outcome:
             self.fail("%s: %r, the model: %s %s" % (text, answer, outcome, json.dumps(plain(value))))
+        failed, self.world.failed = self.world.failed, 0
+        if outcome == "ok" and answer.warned is not None and (failed > 0) != answer.warned:
+            self.fail("%s: %d events that it sent failed, %s" % (
+                text, failed, "the caller was not told" if failed else "the caller was told of one: %r" % answer))
         if outcome == "ok" and value is not None and not equal(answer.value, value):
             self.fail("%s: answered %s, the model %s" % (
                 text, json.dumps(answer.value), json.dumps(plain(value))))

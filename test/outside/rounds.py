@@ -7,6 +7,7 @@ a change of the generator cannot make the rounds empty.
 import rounds_command
 import rounds_library
 import rounds_lua
+import rounds_process
 
 
 class Kind:
@@ -30,6 +31,10 @@ KINDS = [
     Kind("overlap", 8, rounds_library.overlap),
     Kind("processes", 6, rounds_library.processes),
     Kind("sessions", 2, rounds_library.sessions),
+    Kind("together", 6, rounds_process.together),
+    Kind("runners", 3, rounds_process.runners),
+    Kind("full", 2, rounds_process.full_disk),
+    Kind("launch", 1, rounds_process.launch),
     Kind("held", 6, rounds_lua.held),
     Kind("users", 3, rounds_lua.users),
 ]

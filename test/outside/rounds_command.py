@@ -4,6 +4,7 @@ import json
 
 from generate import near_lists, places_of
 from round import difference
+from values import Link
 
 
 def link_to(piece, name):
@@ -86,6 +87,8 @@ def some_traffic(round, pieces, most=8):
         near = near_lists(round.world, piece)
         if round.generator.chance(75):
             stream = round.random.choice(pattern["handlers"])["name"]
+            if stream == "relay":
+                round.count("send to another piece")
             send(round, piece, stream, round.generator.payload(near))
         else:
             edit(round, piece, *round.generator.edit(places_of(pattern), near))
@@ -148,12 +151,16 @@ def pieces(round):
     first = round.generator.pattern("a")
     kind, cell = round.random.choice([("number", ["n0"]), ("list", ["l0"])])
     second = round.generator.pattern("b", args=[("x", kind)])
+    stream = round.random.choice(first["handlers"])["name"]
+    second["args"].append({"name": "there", "initial": 0})
+    second["handlers"].append({"name": "relay", "body": [["send", "there", ["object", {
+        "v": ["event", "v"], "i": ["event", "i"], "w": ["event", "w"]}]]]})
     count_bodies(round, first)
     count_bodies(round, second)
     round.count("pieces that read each other")
     start(round, "a", first)
-    from values import Link
-    start(round, "b", second, {"x": link_to("a", cell[0])}, {"x": Link("a/" + cell[0])})
+    start(round, "b", second, {"x": link_to("a", cell[0]), "there": link_to("a", stream)},
+          {"x": Link("a/" + cell[0]), "there": Link("a/" + stream)})
     some_traffic(round, {"a": first, "b": second})
 
 

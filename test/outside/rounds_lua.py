@@ -46,6 +46,7 @@ class Stage:
 
     def begin(self, runtime, text, action, look):
         call = self.round.call("%d: %s" % (runtime, text), action)
+        call.runtime = runtime
         self.open[runtime].append((call, look))
         return call
 
@@ -66,12 +67,12 @@ class Stage:
         user = self.users[runtime]
         number = len(self.round.calls)
         self.script.line("local reads%d" % number)
-        self.script.line("T[%d] = { R[%d]:edit(function()" % (number, runtime))
+        self.script.line("T[%d] = edit(R[%d], function()" % (number, runtime))
         for operation in operations:
             self.script.line("  " + lua_operation(runtime, "p", *operation, scope=self.scope(operation[1])))
         self.script.line("  reads%d = { %s }" % (number, ", ".join(
             "val(%s)" % lua_cell_of(runtime, "p", cell, self.scope(cell)) for cell in reads)))
-        self.script.line("end) }")
+        self.script.line("end)")
 
         def action(world):
             world.edit("p", operations, user)
@@ -103,6 +104,9 @@ class Stage:
     def restart(self, runtime):
         """As a crash: what is not confirmed may be lost."""
         self.look(runtime)
+        for call in self.round.calls:
+            if call.runtime == runtime:
+                call.cut_off = True
         self.open[runtime] = []
         self.held.discard(runtime)
         self.script.line("R[%d]:errors() R[%d]:violations()" % (runtime, runtime))

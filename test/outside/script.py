@@ -37,6 +37,11 @@ local function say_ticket(n, ticket)
   elseif receipt ~= nil then say(n, "ok", receipt)
   else say(n, "refused", nil, why and (why.name .. " " .. why.message)) end
 end
+local function edit(rt, fn)
+  local ran, first, second = pcall(rt.edit, rt, fn)
+  if ran then return { first, second } end
+  return { nil, { name = "raised", message = first } }
+end
 local function say_edit(n, edit, reads)
   if not edit[1] then say(n, "refused", nil, edit[2].name .. " " .. edit[2].message) return end
   local state = edit[2]:state()

@@ -1,0 +1,206 @@
+"""Rounds with several `heddle` processes on one directory at the same time:
+callers, runners, kills, processes that stand still, a disk that is full."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+from command import Command
+from generate import near_lists, places_of
+from round import difference
+from rounds_command import check, count_bodies, look, start
+
+
+def some_call(round, pattern, limit=None):
+    """Starts an event or an edit in a process of its own: (call, process)."""
+    near = near_lists(round.world, "p")
+    if round.generator.chance(65):
+        stream, payload = round.random.choice(pattern["handlers"])["name"], round.generator.payload(near)
+        words = Command.send_words("p", stream, payload)
+        action = lambda world: world.send("p", stream, payload)
+        text = "send %s %s" % (stream, json.dumps(payload))
+        round.count("send", "concurrent send")
+    else:
+        operation = round.generator.edit(places_of(pattern), near)
+        words = Command.set_words("p", *operation)
+        action = lambda world: world.edit("p", [operation])
+        text = "set %s" % json.dumps(operation)
+        round.count("set", "concurrent set")
+    call = round.call(text, action)
+    return call, round.started(start_limited(round, words, limit))
+
+
+def start_limited(round, words, limit):
+    """A process that can make no file larger than `limit` bytes, as on a full disk."""
+    if limit is None:
+        return round.command.start(*words)
+    # Python ignores SIGXFSZ, and so does a child whose signals are not
+    # restored: a write beyond the limit fails as on a full disk.
+    return subprocess.Popen(round.command.arguments(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, cwd=round.directory, text=True, restore_signals=False,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+
+
+def final_get(round):
+    """The pieces as a process reads them that starts after all others."""
+    answer = round.command.run("p")
+    round.note("run --once -> %r" % answer)
+    answer = round.command.get("p")
+    round.note("get -> %r" % answer)
+    if answer.outcome != "ok":
+        round.fail("get: %r" % answer)
+    round.count("get")
+    return lambda world: difference("p", answer.value, world.result("p"))
+
+
+def new_piece(round, **options):
+    pattern = round.generator.pattern("p", **options)
+    count_bodies(round, pattern)
+    start(round, "p", pattern)
+    return pattern
+
+
+# ---- kinds ----
+
+def together(round):
+    """Commands at once on one directory; some are killed."""
+    pattern = new_piece(round, handlers=2, children=round.random.choice([0, 0, 1]))
+    for _ in range(round.random.randrange(1, 3)):
+        pairs = [some_call(round, pattern) for _ in range(round.random.randrange(2, 4))]
+        if round.generator.chance(50):
+            time.sleep(round.random.random() * 0.02)
+            round.random.choice(pairs)[1].kill()
+            round.count("kill -9")
+        for call, process in pairs:
+            round.answered(call, Command.finish(process))
+            round.count("unknown answer" if call.answer.outcome == "unknown" else "answer")
+    round.count("processes at once")
+    round.explain(final_get(round))
+    if round.generator.chance(20):
+        check(round)
+
+
+class Runner:
+    """`heddle run` in the background; its output goes to a file."""
+
+    def __init__(self, round, index):
+        self.path = os.path.join(round.directory, "runner-%d" % index)
+        with open(self.path, "w") as out:
+            self.process = subprocess.Popen(round.command.arguments("run", "p.lua"), stdin=subprocess.DEVNULL,
+                                            stdout=out, stderr=subprocess.DEVNULL, cwd=round.directory)
+        round.started(self.process)
+
+    def last(self):
+        with open(self.path) as file:
+            lines = [line for line in file.read().splitlines(keepends=True) if line.endswith("\n")]
+        return json.loads(lines[-1]) if lines else None
+
+    def wait_for(self, wanted, seconds):
+        """Whether the runner prints a wanted result in time."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if wanted(self.last()):
+                return True
+            time.sleep(0.01)
+        return wanted(self.last())
+
+
+def runners(round):
+    """One or two runners of a piece, which follow what others commit."""
+    pattern = new_piece(round, handlers=2)
+    running = [Runner(round, index) for index in range(round.random.randrange(1, 3))]
+    round.count("runners" if len(running) > 1 else "runner")
+    for runner in running:
+        if not runner.wait_for(lambda result: result is not None, 20):
+            round.fail("a runner does not start")
+    for _ in range(round.random.randrange(2, 5)):
+        pairs = [some_call(round, pattern) for _ in range(round.random.choice([1, 1, 2]))]
+        if round.generator.chance(25):
+            pause(round, round.random.choice(running))
+        for call, process in pairs:
+            round.answered(call, Command.finish(process))
+        if len(running) > 1 and round.generator.chance(20):
+            victim = running.pop()
+            victim.process.kill()
+            round.count("kill -9")
+    answer = round.command.get("p")
+    round.note("get -> %r" % answer)
+    if answer.outcome != "ok":
+        round.fail("get: %r" % answer)
+    for runner in running:
+        if not runner.wait_for(lambda result: result == answer.value, 10):
+            round.fail("the runner shows %s, get prints %s" % (json.dumps(runner.last()), json.dumps(answer.value)))
+        round.count("runner followed")
+        runner.process.send_signal(signal.SIGTERM)
+        runner.process.wait(timeout=30)
+    round.explain(lambda world: difference("p", answer.value, world.result("p")))
+
+
+def pause(round, runner):
+    runner.process.send_signal(signal.SIGSTOP)
+    time.sleep(round.random.random() * 0.05)
+    runner.process.send_signal(signal.SIGCONT)
+    round.count("SIGSTOP")
+
+
+def full_disk(round):
+    """A disk that is full: what was refused is absent, what was said is there."""
+    pattern = new_piece(round, handlers=2)
+    for _ in range(round.random.randrange(2, 5)):
+        limit = None
+        if round.generator.chance(70):
+            sizes = [os.path.getsize(os.path.join(round.command.data, name))
+                     for name in os.listdir(round.command.data)
+                     if os.path.isfile(os.path.join(round.command.data, name))]
+            limit = max(sizes) // 4096 * 4096 + round.random.randrange(-2, 8) * 4096
+            round.count("full disk")
+        call, process = some_call(round, pattern, limit)
+        answer = Command.finish(process)
+        if answer.outcome == "refused" and limit is not None:
+            round.count("full disk refused")
+            answer.text += " (no time: the disk is full)"
+        round.answered(call, answer)
+    round.explain(final_get(round))
+    check(round)
+
+
+def launch(round):
+    """A handler that starts a piece, which can then be used like any other."""
+    launched = round.generator.pattern("side", handlers=1, lists=1)
+    pattern = round.generator.pattern("p", handlers=1)
+    pattern["launches"] = [launched]
+    pattern["handlers"].append({"name": "spawn", "body": [
+        ["increment", ["n0"], ["const", 1]], ["launch", "side", {}], ["return_launched"]]})
+    start(round, "p", pattern)
+    names = []
+    for _ in range(round.random.randrange(1, 3)):
+        answer = round.command.send("p", "spawn", round.generator.payload())
+        round.note("send spawn -> %r" % answer)
+        round.count("launch")
+        if answer.outcome != "ok":
+            round.fail("send spawn: %r" % answer)
+        try:
+            identity = answer.value["/"]["link@1"]["id"]
+        except (KeyError, TypeError):
+            round.fail("the receipt of a launch is no link: %r" % answer)
+        round.world.edit("p", [("increment", ["n0"], 1)])
+        names.append(identity.partition("piece:")[2])
+        round.world.start(names[-1], launched)
+    if len(set(names)) != len(names):
+        round.fail("two launches made one piece")
+    for name in names:
+        look(round, name)
+        stream = launched["handlers"][0]["name"]
+        payload = round.generator.payload()
+        answer = round.command.send(name, stream, payload)
+
+        def action(world):
+            receipt = world.send(name, stream, payload)
+            world.settle()
+            return receipt
+        round.expect("send %s %s %s" % (name, stream, json.dumps(payload)), answer, action)
+        look(round, name)
+    look(round, "p")
