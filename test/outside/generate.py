@@ -113,7 +113,7 @@ class Generator:
                 part["expr"] = self.random.choice([
                     ["item"], ["object", {"v": ["item"], "n": number}], ["array", [["item"], number]]])
             elif kind == "filter":
-                part["expr"] = ["differs", ["item"], ["const", self.element()]]
+                part["expr"] = ["differs", ["item"], ["const", self.random.choice([1, 2, "a"])]]
             elif kind == "flat_map":
                 part["expr"] = ["array", self.random.choice([[["item"], ["item"]], [], [["item"], number]])]
             else:
@@ -145,6 +145,8 @@ class Generator:
             plain.written, plain.links = places.written, places.links
             plain.read = places.written
             places = plain
+        # A blind handler writes to documents that nothing has loaded.
+        blind = self.chance(40)
         body = []
         focus = self.random.choice(["number", "list", "list", "any"])
         cell = None
@@ -152,8 +154,8 @@ class Generator:
             kind = focus if focus != "any" else self.random.choice(["number", "text", "list"])
             if cell is None or focus == "any" or self.chance(25):
                 cell = self.random.choice(places.written[kind])
-            statement = self.operation(places, kind, cell)
-            if self.chance(10):
+            statement = self.operation(places, kind, cell, blind)
+            if not blind and self.chance(10):
                 statement = ["if", ["positive", self.number_expr(places, 0)], [statement]]
             body.append(statement)
         if places.links and self.chance(35):
@@ -168,28 +170,30 @@ class Generator:
             send = ["send", self.random.choice(streams), ["object", {
                 "v": ["event", "v"], "i": ["event", "i"], "w": ["event", "w"]}]]
             body.append(["repeat", self.random.randrange(2, 5), [send]] if self.chance(25) else send)
-        if self.chance(8):
+        if not blind and self.chance(8):
             body.append(["fail_if", ["positive", self.number_expr(places, 0)]])
-        if self.chance(60):
+        if not blind and self.chance(80):
             body.append(["return", self.returned(places)])
         return {"name": name, "body": body}
 
-    def operation(self, places, kind, cell):
+    def operation(self, places, kind, cell, blind):
         if kind == "text" and self.chance(10):
             # Of the wrong type: refused, unless there is nothing.
             return self.random.choice([["append", cell, ["event", "v"]], ["increment", cell, ["const", 1]]])
         if kind == "number":
-            return self.random.choice([
-                ["increment", cell, self.random.choice([["const", 1], ["event", "i"]])],
+            operations = [
+                ["increment", cell, ["const", 1]],
                 ["increment", cell, ["event", "i"]],
                 ["set", cell, ["event", "i"]],
-                ["set", cell, ["add", self.number_expr(places, 1), ["event", "i"]]],
-                ["delete", cell]])
+                ["delete", cell]]
+            if not blind:
+                operations.append(["set", cell, ["add", self.number_expr(places, 1), ["event", "i"]]])
+            return self.random.choice(operations)
         if kind == "text":
-            return self.random.choice([
-                ["set", cell, ["cat", ["text", cell], ["str", ["event", "v"]]]],
-                ["set", cell, ["str", ["event", "v"]]],
-                ["delete", cell]])
+            operations = [["set", cell, ["str", ["event", "v"]]], ["delete", cell]]
+            if not blind:
+                operations.append(["set", cell, ["cat", ["text", cell], ["str", ["event", "v"]]]])
+            return self.random.choice(operations)
         choice = self.random.randrange(100)
         operand = self.random.choice([["event", "v"], ["event", "v"], ["const", self.element()]])
         if choice < 30:
@@ -200,7 +204,7 @@ class Generator:
             return ["add_unique", cell, operand]
         if choice < 85:
             return ["set", cell, ["event", "w"]]
-        if choice < 93:
+        if choice < 93 and not blind:
             # An element by its position; beyond the end it would be refused.
             return ["if", ["positive", ["len", cell]], [["set", cell + [0], operand]]]
         return ["delete", cell]
@@ -234,7 +238,7 @@ class Generator:
 
     def edit(self, places, near=()):
         """(operation, cell, operand) of an edit by hand."""
-        kind = self.random.choice(["number", "text", "list", "list"])
+        kind = self.random.choice([kind for kind in ("number", "text", "list", "list") if places.written[kind]])
         cell = self.random.choice(places.written[kind])
         if kind == "number":
             return self.random.choice([("set", cell, self.number()), ("increment", cell, self.random.randrange(1, 5)),
@@ -258,6 +262,13 @@ def places_of(pattern):
                                ("text", [name, "c", "e"])):
                 places.add(kind, cell)
     return places
+
+
+def one_list(places):
+    """The first list alone, for callers that meet at one place."""
+    single = Places()
+    single.add("list", places.written["list"][0])
+    return single
 
 
 def near_lists(world, piece):

@@ -4,7 +4,7 @@ processes on one directory."""
 import json
 import time
 
-from generate import near_lists, places_of
+from generate import near_lists, one_list, places_of
 from library import Library, operation_of
 from model import Frame
 from round import difference
@@ -37,9 +37,9 @@ def look(round, library, runtime=0, piece="p", user=None):
     round.count("library get")
 
 
-def some_edit(round, pattern, most=3):
+def some_edit(round, pattern, most=3, places=None):
     """Operations of one edit, and places that it reads after them."""
-    places, near = places_of(pattern), near_lists(round.world, "p")
+    places, near = places or places_of(pattern), near_lists(round.world, "p")
     operations = [round.generator.edit(places, near)]
     for _ in range(round.random.randrange(most)):
         operation = round.generator.edit(places, near)
@@ -158,9 +158,13 @@ def overlap(round):
         open_piece(round, process, runtime, pattern)
     round.world.start("p", pattern)
     waiting = {runtime: [] for runtime in runtimes}
+    places = places_of(pattern)
+    if round.generator.chance(60):
+        places = one_list(places)
+        round.count("overlap on one list")
     for _ in range(round.random.randrange(4, 8)):
         runtime = round.random.choice(runtimes)
-        operations, _ = some_edit(round, pattern, 1)
+        operations, _ = some_edit(round, pattern, 1, places)
         operations = operations[:1]
         call = round.call("write %d %s" % (runtime, json.dumps(operations)),
                           lambda world, operations=operations: world.edit("p", operations))
