@@ -42,9 +42,11 @@ class Settings:
 
 
 def kind_of(settings, number):
-    """The kind of a round follows from its seed and number alone."""
-    draw = random.Random("kind %s/%d" % (settings.seed, number))
-    return draw.choices(settings.kinds, weights=[kind.weight for kind in settings.kinds])[0]
+    """The kind of a round follows from its seed and number alone: rounds are
+    dealt from decks in which each kind is as frequent as its weight says."""
+    deck = [kind for kind in settings.kinds for _ in range(kind.weight)]
+    random.Random("deck %s/%d" % (settings.seed, number // len(deck))).shuffle(deck)
+    return deck[number % len(deck)]
 
 
 def play(job):

@@ -42,6 +42,30 @@ KINDS = [
 # What 300 rounds contain at least.
 FLOOR_ROUNDS = 300
 FLOORS = {
+    # operations in the bodies of handlers
+    "body set": 200, "body delete": 100, "body append": 100, "body add_unique": 70, "body remove": 70,
+    "body increment": 100, "body mixed on one place": 120, "body link": 8, "body send": 40, "body repeat": 8,
+    "body return": 120, "body if": 50, "body fail_if": 10,
+    # lists
+    "list map": 50, "list filter": 20, "list flat_map": 25, "list reduce": 20,
+    # what callers do
+    "run": 100, "send": 250, "get": 200, "set": 80, "check": 10,
+    "set set": 20, "set append": 5, "set add_unique": 5, "set remove": 2, "set increment": 2, "set delete": 2,
+    "library send": 80, "library edit": 50, "library write": 10, "library restart": 30, "library get": 80,
+    "library set": 100, "library append": 25, "library add_unique": 25, "library remove": 25,
+    "library increment": 20, "library delete": 15, "edit mixed on one place": 15,
+    "lua send": 60, "lua edit": 30, "lua restart": 4,
+    "resend": 5, "resend with another payload": 2, "send to a child": 5, "send to another piece": 3,
+    # several at once
+    "concurrent send": 80, "concurrent edit": 30, "concurrent set": 15, "unsettled write": 60,
+    "overlap on one list": 8, "processes at once": 25, "runner": 2, "runners": 2, "runner followed": 5,
+    "shared session name": 3,
+    # features
+    "children": 6, "links that turn": 4, "pieces that read each other": 4, "user-scoped states": 6,
+    "hot reload": 3, "debounce": 4, "backlog": 2, "launch": 1,
+    # faults
+    "kill -9": 8, "SIGSTOP": 6, "unknown answer": 4, "full disk": 8, "held confirmations": 6,
+    "refused commits": 4,
 }
 
 
