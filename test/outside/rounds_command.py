@@ -206,8 +206,8 @@ def reload(round):
 def debounce(round):
     """A debounce is no reason for a wrong answer."""
     pattern = round.generator.pattern("p")
-    for part in pattern["computed"]:
-        if round.generator.chance(70):
+    for index, part in enumerate(pattern["computed"]):
+        if index == 0 or round.generator.chance(70):
             part["options"] = round.random.choice([{"debounce": 300}, {"debounce": 2000}, {"throttle": 500}])
             round.count("debounce")
     start(round, "p", pattern)
