@@ -220,9 +220,15 @@ static int check_target(struct visit *visit,
         id.at[whole.length] != '/') {
         return CODE_OK; /* of another piece */
     }
-    const struct value kind = object_get_text(cells,
-                                              id.at + whole.length + 1,
-                                              id.length - whole.length - 1);
+    /* One that has another document than its name: "name//kind". */
+    const char *part = id.at + whole.length + 1;
+    size_t length = id.length - whole.length - 1;
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (part[i] == '/' && part[i + 1] == '/') {
+            length = i;
+        }
+    }
+    const struct value kind = object_get_text(cells, part, length);
     if (value_is_text(kind, "computed")) {
         (void)err_set(&detail,
                       ERR_ARGUMENT,

@@ -51,6 +51,7 @@
 #define OPTION_INCREMENT  (UINT64_C(1) << 31)
 #define OPTION_DELETE     (UINT64_C(1) << 32)
 #define OPTION_ONCE       (UINT64_C(1) << 33)
+#define OPTION_REPLACE    (UINT64_C(1) << 34)
 #define OPTION_MERMAID    (UINT64_C(1) << 40)
 #define OPTION_DOT        (UINT64_C(1) << 41)
 

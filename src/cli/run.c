@@ -360,6 +360,7 @@ static int begin(struct running *running, const char *how)
         .pattern = program_pattern(visit->program),
         .arguments = running->arguments,
         .note = note,
+        .replace = option_is_given(running->options, OPTION_REPLACE),
     };
     code = visit_start(visit, &options);
     value_unref(note);

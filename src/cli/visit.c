@@ -396,6 +396,19 @@ static struct pattern *find_pattern(void *ctx,
     return pattern;
 }
 
+/* What a pattern that has changed does to its piece. */
+static void on_notice(void *ctx,
+                      const struct piece *piece,
+                      const char *sentence)
+{
+    struct buf text = {0};
+    append_value(&text, piece->name);
+    buf_append_text(&text, ": ");
+    buf_append_text(&text, sentence);
+    host_notice(ctx, buf_text(&text));
+    buf_release(&text);
+}
+
 /* -- The program of the visit -------------------------------------------- */
 
 void visit_begin_program(struct visit *visit)
@@ -407,6 +420,8 @@ void visit_begin_program(struct visit *visit)
     runtime->without_effects = !visit->with_effects;
     runtime->pattern_of = find_pattern;
     runtime->pattern_ctx = visit;
+    runtime->notice = on_notice;
+    runtime->notice_ctx = visit;
     const struct program_host host = visit_host(visit);
     visit->program = begin_program(visit, &host);
 }
@@ -752,12 +767,16 @@ int visit_resume(struct visit *visit, const char *name)
         return code;
     }
     const struct value text = value_text_new(name);
+    const struct value about = object_field(document->visible.rest, "piece");
+    const struct value note = value_ref(object_field(about, "note"));
     const struct piece_options options = {
         .name = text,
         .pattern = program_pattern(visit->program),
+        .note = note,
         .must_exist = true,
     };
     code = visit_start(visit, &options);
+    value_unref(note);
     value_unref(text);
     return code;
 }

@@ -204,13 +204,11 @@ static struct entity *declared(struct entity *document, struct value name)
         return NULL;
     }
     const struct text whole = value_text(&document->id);
-    const struct text part = value_text(&name);
-    struct buf id = {0};
-    buf_append(&id, whole.at, whole.length);
-    buf_append_char(&id, '/');
-    buf_append(&id, part.at, part.length);
-    const struct value full = value_string_new(id.at, id.length);
-    buf_release(&id);
+    const size_t front = strlen("piece:");
+    const struct value piece =
+        value_string_new(whole.at + front, whole.length - front);
+    const struct value full = piece_part_document(piece, about, name);
+    value_unref(piece);
     struct entity *found = NULL;
     struct err_detail detail = {0};
     const enum err err =

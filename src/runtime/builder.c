@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "runtime/building.h"
 #include "runtime/cell.h"
+#include "runtime/change.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -120,10 +121,13 @@ static enum err give_place(struct builder *builder,
                            struct err_detail *detail)
 {
     struct piece *piece = builder->piece;
-    const struct value id = piece_document_id(piece->name, part->name);
+    const struct value kind = value_text_new(part_kind_name(part->kind));
+    const struct value id =
+        change_document_id(piece->name, piece->about, part->name, kind);
     struct entity *entity;
     const enum err err = entity_of(piece->space, scope, id, &entity, detail);
     value_unref(id);
+    value_unref(kind);
     if (err == ERR_OK) {
         part->place = place_payload(entity);
     }
@@ -145,16 +149,31 @@ static enum err declare_document(struct builder *builder,
     return err;
 }
 
-bool builder_is_known(const struct builder *builder, struct value name)
+bool builder_is_known(const struct builder *builder,
+                      struct value name,
+                      enum part_kind kind)
 {
-    const struct value cells = object_field(builder->piece->about, "cells");
-    if (!value_is_object(cells)) {
-        return false;
-    }
     const struct value full = join(builder->prefix, name);
-    const bool known = !value_is_absent(object_get(cells, full));
+    const bool known = change_had(builder->piece->about, full, kind);
     value_unref(full);
     return known;
+}
+
+/* The first value of a state or an argument: nothing, in the place of what was
+ * computed there before (X2 of runtime/change.h). */
+static enum err write_initial(struct builder *builder,
+                              const struct part *part,
+                              struct value initial,
+                              struct err_detail *detail)
+{
+    if (value_is_absent(initial) &&
+        !change_takes_over(builder->piece->about, part->name)) {
+        return ERR_OK;
+    }
+    return building_write_adopt(builder->transaction,
+                                part->place,
+                                value_ref(initial),
+                                detail);
 }
 
 struct value builder_number(struct builder *builder, const char *stem)
@@ -184,8 +203,8 @@ enum err builder_state(struct builder *builder,
                        struct err_detail *detail)
 {
     struct part *part;
-    const bool known =
-        value_is_string(cell->name) && builder_is_known(builder, cell->name);
+    const bool known = value_is_string(cell->name) &&
+                       builder_is_known(builder, cell->name, PART_STATE);
     enum err err = declare_document(builder,
                                     cell->name,
                                     PART_STATE,
@@ -196,13 +215,7 @@ enum err builder_state(struct builder *builder,
         return err;
     }
     *out = part->place;
-    if (!known && !value_is_absent(cell->initial)) {
-        err = transaction_put_adopt(builder->transaction,
-                                    part->place,
-                                    value_ref(cell->initial),
-                                    detail);
-    }
-    return err;
+    return known ? ERR_OK : write_initial(builder, part, cell->initial, detail);
 }
 
 static struct value argument_of(struct value arguments, struct value name)
@@ -228,8 +241,8 @@ enum err builder_argument(struct builder *builder,
                           struct err_detail *detail)
 {
     struct part *part;
-    const bool known =
-        value_is_string(cell->name) && builder_is_known(builder, cell->name);
+    const bool known = value_is_string(cell->name) &&
+                       builder_is_known(builder, cell->name, PART_ARGUMENT);
     enum err err = declare_document(builder,
                                     cell->name,
                                     PART_ARGUMENT,
@@ -244,12 +257,8 @@ enum err builder_argument(struct builder *builder,
     if (value_is_absent(given)) {
         given = cell->initial;
     }
-    if ((!known && !value_is_absent(given)) ||
-        is_given_anew(builder, cell->name)) {
-        err = transaction_put_adopt(builder->transaction,
-                                    part->place,
-                                    value_ref(given),
-                                    detail);
+    if (!known || is_given_anew(builder, cell->name)) {
+        err = write_initial(builder, part, given, detail);
     }
     return err;
 }

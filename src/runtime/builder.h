@@ -31,6 +31,20 @@
 
 struct piece;
 
+/* What a pattern declares. */
+enum part_kind {
+    PART_STATE,
+    PART_ARGUMENT,
+    PART_COMPUTED,
+    PART_EFFECT,
+    PART_HANDLER,
+    PART_PIECE,
+    PART_DOCUMENT,
+    PART_PRELOADED,
+    PART_LIST, /* a coordinator (runtime/spread.h), whose document has a link to
+                  that of each of its children; it is preloaded, too */
+};
+
 /* -- Bodies -------------------------------------------------------------- */
 
 /* What a node or a handler does. `run` is as a node's function has it
@@ -141,6 +155,46 @@ MUST_CHECK enum err builder_piece(struct builder *builder,
                                   struct place **out,
                                   struct err_detail *detail);
 
+/* -- Migrations (runtime/migration.h) ------------------------------------ */
+
+struct migration;
+
+/* Brings the data of a piece of an earlier version to `version`. In the
+ * transaction of the build: it reads with migration_read and by cells of states
+ * and arguments, and writes to those. Anything but OK fails the start. */
+typedef enum err migration_fn(struct migration *migration,
+                              void *ctx,
+                              struct err_detail *detail);
+
+struct builder_migration {
+    uint32_t version; /* from 2 on */
+    migration_fn *run;
+    void *ctx;
+    void (*release)(void *ctx); /* when the build has ended; or NULL */
+};
+
+/* ARGUMENT: the version. The context is the builder's, as a body is (B4). */
+MUST_CHECK enum err builder_migration(struct builder *builder,
+                                      const struct builder_migration *migration,
+                                      struct err_detail *detail);
+
+/* What was in a state or an argument, by the name that it had; new, absent if
+ * there was nothing. NOT_FOUND: there was no such name, or it was computed. */
+MUST_CHECK enum err migration_read(struct migration *migration,
+                                   struct value name,
+                                   struct value *out,
+                                   struct err_detail *detail);
+
+/* Removes one that the pattern no longer declares. */
+MUST_CHECK enum err migration_drop(struct migration *migration,
+                                   struct value name,
+                                   struct err_detail *detail);
+
+/* The version that the piece has, and on whose behalf cells are used. */
+uint32_t migration_version(const struct migration *migration);
+struct transaction *migration_transaction(const struct migration *migration);
+struct runtime *migration_runtime(const struct migration *migration);
+
 /* -- The result ---------------------------------------------------------- */
 
 /* A field of the result document: a link to the place, or a value. The value is
@@ -160,8 +214,11 @@ struct runtime *builder_runtime(const struct builder *builder);
 struct space *builder_space(const struct builder *builder);
 struct piece *builder_piece_of(const struct builder *builder);
 
-/* Whether the piece is being taken up again, and had that name before. */
-bool builder_is_known(const struct builder *builder, struct value name);
+/* Whether the piece is being taken up again, and had that name as that kind
+ * before. */
+bool builder_is_known(const struct builder *builder,
+                      struct value name,
+                      enum part_kind kind);
 
 /* A name that no other has: `stem` and a number, the same at every build that
  * declares the same things in the same order; new. */

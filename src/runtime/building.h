@@ -13,6 +13,11 @@
 
 #include "runtime/piece.h"
 
+struct declared_migration {
+    struct value prefix;
+    struct builder_migration migration;
+};
+
 /* A pattern, or a child of one. */
 struct builder {
     struct piece *piece;
@@ -27,6 +32,11 @@ struct builder {
     /* Of the piece itself only. */
     struct value cells;    /* W2; an object */
     struct value children; /* their patterns and arguments, by name */
+    struct value declared; /* `cells` before former ones were added */
+    struct value dropped;  /* names that a migration has removed; an object */
+    struct value versions; /* runtime/migration.h; an object */
+    VEC(struct declared_migration) migrations;
+    bool migrated; /* at least one has run */
 };
 
 /* The builder of the whole. */

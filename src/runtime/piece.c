@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "runtime/building.h"
 #include "runtime/cell.h"
+#include "runtime/change.h"
+#include "runtime/migration.h"
 #include "runtime/owner.h"
 #include "value/array.h"
 #include "value/link.h"
@@ -87,6 +89,9 @@ void piece_unref(struct piece *piece)
     value_unref(piece->arguments);
     value_unref(piece->note);
     value_unref(piece->about);
+    value_unref(piece->checked);
+    vec_release(&piece->needs);
+    buf_release(&piece->migrated);
     pattern_unref(piece->pattern);
     mem_free(piece, sizeof *piece);
 }
@@ -108,6 +113,7 @@ static struct piece *piece_new(struct runtime *runtime,
     piece->must_exist = options->must_exist;
     piece->fresh = options->fresh;
     piece->taken_up = options->taken_up;
+    piece->replace = options->replace;
     list_node_init(&piece->node);
     list_push_back(&runtime->pieces, &piece->node);
     return piece;
@@ -154,12 +160,14 @@ static bool is_kind(struct value kind, enum part_kind wanted)
  * as the list is here. */
 typedef VEC(struct entity *) entity_list;
 
-static void find_documents(const struct piece *piece,
-                           struct value name,
-                           struct value kind,
-                           entity_list *out)
+static void find_as(const struct piece *piece,
+                    struct value name,
+                    struct value kind,
+                    bool with_children,
+                    entity_list *out)
 {
-    const struct value id = piece_document_id(piece->name, name);
+    const struct value id =
+        change_document_id(piece->name, piece->about, name, kind);
     struct entity *entity;
     const enum err err =
         entity_of(piece->space, SCOPE_SPACE, id, &entity, NULL);
@@ -169,7 +177,7 @@ static void find_documents(const struct piece *piece,
     }
     vec_push(out, entity);
     const struct value order = entity->visible.payload;
-    if (!is_kind(kind, PART_LIST) || !value_is_array(order)) {
+    if (!with_children || !is_kind(kind, PART_LIST) || !value_is_array(order)) {
         return;
     }
     struct array_iter iter = array_iter(order);
@@ -183,6 +191,20 @@ static void find_documents(const struct piece *piece,
             vec_push(out, entity);
         }
     }
+}
+
+/* All that a name has or had. */
+static void find_documents(const struct piece *piece,
+                           struct value name,
+                           entity_list *out)
+{
+    const struct value kinds = change_kinds_of(piece->about, name);
+    struct array_iter iter = array_iter(kinds);
+    struct value kind;
+    while (array_next(&iter, &kind)) {
+        find_as(piece, name, kind, true, out);
+    }
+    value_unref(kinds);
 }
 
 /* Asks for the documents of the parts that are preloaded, or of all; whether
@@ -200,9 +222,9 @@ static bool are_here(struct piece *piece, bool all)
     entity_list documents = {0};
     while (object_next(&iter, &name, &kind)) {
         if (all) {
-            find_documents(piece, name, kind, &documents);
+            find_documents(piece, name, &documents);
         } else if (is_kind(kind, PART_PRELOADED) || is_kind(kind, PART_LIST)) {
-            find_documents(piece, name, VALUE_NONE, &documents);
+            find_as(piece, name, kind, false, &documents);
         }
     }
     VEC_FOREACH (&documents, entity) {
@@ -236,7 +258,11 @@ static bool is_loaded(struct piece *piece)
         return false;
     }
     take_about(piece);
-    return are_here(piece, false);
+    bool all = are_here(piece, false);
+    VEC_FOREACH (&piece->needs, entity) {
+        all = is_here(piece, *entity) && all;
+    }
+    return all;
 }
 
 /* -- Starting ------------------------------------------------------------ */
@@ -248,6 +274,7 @@ static bool advance(struct piece *piece)
         return false;
     }
     piece->again = false;
+    vec_clear(&piece->needs);
     piece_ref(piece); /* a build can stop it */
     piece_build(piece);
     if (piece->state == PIECE_RUNNING) {
@@ -349,7 +376,7 @@ static enum err delete_documents(struct piece *piece,
     struct value kind;
     entity_list documents = {0};
     while (object_next(&iter, &name, &kind)) {
-        find_documents(piece, name, kind, &documents);
+        find_documents(piece, name, &documents);
     }
     VEC_FOREACH (&documents, entity) {
         struct place *root = place_root(*entity);
@@ -481,6 +508,9 @@ bool pieces_step(struct runtime *runtime)
         moved = false;
         LIST_FOREACH (&runtime->pieces, node) {
             struct piece *piece = CONTAINER_OF(node, struct piece, node);
+            if (piece->state == PIECE_RUNNING && !piece->again) {
+                migration_check_running(piece);
+            }
             if (piece->again && piece->state == PIECE_RUNNING) {
                 builder_undo(piece);
                 piece->state = PIECE_LOADING;

@@ -59,19 +59,6 @@ enum piece_state {
     PIECE_STOPPED,  /* only of interest to who holds a reference */
 };
 
-enum part_kind {
-    PART_STATE,
-    PART_ARGUMENT,
-    PART_COMPUTED,
-    PART_EFFECT,
-    PART_HANDLER,
-    PART_PIECE,
-    PART_DOCUMENT,
-    PART_PRELOADED,
-    PART_LIST, /* a coordinator (runtime/spread.h), whose document has a link to
-                  that of each of its children; it is preloaded, too */
-};
-
 /* One thing that the pattern has declared. */
 struct part {
     struct value name; /* from the piece on: "total", "child/total" */
@@ -99,6 +86,10 @@ struct piece {
     bool fresh;              /* is to be built without what the store knows */
     bool must_exist;
     bool taken_up; /* because of an event: without effects (runtime/owner.h) */
+    bool replace;  /* it may have been of another pattern */
+    VEC(struct entity *) needs; /* that have to come before it can be built */
+    struct value checked;       /* of its document: runtime/migration.h */
+    struct buf migrated;        /* what is said when the build has landed */
     uint32_t attempts;
     uint64_t generation;
     struct resume_counts counts; /* of the last start */
@@ -115,6 +106,8 @@ struct piece_options {
     bool must_exist;         /* otherwise it is made (R2) */
     bool fresh;              /* nothing is taken from the store */
     bool taken_up;           /* without effects, until it is started */
+    bool replace;            /* also if it is of another pattern; otherwise that
+                                is an error (runtime/change.h) */
 };
 
 /* *out is borrowed until the piece is stopped; piece_ref keeps the record. OK:
@@ -210,6 +203,12 @@ void piece_fail(struct piece *piece, const struct err_detail *detail);
 /* The id of a document of a piece: "piece:" piece, and "/" name unless that is
  * absent; new. */
 struct value piece_document_id(struct value piece, struct value name);
+
+/* The id of the document of a name that its pattern declares, new; absent if
+ * there is no such name. `about` is what is at "piece" (runtime/change.h). */
+struct value piece_part_document(struct value piece,
+                                 struct value about,
+                                 struct value name);
 
 /* The document that lists the pieces of a space; borrowed. */
 MUST_CHECK enum err piece_index(struct space *space,

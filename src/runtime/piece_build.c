@@ -6,6 +6,8 @@
 
 #include "runtime/building.h"
 #include "runtime/cell.h"
+#include "runtime/change.h"
+#include "runtime/migration.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -88,6 +90,17 @@ static uint64_t generation_of(const struct piece *piece)
 
 /* -- The documents of the piece itself ----------------------------------- */
 
+static void put_unless_empty(struct value *about,
+                             const char *key,
+                             struct value object)
+{
+    if (object_count(object) > 0) {
+        object_put_adopt(about, key, object);
+    } else {
+        value_unref(object);
+    }
+}
+
 /* What is to be at "piece" now; new. */
 static struct value about_now(const struct piece *piece,
                               const struct builder *builder)
@@ -105,6 +118,9 @@ static struct value about_now(const struct piece *piece,
                      value_is_object(arguments) ? value_ref(arguments)
                                                 : value_empty_object());
     object_put_adopt(&about, "cells", value_ref(builder->cells));
+    put_unless_empty(&about, "kinds", change_kinds(piece, builder));
+    put_unless_empty(&about, "former", change_former(piece, builder));
+    put_unless_empty(&about, "versions", value_ref(builder->versions));
     object_put_adopt(&about, "children", value_ref(builder->children));
     const struct value launched = object_field(piece->about, "launched");
     object_put_adopt(&about,
@@ -136,7 +152,8 @@ static void keep_former_cells(const struct piece *piece,
     struct value name;
     struct value kind;
     while (object_next(&iter, &name, &kind)) {
-        if (value_is_absent(object_get(builder->cells, name))) {
+        if (value_is_absent(object_get(builder->cells, name)) &&
+            value_is_absent(object_get(builder->dropped, name))) {
             builder->cells = object_set_adopt(builder->cells,
                                               value_ref(name),
                                               value_ref(kind));
@@ -290,7 +307,40 @@ static void on_settled(void *ctx, const struct verdict *verdict)
             piece_fail(piece, &verdict->detail);
         }
     }
+    if (piece->runtime != NULL && verdict->err == ERR_OK &&
+        piece->migrated.length > 0 && piece->runtime->notice != NULL) {
+        piece->runtime->notice(piece->runtime->notice_ctx,
+                               piece,
+                               buf_text(&piece->migrated));
+    }
     piece_unref(piece);
+}
+
+/* What is to be said when the commit has landed. */
+static void note_migration(struct piece *piece, const struct builder *builder)
+{
+    buf_clear(&piece->migrated);
+    if (!builder->migrated) {
+        return;
+    }
+    struct object_iter iter = object_iter(builder->versions);
+    struct value prefix;
+    struct value version;
+    while (object_next(&iter, &prefix, &version)) {
+        const uint32_t before = migration_version_in(piece->about, prefix);
+        const uint32_t after = (uint32_t)value_integer(version);
+        if (after > before) {
+            buf_append_text(&piece->migrated,
+                            piece->migrated.length > 0 ? "; " : "");
+            const struct text child = value_text(&prefix);
+            buf_append(&piece->migrated, child.at, child.length);
+            buf_append_text(&piece->migrated, child.length > 0 ? " " : "");
+            buf_printf(&piece->migrated,
+                       "migrated from version %u to %u",
+                       (unsigned)before,
+                       (unsigned)after);
+        }
+    }
 }
 
 /* Everything but the commit. */
@@ -311,9 +361,20 @@ static enum err build_in(struct piece *piece,
     value_unref(seen);
     place_unref(root);
     enum err err = declare_all(piece, builder, detail);
+    builder->declared = value_ref(builder->cells);
+    if (err == ERR_OK) {
+        err = change_check_pattern(piece, builder, detail);
+    }
+    if (err == ERR_OK) {
+        err = migrations_run(piece, builder, detail);
+    }
     if (err == ERR_OK) {
         keep_former_cells(piece, builder);
         *about = about_now(piece, builder);
+        if (piece->attempts == 0) {
+            change_tell(piece, builder);
+        }
+        note_migration(piece, builder);
         err = write_document(piece, builder, *about, detail);
     }
     return err == ERR_OK ? write_index(piece, builder, *about, detail) : err;
@@ -362,6 +423,8 @@ void piece_build(struct piece *piece)
         .result = value_empty_object(),
         .cells = value_empty_object(),
         .children = value_empty_object(),
+        .dropped = value_empty_object(),
+        .versions = value_empty_object(),
     };
     if (!piece->resumed) { /* nothing that a removed one had counts */
         value_unref(piece->about);
@@ -379,6 +442,10 @@ void piece_build(struct piece *piece)
     value_unref(builder.result);
     value_unref(builder.cells);
     value_unref(builder.children);
+    value_unref(builder.declared);
+    value_unref(builder.dropped);
+    value_unref(builder.versions);
+    migrations_release(&builder);
     if (err == ERR_OK) {
         value_unref(piece->about);
         piece->about = about;
@@ -386,8 +453,9 @@ void piece_build(struct piece *piece)
         return;
     }
     value_unref(about);
+    const bool waits = piece->needs.count > 0; /* which is no attempt */
     if (err_class_of(err) == ERR_CLASS_RETRY &&
-        ++piece->attempts < BUILD_ATTEMPTS) {
+        (waits || ++piece->attempts < BUILD_ATTEMPTS)) {
         builder_undo(piece);
         piece->state = PIECE_LOADING;
         return;

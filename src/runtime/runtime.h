@@ -23,6 +23,7 @@
 #include "sched/events.h"
 #include "sched/scheduler.h"
 
+struct piece;
 struct schemas;
 
 /* Brings a document here that nodes rely on without having it (N4 of
@@ -34,6 +35,12 @@ typedef void runtime_fetch_fn(void *ctx, struct entity *entity);
 typedef struct pattern *runtime_pattern_fn(void *ctx,
                                            struct value about,
                                            struct err_detail *detail);
+
+/* A sentence for people about a piece that is started with a pattern that has
+ * changed (runtime/change.h, runtime/migration.h). */
+typedef void runtime_notice_fn(void *ctx,
+                               const struct piece *piece,
+                               const char *sentence);
 
 struct runtime {
     struct replica replica;
@@ -53,6 +60,8 @@ struct runtime {
     struct list owners;             /* struct owner: runtime/owner.c */
     runtime_pattern_fn *pattern_of; /* or NULL */
     void *pattern_ctx;
+    runtime_notice_fn *notice; /* or NULL */
+    void *notice_ctx;
     struct list tasks;    /* struct task: runtime/task.c */
     bool pieces_asked;    /* for documents, since the last look: piece.c */
     bool without_effects; /* R6 of runtime/piece.h; to be set before pieces

@@ -923,7 +923,7 @@ static enum err declare_in(struct builder *builder,
                            struct value order_name,
                            struct err_detail *detail)
 {
-    const bool known = builder_is_known(builder, order_name);
+    const bool known = builder_is_known(builder, order_name, PART_LIST);
     const struct value name = value_text_new("elements");
     struct place *elements = NULL;
     enum err err = builder_document(below, name, false, &elements, detail);

@@ -10,6 +10,7 @@
 #include "script/cells.h"
 #include "script/convert.h"
 #include "script/items.h"
+#include "script/migrations.h"
 #include "script/nodes.h"
 #include "script/patterns.h"
 #include "script/reads.h"
@@ -356,6 +357,7 @@ static const luaL_Reg builder_methods[] = {
     {"computed", p_computed},
     {"effect", p_effect},
     {"handler", p_handler},
+    {"migrate", migrations_declare},
     {"piece", p_piece},
     {"map", builders_map},
     {"filter", builders_filter},

@@ -38,6 +38,35 @@ static enum err check_readable(const struct frame *frame,
                : ERR_OK;
 }
 
+/* A migration runs before any node of the piece: what is computed may be old,
+ * and what is not data has not been loaded. */
+static enum err read_migrating(struct frame *frame,
+                               struct place *place,
+                               enum read_kind kind,
+                               unsigned flags,
+                               struct value *out,
+                               struct err_detail *detail)
+{
+    struct place *at = NULL;
+    const enum err err =
+        cell_read(&frame->access, place, kind, flags, out, &at, detail);
+    if (err != ERR_OK) {
+        return noted(frame, err, detail);
+    }
+    const bool is_data =
+        at->entity->loaded && at->entity->payload->writers.first == NULL;
+    place_unref(at);
+    if (is_data) {
+        return ERR_OK;
+    }
+    value_unref(*out);
+    *out = VALUE_NONE;
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   "a migration reads states and arguments of its piece, and "
+                   "nothing else");
+}
+
 enum err reads_whole(struct frame *frame,
                      struct place *place,
                      enum read_kind kind,
@@ -48,6 +77,9 @@ enum err reads_whole(struct frame *frame,
     *out = VALUE_NONE;
     enum err err = check_readable(frame, detail);
     frame->stage->reads += frame->access.run != NULL;
+    if (UNLIKELY(frame->migrating) && err == ERR_OK) {
+        return read_migrating(frame, place, kind, flags, out, detail);
+    }
     if (err == ERR_OK) {
         err = cell_read(&frame->access, place, kind, flags, out, NULL, detail);
     }

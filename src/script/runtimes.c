@@ -523,6 +523,18 @@ static struct value check_piece_name(lua_State *L,
     return held->value;
 }
 
+/* `replace` in the options at 4. */
+static bool check_replace(lua_State *L)
+{
+    bool replace = false;
+    if (!lua_isnoneornil(L, 4)) {
+        lua_getfield(L, 4, "replace");
+        replace = lua_toboolean(L, -1) != 0;
+        lua_pop(L, 1);
+    }
+    return replace;
+}
+
 /* Until it is there, or nothing more comes. Nothing runs. */
 static void load_piece(struct rig *rig, const struct piece *piece)
 {
@@ -545,6 +557,7 @@ static int rt_run(lua_State *L)
         .pattern = pattern,
         .arguments = arguments->options.user,
         .fresh = rig->stage.forget,
+        .replace = check_replace(L),
     };
     struct resuming *resuming = rig->resuming;
     if (resuming != NULL) { /* a piece has a phase of its own */

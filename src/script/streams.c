@@ -293,6 +293,9 @@ static void refuse_building(lua_State *L, const struct stage *stage)
                          "a pattern is built, not run: send in a function that "
                          "is given to p:handler");
     }
+    if (stage->frame->migrating) {
+        (void)luaL_error(L, "a migration sends nothing: send in a handler");
+    }
 }
 
 static int stream_send(lua_State *L)

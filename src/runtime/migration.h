@@ -1,0 +1,42 @@
+/* Migrations: functions of a pattern that bring the data of a piece from one
+ * version of the pattern to the next.
+ *
+ *   builder_migration(builder, &(struct builder_migration){2, run, ctx}, d);
+ *
+ *   M1  A pattern has the version of its highest migration, or 1; a child has
+ *       one of its own. A new piece has the version of its pattern.
+ *   M2  A piece of an earlier version is migrated when it is started: the
+ *       migrations above its version run in order, in the transaction of the
+ *       build, which also writes the new version. So they happen once, all or
+ *       none, whoever else starts the piece, and before any node of it runs.
+ *   M3  A migration sees the states and arguments of the piece, which have been
+ *       loaded before; what it reads is part of what the commit depends on.
+ *   M4  One that fails fails the start, and the piece is as it was.
+ *   M5  A pattern of an earlier version than the piece is refused; one that
+ * runs when another process migrates the piece is stopped. */
+
+#ifndef RUNTIME_MIGRATION_H
+#define RUNTIME_MIGRATION_H
+
+#include "runtime/building.h"
+
+enum {
+    MIGRATION_VERSION_MAX = 1000000000,
+};
+
+/* Runs those that are missing (M2) and sets what is to be at "versions" (an
+ * object, by the prefix of the child; only those above 1). STALE with documents
+ * in piece->needs: they have to be loaded first. */
+MUST_CHECK enum err migrations_run(struct piece *piece,
+                                   struct builder *builder,
+                                   struct err_detail *detail);
+void migrations_release(struct builder *builder);
+
+/* The version of a piece or a child by its prefix ("" or "child/"), by what the
+ * document of the piece says. */
+uint32_t migration_version_in(struct value about, struct value prefix);
+
+/* M5: stops a piece that another process has migrated. */
+void migration_check_running(struct piece *piece);
+
+#endif
