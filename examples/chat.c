@@ -25,7 +25,7 @@ static void must(hd_status status, const hd_error *error)
 static void join(struct person *person, const char *directory)
 {
     hd_error error;
-    hd_runtime_options options = {0};
+    hd_runtime_options options = HD_INIT;
     options.directory = directory;
     options.user = person->name;
     must(hd_runtime_open(&options, &person->runtime, &error), &error);

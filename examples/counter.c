@@ -52,7 +52,7 @@ int main(void)
     must(hd_cell_new(runtime, "twice", NULL, &cells.twice, &error), &error);
     must(hd_cell_set_int(cells.count, 0, &error), &error);
 
-    hd_node_options options = {0};
+    hd_node_options options = HD_INIT;
     options.name = "twice";
     options.run = compute_twice;
     options.context = &cells;

@@ -93,8 +93,8 @@ static int print_row(void *context, int count, char **values, char **names)
 static void open_all(struct program *program, const char *directory)
 {
     hd_error error;
-    hd_runtime_options options = {0};
-    hd_node_options node = {0};
+    hd_runtime_options options = HD_INIT;
+    hd_node_options node = HD_INIT;
     char path[1000];
     (void)snprintf(path, sizeof path, "%s/own.sqlite", directory);
     if (sqlite3_open(path, &program->database) != SQLITE_OK) {

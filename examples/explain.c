@@ -74,8 +74,8 @@ static hd_status set_price(hd_run *run, void *context)
 static hd_status build(hd_builder *builder, void *context)
 {
     struct shop *shop = context;
-    hd_node_options gross = {0};
-    hd_handler_options handler = {0};
+    hd_node_options gross = HD_INIT;
+    hd_handler_options handler = HD_INIT;
     hd_value *none = NULL;
     hd_status status = hd_value_new_int(0, &none);
     gross.run = compute_gross;
@@ -127,7 +127,7 @@ static void ask_node(hd_node *node)
 static void run_shop(const char *directory)
 {
     struct shop shop = {NULL, NULL};
-    hd_runtime_options options = {0};
+    hd_runtime_options options = HD_INIT;
     hd_runtime *runtime = NULL;
     hd_pattern *pattern = NULL;
     hd_piece *piece = NULL;
@@ -171,8 +171,8 @@ static void look_back(const char *directory)
                                          "/causes/0/by/handler",
                                          NULL};
     static const char *const values[] = {"", NULL};
-    hd_runtime_options options = {0};
-    hd_question question = {0};
+    hd_runtime_options options = HD_INIT;
+    hd_question question = HD_INIT;
     hd_runtime *runtime = NULL;
     hd_survey *survey = NULL;
     hd_value *answer = NULL;

@@ -69,7 +69,7 @@ static void open_form(hd_runtime *runtime, struct form *form)
     must(hd_cell_set(form->orders, none, &error), &error);
     hd_value_unref(none);
 
-    hd_node_options total = {0};
+    hd_node_options total = HD_INIT;
     total.name = "total";
     total.run = compute_total;
     total.context = form;
@@ -77,7 +77,7 @@ static void open_form(hd_runtime *runtime, struct form *form)
     total.write_count = 1;
     must(hd_computation_new(runtime, &total, NULL, &error), &error);
 
-    hd_handler_options handler = {0};
+    hd_handler_options handler = HD_INIT;
     handler.name = "submit";
     handler.run = submit;
     handler.context = form;

@@ -22,7 +22,7 @@ static hd_cell *cell_in(hd_runtime *runtime,
 {
     hd_error error;
     hd_cell *cell = NULL;
-    hd_address address = {0};
+    hd_address address = HD_INIT;
     address.space = space;
     address.document = document;
     must(hd_cell_new_at(runtime, &address, &cell, &error), &error);
@@ -43,7 +43,7 @@ int main(void)
     static const char *const spaces[] = {"home", "team"};
     hd_error error;
     hd_runtime *runtime = NULL;
-    hd_runtime_options options = {0};
+    hd_runtime_options options = HD_INIT;
     options.spaces = spaces;
     options.space_count = 2;
     must(hd_runtime_open(&options, &runtime, &error), &error);

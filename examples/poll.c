@@ -59,7 +59,7 @@ static void show(void *context, const hd_value *value)
 static void open_program(struct program *program)
 {
     hd_error error;
-    hd_node_options options = {0};
+    hd_node_options options = HD_INIT;
     must(hd_runtime_open(NULL, &program->runtime, &error), &error);
     must(hd_cell_new(program->runtime,
                      "letters",

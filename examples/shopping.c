@@ -96,8 +96,8 @@ static hd_status build(hd_builder *builder, void *context)
     hd_value *zero = parse("0");
     hd_cell *items = NULL;
     hd_cell *total = NULL;
-    hd_list_options lines = {0};
-    hd_reduce_options sum = {0};
+    hd_list_options lines = HD_INIT;
+    hd_reduce_options sum = HD_INIT;
     hd_status status = hd_build_state(builder, "items", empty, &items, NULL);
     (void)context;
     if (status == HD_OK) {

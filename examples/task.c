@@ -117,7 +117,7 @@ static hd_status build(hd_builder *builder, void *context)
 {
     struct program *program = context;
     hd_cell *output = NULL;
-    hd_task_options options = {0};
+    hd_task_options options = HD_INIT;
     hd_status status =
         hd_build_state(builder, "number", NULL, &program->number, NULL);
     options.input = program->number;
@@ -184,7 +184,7 @@ static void open_program(struct program *program,
                          const char *directory,
                          hd_piece **piece)
 {
-    hd_runtime_options options = {0};
+    hd_runtime_options options = HD_INIT;
     hd_pattern *pattern = NULL;
     hd_cell *output = NULL;
     hd_error error;

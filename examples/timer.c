@@ -54,8 +54,8 @@ static hd_status ring(hd_run *run, void *context)
 static void begin(struct life *life, const char *directory)
 {
     hd_error error;
-    hd_runtime_options options = {0};
-    hd_handler_options handler = {0};
+    hd_runtime_options options = HD_INIT;
+    hd_handler_options handler = HD_INIT;
     options.directory = directory;
     options.now = now;
     options.wait = wait_until;
@@ -87,7 +87,7 @@ static void serve(struct life *life)
     int64_t due = 0;
     int64_t rung = 0;
     hd_status status = HD_OK;
-    hd_send_options options = {0};
+    hd_send_options options = HD_INIT;
     hd_ticket *ticket = NULL;
     hd_outcome outcome = HD_WAITING;
     must(hd_cell_get_int(life->due, &due, &error), &error);

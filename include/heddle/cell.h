@@ -2,7 +2,7 @@
  * Part of heddle/heddle.h, which is the header to include.
  *
  *   hd_cell *price = NULL;
- *   hd_cell_new(runtime, "cart", "/items/0/price", &price, &error);
+ *   hd_cell_new(runtime, "cart", "/milk/price", &price, &error);
  *   hd_cell_set_int(price, 12, &error);
  *   hd_cell_get_int(price, &cents, &error);
  *   hd_cell_free(price);

@@ -43,8 +43,9 @@
  *   Callbacks  A function that is called from here runs in the thread of the
  *              call that it is called from. It must return, and not by a jump
  *              or an exception.
- *   Options    A structure of options is set to zero first; a field that is
- *              zero means none, or the default. */
+ *   Options    A structure of options begins as HD_INIT, which sets every
+ *              field to zero; a field that is zero means none, or the
+ *              default. */
 
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
@@ -61,6 +62,19 @@ extern "C" {
 #define HD_API __attribute__((visibility("default")))
 #else
 #define HD_API
+#endif
+
+/* Sets every field of a structure to zero, without a warning in C and C++:
+ *   hd_runtime_options options = HD_INIT; */
+#ifdef __cplusplus
+#define HD_INIT \
+    {           \
+    }
+#else
+#define HD_INIT \
+    {           \
+        0       \
+    }
 #endif
 
 /* -- Version -------------------------------------------------------------- */

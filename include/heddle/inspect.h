@@ -10,12 +10,12 @@
  *                     after a crash, and for a runtime that only reads.
  *
  *   hd_survey *survey = NULL;
- *   hd_runtime_options options = {0};
+ *   hd_runtime_options options = HD_INIT;
  *   options.directory = "data";
  *   options.read_only = true;
  *   hd_runtime_open(&options, &runtime, &error);
  *   hd_survey_new(runtime, NULL, &survey, &error);
- *   hd_question question = {0};
+ *   hd_question question = HD_INIT;
  *   question.piece = "shopping";
  *   question.node = "total";
  *   hd_survey_why(survey, &question, &account, &error);

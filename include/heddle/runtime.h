@@ -2,7 +2,7 @@
  * Part of heddle/heddle.h, which is the header to include.
  *
  *   hd_runtime *runtime = NULL;
- *   hd_runtime_options options = {0};
+ *   hd_runtime_options options = HD_INIT;
  *   options.directory = "data";
  *   hd_runtime_open(&options, &runtime, &error);
  *   ... cells, computations, handlers ...
