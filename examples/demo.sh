@@ -98,7 +98,7 @@ step "cat messages.txt" 0 "heddle: shopping is new
 heddle: up to date after 5 runs"
 step "cat results.txt" 0 '{"items":[],"limit":40,"net":0,"open":[],"rate":0.25,"total":0}'
 
-say "Other processes send it events. A handler runs exactly once, and its result is the receipt."
+say "Other processes send it events. Each is committed once, and the result of its handler is the receipt."
 step "heddle send shopping add '{\"name\": \"yarn\", \"price\": 4, \"qty\": 3}'" 0 '{"count":1}'
 step "heddle send shopping add '{\"name\": \"loom\", \"price\": 30}' --id 1 --session me" 0 '{"count":2}'
 step "heddle send shopping add '{\"name\": \"loom\", \"price\": 30}' --id 1 --session me" 0 '{"count":2}'

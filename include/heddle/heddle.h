@@ -66,16 +66,13 @@ extern "C" {
 
 /* Sets every field of a structure to zero, without a warning in C and C++:
  *   hd_runtime_options options = HD_INIT; */
+/* clang-format off */
 #ifdef __cplusplus
-#define HD_INIT \
-    {           \
-    }
+#define HD_INIT {}
 #else
-#define HD_INIT \
-    {           \
-        0       \
-    }
+#define HD_INIT {0}
 #endif
+/* clang-format on */
 
 /* -- Version -------------------------------------------------------------- */
 
@@ -162,7 +159,7 @@ typedef enum hd_class {
     HD_CLASS_RETRY = 1,     /* the world moved on: read again */
     HD_CLASS_PERMANENT = 2, /* the answer will not change: drop the work */
     HD_CLASS_TERMINAL = 3,  /* a rule was broken: tell the author */
-    HD_CLASS_FAULT = 4      /* disk, memory, network: as if never asked */
+    HD_CLASS_FAULT = 4      /* disk, memory, network: it may have happened */
 } hd_class;
 
 /* "SYNTAX", "the text is not well formed", HD_CLASS_TERMINAL. For a number

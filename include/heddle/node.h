@@ -7,7 +7,9 @@
  *   effect       is somebody who looks. It runs when what it read has changed,
  *                after everything that computes it.
  *   handler      handles the events that are sent to a stream, one after the
- *                other, each exactly once.
+ *                other. What it writes is committed once per event, or never;
+ *                its function may be called more often. docs/promises.md
+ *                ("What happens once") says exactly what holds.
  *
  * A run is one transaction. For one change from outside every node that is not
  * in a cycle runs at most once, and an effect never sees a value that was not
@@ -175,7 +177,7 @@ typedef struct hd_handler_options {
                             cells: everything that it reads is up to date, and
                             an attempt can be thrown away */
     bool several_spaces; /* may write to more than one; only what it writes to
-                            the space of the stream is done exactly once */
+                            the space of the stream is committed once */
     bool replace;        /* takes the place of the one that is there */
 } hd_handler_options;
 

@@ -18,7 +18,7 @@ enum err_class {
     ERR_CLASS_RETRY,     /* the world moved on: read again, run again */
     ERR_CLASS_PERMANENT, /* the answer will not change: drop the work */
     ERR_CLASS_TERMINAL,  /* a rule was broken: report it to the author */
-    ERR_CLASS_FAULT,     /* disk, memory, network: the state is as before */
+    ERR_CLASS_FAULT,     /* disk, memory, network: it may have happened */
 };
 
 /* clang-format off */

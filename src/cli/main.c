@@ -112,7 +112,7 @@ static const struct command root_commands[] = {
         .manual =
             "Delivers one event, whether or not somebody runs the piece, and\n"
             "prints what its handler returned. With --id and --session the\n"
-            "same event again gives the same receipt, and nothing runs;\n"
+            "same event again gives the same receipt, and is written once;\n"
             "another payload with the same id is refused.\n"
             "Exits with 1 if the handler failed.\n",
         .example =

@@ -148,7 +148,7 @@ struct handler_spec {
     bool pure;           /* an attempt can be thrown away: it does nothing but
                             read, write, send and launch through the handling */
     bool several_spaces; /* may write to more than one; only what it writes to
-                            the stream's own is done exactly once */
+                            the stream's own is committed once */
     bool replace;        /* takes the place of the one that is there */
 };
 
