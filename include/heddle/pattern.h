@@ -79,6 +79,17 @@ HD_API hd_status hd_build_state(hd_builder *builder,
                                 hd_cell **cell,
                                 hd_error *error);
 
+/* The same for a document of another scope: each user, or each session, has one
+ * of its own, with `initial` in it when the piece is first started for that
+ * user. What is computed from it belongs to the user as well (docs/pieces.md,
+ * "Scopes"). */
+HD_API hd_status hd_build_state_scoped(hd_builder *builder,
+                                       const char *name,
+                                       hd_scope scope,
+                                       const hd_value *initial,
+                                       hd_cell **cell,
+                                       hd_error *error);
+
 /* An argument: what was given when the piece was started, a value or a link;
  * otherwise `initial`, which may be NULL. */
 HD_API hd_status hd_build_argument(hd_builder *builder,

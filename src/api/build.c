@@ -157,6 +157,7 @@ typedef enum err document_fn(struct builder *builder,
 
 static hd_status build_document(hd_builder *builder,
                                 const char *name,
+                                hd_scope scope,
                                 const hd_value *initial,
                                 document_fn *declare,
                                 hd_cell **cell,
@@ -168,8 +169,12 @@ static hd_status build_document(hd_builder *builder,
     struct err_detail detail = {0};
     struct builder_cell document = {
         .initial = initial != NULL ? initial->value : VALUE_NONE,
+        .scope = (enum scope)scope,
     };
     enum err err = build_begin(builder, name, "name", &document.name, &detail);
+    if (err == ERR_OK && scope > HD_SCOPE_SESSION) {
+        err = err_set(&detail, ERR_ARGUMENT, "'scope' has no such value");
+    }
     struct place *place = NULL;
     if (err == ERR_OK) {
         err = declare(builder->inside, &document, &place, &detail);
@@ -187,7 +192,28 @@ hd_status hd_build_state(hd_builder *builder,
                          hd_cell **cell,
                          hd_error *error)
 {
-    return build_document(builder, name, initial, builder_state, cell, error);
+    return hd_build_state_scoped(builder,
+                                 name,
+                                 HD_SCOPE_SPACE,
+                                 initial,
+                                 cell,
+                                 error);
+}
+
+hd_status hd_build_state_scoped(hd_builder *builder,
+                                const char *name,
+                                hd_scope scope,
+                                const hd_value *initial,
+                                hd_cell **cell,
+                                hd_error *error)
+{
+    return build_document(builder,
+                          name,
+                          scope,
+                          initial,
+                          builder_state,
+                          cell,
+                          error);
 }
 
 hd_status hd_build_argument(hd_builder *builder,
@@ -198,6 +224,7 @@ hd_status hd_build_argument(hd_builder *builder,
 {
     return build_document(builder,
                           name,
+                          HD_SCOPE_SPACE,
                           initial,
                           builder_argument,
                           cell,

@@ -77,7 +77,7 @@ static int run_version(const struct options *options)
 
 /* -- The tree ------------------------------------------------------------ */
 
-#define DATA_OPTIONS (OPTION_DIR | OPTION_TIMEOUT)
+#define DATA_OPTIONS (OPTION_DIR | OPTION_TIMEOUT | OPTION_USER)
 #define FORM_OPTIONS (OPTION_PRETTY | OPTION_CANONICAL)
 #define LOOK_OPTIONS (OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL)
 

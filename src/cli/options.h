@@ -54,6 +54,7 @@
 #define OPTION_REPLACE    (UINT64_C(1) << 34)
 #define OPTION_MERMAID    (UINT64_C(1) << 40)
 #define OPTION_DOT        (UINT64_C(1) << 41)
+#define OPTION_USER       (UINT64_C(1) << 50)
 
 #define OPTIONS_COMMON (OPTION_HELP | OPTION_JSON)
 
@@ -86,6 +87,7 @@ struct options {
         const char *session;
         const char *arguments;
         const char *timeout;
+        const char *user;
     } values; /* NULL where the option is not given */
     const char *facts[FACTS_MAX];
     size_t fact_count;

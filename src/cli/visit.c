@@ -462,6 +462,7 @@ int visit_open(struct visit *visit,
     const struct live_options live = {
         .folder = visit->folder,
         .access = access,
+        .user = options->values.user,
         .hooks = {.ctx = visit, .error = on_error, .run = on_run},
         .on_trouble = on_trouble,
         .on_progress = on_progress,

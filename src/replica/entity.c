@@ -192,7 +192,7 @@ enum err entity_of(struct space *space,
     entity->space = space;
     entity->id = value_ref(id);
     entity->scope = scope;
-    entity->loaded = space->session == NULL;
+    entity_set_loaded(entity, space->session == NULL);
     entity->pinned = is_pinned(id);
     map_fill(&space->entities, slot, hash, entity);
     *out = entity;

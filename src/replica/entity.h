@@ -18,7 +18,9 @@
  *   N4  A hollow entity is watched and not loaded: somebody here relies on what
  *       the document was at `known`, the store tells when it is another one,
  *       and nobody has asked what it is. Its confirmed state is absent like
- *       that of any other that has not come. */
+ *       that of any other that has not come.
+ *   N5  `plain` iff it is loaded and of the scope of the space: a read has
+ *       nothing to note but the value. */
 
 #ifndef REPLICA_ENTITY_H
 #define REPLICA_ENTITY_H
@@ -108,6 +110,7 @@ struct entity {
     bool hollow : 1;   /* N4 */
     bool queued : 1;   /* among the space's wanted */
     bool torn : 1;     /* known as of two seqs, and not here */
+    bool plain : 1;    /* N5 */
     uint32_t written;  /* quickly, by which transaction (replica/quick.h) */
     struct entity_state visible;
     uint64_t version; /* N1 */
@@ -119,6 +122,13 @@ struct entity {
     struct draft *draft; /* of the transaction that wrote here last; below it
                             those of others that are not released */
 };
+
+/* Whether it is here from now on (N5). */
+static inline void entity_set_loaded(struct entity *entity, bool loaded)
+{
+    entity->loaded = loaded;
+    entity->plain = loaded && entity->scope == SCOPE_SPACE;
+}
 
 /* The entity, interned, borrowed as long as the space is open. ARGUMENT or a
  * limit if the id is not usable. */

@@ -9,7 +9,7 @@
 /* It is here from now on. */
 static void load(struct space *space, struct entity *entity)
 {
-    entity->loaded = true;
+    entity_set_loaded(entity, true);
     entity->answered = true;
     space->hollow -= entity->hollow;
     entity->hollow = false;
@@ -78,7 +78,7 @@ static void take_remove(struct space *space, const struct target *target)
     change_list_touch(&space->replica->changes, entity);
     entity->seq = 0;
     entity->watched = false;
-    entity->loaded = false;
+    entity_set_loaded(entity, false);
     space->hollow -= entity->hollow;
     entity->hollow = false;
     (void)overlay_confirm(entity, 0, VALUE_NONE);
@@ -173,7 +173,7 @@ void space_reset(struct space *space)
         struct entity *entity = slot->item;
         overlay_forget(entity);
         entity->version = version;
-        entity->loaded = space->session == NULL;
+        entity_set_loaded(entity, space->session == NULL);
         entity->hollow = false;
     }
     space->hollow = 0;

@@ -85,6 +85,7 @@ void transaction_empty_rest(struct transaction *transaction)
     }
     transaction->create_only.count = 0;
     transaction->origins.count = 0;
+    transaction->scope = SCOPE_SPACE;
     transaction->unloaded = 0;
     transaction->unfilled = 0;
     transaction->local_seq = 0;
@@ -248,6 +249,10 @@ enum err transaction_read_any(struct transaction *transaction,
     }
     if (flags != READ_UNTRACKED) {
         transaction_unfollow(transaction);
+    }
+    if (UNLIKELY(entity->scope > transaction->scope)) { /* T7 */
+        transaction->scope = entity->scope;
+        transaction->has_more = true;
     }
     if (UNLIKELY(!entity->loaded)) {
         transaction->unloaded++;
@@ -450,6 +455,25 @@ enum err transaction_merge_adopt(struct transaction *transaction,
                        got);
     }
     return write_adopt(transaction, kind, place, value, detail);
+}
+
+struct value transaction_withdraw(struct transaction *transaction,
+                                  struct entity *entity)
+{
+    quick_expand(transaction);
+    struct draft *draft = draft_find(transaction, entity);
+    CHECK(draft != NULL);
+    const struct value payload = value_ref(draft->work.payload);
+    struct draft **drafts = transaction->drafts.at;
+    const size_t last = --transaction->drafts_used;
+    size_t index = 0;
+    while (drafts[index] != draft) {
+        index++;
+    }
+    drafts[index] = drafts[last];
+    drafts[last] = draft;
+    draft_clear(draft);
+    return payload;
 }
 
 /* -- Conditions ---------------------------------------------------------- */

@@ -24,7 +24,8 @@
  *       another transaction begins, which might change what was read, the log
  *       is made up for. Who looks at the log asks for that first
  *       (transaction_unfollow).
- *
+ *   T7  `scope` is the narrowest scope of all documents that it has read, the
+ *       reads that are not logged included.
  *   T8  A transaction can have a scratch: another one that begins with what the
  *       transaction sees, and is never committed. The layer above writes there
  *       what computations come to on the view of the transaction. While there
@@ -146,6 +147,7 @@ struct transaction {
                        this record may be in use */
     bool given;     /* something of what follows, or an observation: it is
                        taken back at the release */
+    enum scope scope : 8; /* the narrowest of what it has read: T7 */
 
     /* Given at the beginning. */
     const void *source;  /* who runs, by identity, or NULL */
@@ -330,7 +332,7 @@ static inline enum err transaction_read(struct transaction *transaction,
                                         struct value *out)
 {
     const struct entity *entity = place->entity;
-    if (UNLIKELY(!transaction->unwritten || !entity->loaded ||
+    if (UNLIKELY(!transaction->unwritten || !entity->plain ||
                  flags != READ_FOR_BOTH || place != entity->payload ||
                  value_is_absent(entity->visible.payload))) {
         return transaction_read_any(transaction, place, kind, flags, out);
@@ -397,6 +399,11 @@ MUST_CHECK enum err transaction_merge_adopt(struct transaction *transaction,
                                             enum write_kind kind,
                                             struct value value,
                                             struct err_detail *detail);
+
+/* Takes back all that was written to a document, which is something, and gives
+ * what its payload would have been: new, or absent. */
+struct value transaction_withdraw(struct transaction *transaction,
+                                  struct entity *entity);
 
 /* -- Conditions ---------------------------------------------------------- */
 

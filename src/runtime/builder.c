@@ -215,6 +215,9 @@ enum err builder_state(struct builder *builder,
         return err;
     }
     *out = part->place;
+    if (cell->scope != SCOPE_SPACE) {
+        return building_scoped(builder, part, cell->initial, false, detail);
+    }
     return known ? ERR_OK : write_initial(builder, part, cell->initial, detail);
 }
 
@@ -256,6 +259,13 @@ enum err builder_argument(struct builder *builder,
     struct value given = argument_of(builder->arguments, cell->name);
     if (value_is_absent(given)) {
         given = cell->initial;
+    }
+    if (cell->scope != SCOPE_SPACE) {
+        return building_scoped(builder,
+                               part,
+                               given,
+                               is_given_anew(builder, cell->name),
+                               detail);
     }
     if (!known || is_given_anew(builder, cell->name)) {
         err = write_initial(builder, part, given, detail);

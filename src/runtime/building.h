@@ -36,7 +36,11 @@ struct builder {
     struct value dropped;  /* names that a migration has removed; an object */
     struct value versions; /* runtime/migration.h; an object */
     VEC(struct declared_migration) migrations;
-    bool migrated; /* at least one has run */
+    bool migrated;   /* at least one has run */
+    unsigned scopes; /* a bit for each that a state has beside that of
+                        the space */
+    struct value made[SCOPE_SESSION + 1]; /* by scope: states and what they are;
+                                             or absent */
 };
 
 /* The builder of the whole. */
@@ -55,6 +59,24 @@ struct node_identity building_identity(const struct piece *piece,
                                        struct value name,
                                        const struct digest *fingerprint);
 struct value building_label(const struct piece *piece, struct value name);
+
+/* -- States of a user or a session (piece_scopes.c) ---------------------- */
+
+/* Writes the initial value of a state if this user, or session, has not had it
+ * before, or if it is given `anew`. If documents have to come first, they are
+ * awaited (piece->needs), and the build is repeated. */
+MUST_CHECK enum err building_scoped(struct builder *builder,
+                                    const struct part *part,
+                                    struct value initial,
+                                    bool anew,
+                                    struct err_detail *detail);
+
+/* Of the whole: notes what was made. */
+MUST_CHECK enum err building_write_records(const struct builder *builder,
+                                           struct err_detail *detail);
+
+/* Whether the piece has states of that scope. */
+bool scopes_of_about(struct value about, enum scope scope);
 
 /* Writes a payload: absent deletes it. Adopts the value. */
 MUST_CHECK enum err building_write_adopt(struct transaction *transaction,

@@ -5,6 +5,7 @@
 #include "runtime/schemas.h"
 #include "sched/evaluation.h"
 #include "sched/labels.h"
+#include "sched/scopes.h"
 #include "value/array.h"
 #include "value/link.h"
 #include "value/object.h"
@@ -94,7 +95,7 @@ static enum err target_entity(const struct cell_access *access,
 {
     const struct entity *from = holder->entity;
     struct space *space = from->space;
-    enum scope scope = from->scope;
+    enum scope scope = value_is_absent(link->id) ? from->scope : SCOPE_SPACE;
     if (!value_is_absent(link->space)) {
         space = runtime_space(access->runtime, link->space);
     }
@@ -499,6 +500,27 @@ COLD static enum err write_with_parents(const struct cell_access *access,
     return err;
 }
 
+/* C7. */
+static bool is_own_output(const struct cell_access *access,
+                          const struct place *place)
+{
+    const struct run *run = access->run;
+    const struct value payload = place->entity->visible.payload;
+    if (LIKELY(value_tag(payload) != TAG_LINK) || !scopes_is_link(payload) ||
+        run == NULL || run->node->kind != NODE_COMPUTATION ||
+        place != place->entity->payload) {
+        return false;
+    }
+    CHAIN_FOREACH(&place->writers, link)
+    {
+        if (CONTAINER_OF(link, struct write_link, in_place)->node ==
+            run->node) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum err write_in(const struct cell_access *access,
                          struct place *place,
                          const struct cell_write *write,
@@ -506,8 +528,12 @@ static enum err write_in(const struct cell_access *access,
 {
     struct place *at;
     const bool through = !cell_sets_link(write->kind, write->value);
-    enum err err =
-        cell_follow(access, place, READ_FOR_BOTH, through, &at, detail);
+    enum err err = ERR_OK;
+    if (UNLIKELY(is_own_output(access, place))) {
+        at = place_ref(place);
+    } else {
+        err = cell_follow(access, place, READ_FOR_BOTH, through, &at, detail);
+    }
     if (err != ERR_OK) {
         return err;
     }

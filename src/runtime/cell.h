@@ -20,7 +20,10 @@
  *       run that continues after the failure depends on it.
  *   C6  A value that is set below something absent is set inside of new
  *       objects, also in a document that does not exist. Below a value that
- *       is no container it is refused. */
+ *       is no container it is refused.
+ *   C7  A computation that writes to its own output does not follow a scope
+ * link there: the end of the run decides which instance it is (sched/scopes.h).
+ */
 
 #ifndef RUNTIME_CELL_H
 #define RUNTIME_CELL_H

@@ -7,6 +7,7 @@
 #include "runtime/choice.h"
 #include "runtime/relink.h"
 #include "runtime/spread.h"
+#include "sched/scopes.h"
 #include "value/array.h"
 
 /* -- Map ----------------------------------------------------------------- */
@@ -34,6 +35,7 @@ typedef VEC(struct value) value_list;
 /* Adds what an output comes to. */
 typedef void gather_fn(struct spread_child *child,
                        struct value output,
+                       const struct entity *from,
                        const struct entity *to,
                        value_list *items);
 
@@ -45,9 +47,11 @@ struct gather {
 
 static void add_accepted(struct spread_child *child,
                          struct value output,
+                         const struct entity *from,
                          const struct entity *to,
                          value_list *items)
 {
+    (void)from;
     (void)to;
     if (choice_is_true(output)) {
         vec_push(items, value_ref(spread_element_link(child)));
@@ -56,14 +60,15 @@ static void add_accepted(struct spread_child *child,
 
 static void add_all(struct spread_child *child,
                     struct value output,
+                    const struct entity *from,
                     const struct entity *to,
                     value_list *items)
 {
+    (void)child;
     if (value_is_absent(output)) {
         return;
     }
-    const struct value own =
-        relink_adopt(value_ref(output), child->output->entity, to);
+    const struct value own = relink_adopt(value_ref(output), from, to);
     if (!value_is_array(own)) {
         vec_push(items, own);
         return;
@@ -115,19 +120,21 @@ static bool gather_one(struct run *run,
     struct place *place = place_ref(child->output);
     let_go(child);
     struct value output;
-    const enum err err =
-        run_read(run, place, READ_DEEP, READ_FOR_BOTH, &output);
+    struct place *at;
+    const enum err err = scopes_read(run, place, &output, &at);
     place_unref(place);
     if (err == ERR_STALE) {
+        place_unref(at);
         return false;
     }
     /* That read may have run the coordinator, and the child be gone. */
     child = find_child(run, gather, link);
     if (child != NULL) {
-        gather->add(child, output, gather->output->entity, items);
+        gather->add(child, output, at->entity, gather->output->entity, items);
     }
     let_go(child);
     value_unref(output);
+    place_unref(at);
     return true;
 }
 
@@ -152,11 +159,10 @@ static enum run_result run_gather(struct run *run,
 {
     const struct gather *gather = ctx;
     struct value order;
-    if (run_read(run,
-                 gather->spread->order,
-                 READ_DEEP,
-                 READ_FOR_BOTH,
-                 &order) == ERR_STALE) {
+    struct place *at;
+    const enum err err = scopes_read(run, gather->spread->order, &order, &at);
+    place_unref(at);
+    if (err == ERR_STALE) {
         return RUN_AGAIN;
     }
     value_list items = {0};

@@ -8,6 +8,7 @@
 #include "runtime/change.h"
 #include "runtime/migration.h"
 #include "runtime/owner.h"
+#include "sched/scopes.h"
 #include "value/array.h"
 #include "value/link.h"
 #include "value/object.h"
@@ -156,10 +157,59 @@ static bool is_kind(struct value kind, enum part_kind wanted)
     return is;
 }
 
-/* The documents of a part: its own, and those of the children of a list, as far
- * as the list is here. */
 typedef VEC(struct entity *) entity_list;
 
+/* The instances of a document that scope links lead to, as far as they are
+ * here; the last one. */
+static struct entity *find_instances(struct entity *entity, entity_list *out)
+{
+    vec_push(out, entity);
+    struct entity *instance = scopes_instance(entity);
+    if (instance != entity) {
+        vec_push(out, instance);
+    }
+    return instance;
+}
+
+/* The instances of this user and this session, of a document that states have;
+ * those of other users are theirs. */
+static void find_own(const struct piece *piece,
+                     struct value id,
+                     entity_list *out)
+{
+    for (unsigned i = SCOPE_USER; i <= SCOPE_SESSION; i++) {
+        struct entity *entity;
+        if (scopes_of_about(piece->about, (enum scope)i) &&
+            entity_of(piece->space, (enum scope)i, id, &entity, NULL) ==
+                ERR_OK) {
+            vec_push(out, entity);
+        }
+    }
+}
+
+/* The documents of the children of a list. */
+static void find_children(const struct piece *piece,
+                          struct value order,
+                          enum scope scope,
+                          entity_list *out)
+{
+    if (!value_is_array(order)) {
+        return;
+    }
+    struct array_iter iter = array_iter(order);
+    struct value link;
+    struct entity *entity;
+    while (array_next(&iter, &link)) {
+        if (value_kind(link) == VALUE_LINK &&
+            entity_of(piece->space, scope, link_of(link).id, &entity, NULL) ==
+                ERR_OK) {
+            vec_push(out, entity);
+        }
+    }
+}
+
+/* The documents of a name as that kind: its own, and those of the children of a
+ * list, as far as the list is here. */
 static void find_as(const struct piece *piece,
                     struct value name,
                     struct value kind,
@@ -171,26 +221,19 @@ static void find_as(const struct piece *piece,
     struct entity *entity;
     const enum err err =
         entity_of(piece->space, SCOPE_SPACE, id, &entity, NULL);
-    value_unref(id);
-    if (err != ERR_OK) {
-        return;
-    }
-    vec_push(out, entity);
-    const struct value order = entity->visible.payload;
-    if (!with_children || !is_kind(kind, PART_LIST) || !value_is_array(order)) {
-        return;
-    }
-    struct array_iter iter = array_iter(order);
-    struct value link;
-    while (array_next(&iter, &link)) {
-        if (value_kind(link) == VALUE_LINK && entity_of(piece->space,
-                                                        SCOPE_SPACE,
-                                                        link_of(link).id,
-                                                        &entity,
-                                                        NULL) == ERR_OK) {
-            vec_push(out, entity);
+    if (err == ERR_OK) {
+        const struct entity *instance = find_instances(entity, out);
+        if (with_children && is_kind(kind, PART_LIST)) {
+            find_children(piece,
+                          instance->visible.payload,
+                          instance->scope,
+                          out);
+        }
+        if (change_is_data(kind)) {
+            find_own(piece, id, out);
         }
     }
+    value_unref(id);
 }
 
 /* All that a name has or had. */
@@ -220,6 +263,9 @@ static bool are_here(struct piece *piece, bool all)
     struct value name;
     struct value kind;
     entity_list documents = {0};
+    if (all) {
+        find_own(piece, piece->document->id, &documents);
+    }
     while (object_next(&iter, &name, &kind)) {
         if (all) {
             find_documents(piece, name, &documents);
@@ -246,6 +292,20 @@ static void take_about(struct piece *piece)
     piece->about = kept;
 }
 
+/* Whether the records of what was made for this user are here
+ * (piece_scopes.c). */
+static bool records_are_here(const struct piece *piece)
+{
+    bool here = true;
+    entity_list records = {0};
+    find_own(piece, piece->document->id, &records);
+    VEC_FOREACH (&records, record) {
+        here = is_here(piece, *record) && here;
+    }
+    vec_release(&records);
+    return here;
+}
+
 static bool is_loaded(struct piece *piece)
 {
     struct entity *index;
@@ -258,7 +318,8 @@ static bool is_loaded(struct piece *piece)
         return false;
     }
     take_about(piece);
-    bool all = are_here(piece, false);
+    const bool records = records_are_here(piece);
+    bool all = are_here(piece, false) && records;
     VEC_FOREACH (&piece->needs, entity) {
         all = is_here(piece, *entity) && all;
     }
@@ -378,6 +439,7 @@ static enum err delete_documents(struct piece *piece,
     while (object_next(&iter, &name, &kind)) {
         find_documents(piece, name, &documents);
     }
+    find_own(piece, piece->document->id, &documents);
     VEC_FOREACH (&documents, entity) {
         struct place *root = place_root(*entity);
         if (err == ERR_OK) {

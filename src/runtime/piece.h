@@ -17,7 +17,7 @@
  *   {"value": {"total": <link>, ...},            what the pattern returned
  *    "piece": {"pattern": "shopping", "generation": 1, "arguments": {...},
  *              "cells": {"items": "state", ...}, "launched": {...},
- *              "note": ...}}
+ *              "scopes": ["user"], "note": ...}}
  *
  * and the document "pieces" has a key for each piece of the space that is
  * nobody's child.
@@ -36,6 +36,9 @@
  *   R4  A stopped piece is as it was, for the next one who starts it. A removed
  *       one is gone with all its documents; a new one of its name has another
  *       generation.
+ *   R7  A state of a user or a session has its initial value for each of them:
+ *       it is made when a process of that user starts the piece for the first
+ *       time (piece_scopes.c).
  *   R5  A piece that a handler launched (piece_launch) is started when the
  *       handler's commit has landed, and whenever the piece of the handler is
  *       started.

@@ -8,6 +8,7 @@
 #include "runtime/cell.h"
 #include "runtime/change.h"
 #include "runtime/migration.h"
+#include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -101,6 +102,19 @@ static void put_unless_empty(struct value *about,
     }
 }
 
+/* The names of the scopes that states have beside that of the space; new. */
+static struct value scopes_now(const struct builder *builder)
+{
+    struct value names = value_empty_array();
+    for (unsigned i = SCOPE_USER; i <= SCOPE_SESSION; i++) {
+        if ((builder->scopes & 1U << i) != 0) {
+            names = array_push_adopt(names,
+                                     value_text_new(scope_name((enum scope)i)));
+        }
+    }
+    return names;
+}
+
 /* What is to be at "piece" now; new. */
 static struct value about_now(const struct piece *piece,
                               const struct builder *builder)
@@ -122,6 +136,9 @@ static struct value about_now(const struct piece *piece,
     put_unless_empty(&about, "former", change_former(piece, builder));
     put_unless_empty(&about, "versions", value_ref(builder->versions));
     object_put_adopt(&about, "children", value_ref(builder->children));
+    if (builder->scopes != 0) {
+        object_put_adopt(&about, "scopes", scopes_now(builder));
+    }
     const struct value launched = object_field(piece->about, "launched");
     object_put_adopt(&about,
                      "launched",
@@ -365,6 +382,9 @@ static enum err build_in(struct piece *piece,
     if (err == ERR_OK) {
         err = change_check_pattern(piece, builder, detail);
     }
+    if (err == ERR_OK && piece->needs.count > 0) {
+        err = ERR_STALE; /* states of the user have to be here */
+    }
     if (err == ERR_OK) {
         err = migrations_run(piece, builder, detail);
     }
@@ -376,6 +396,9 @@ static enum err build_in(struct piece *piece,
         }
         note_migration(piece, builder);
         err = write_document(piece, builder, *about, detail);
+    }
+    if (err == ERR_OK) {
+        err = building_write_records(builder, detail);
     }
     return err == ERR_OK ? write_index(piece, builder, *about, detail) : err;
 }
@@ -446,6 +469,9 @@ void piece_build(struct piece *piece)
     value_unref(builder.dropped);
     value_unref(builder.versions);
     migrations_release(&builder);
+    for (unsigned i = SCOPE_USER; i <= SCOPE_SESSION; i++) {
+        value_unref(builder.made[i]);
+    }
     if (err == ERR_OK) {
         value_unref(piece->about);
         piece->about = about;

@@ -31,16 +31,15 @@ static struct value relink_one(const struct relink *relink, struct value value)
     struct value scope = VALUE_NONE;
     bool other = false;
     if (value_is_absent(link.id) && from != to) {
+        if (value_is_absent(link.scope) && from->scope != SCOPE_SPACE) {
+            scope = value_text_new(scope_name(from->scope));
+            link.scope = scope;
+        }
         link.id = from->id;
         other = true;
     }
     if (value_is_absent(link.space) && from->space != to->space) {
         link.space = from->space->id;
-        other = true;
-    }
-    if (value_is_absent(link.scope) && from->scope != to->scope) {
-        scope = value_text_new(scope_name(from->scope));
-        link.scope = scope;
         other = true;
     }
     const struct value made = other ? link_new(&link) : VALUE_NONE;

@@ -2,33 +2,22 @@
 
 #include "runtime/spread.h"
 
-#include <stdio.h>
-
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "runtime/cell.h"
 #include "runtime/choice.h"
 #include "runtime/relink.h"
+#include "sched/scopes.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/link.h"
 #include "value/object.h"
 
 enum {
-    KEY_TEXT = 11,        /* digits of a key, and a zero byte */
     BULK_CHANGES = 10000, /* more writes than this, and most of the elements: in
                              one */
 };
-
-/* -- Names --------------------------------------------------------------- */
-
-static struct value key_name(uint32_t key)
-{
-    char text[KEY_TEXT];
-    (void)snprintf(text, sizeof text, "%u", (unsigned)key);
-    return value_text_new(text);
-}
 
 /* -- Children ------------------------------------------------------------ */
 
@@ -42,6 +31,7 @@ static void child_release(void *ctx)
 {
     struct spread_child *child = ctx;
     place_unref(child->element);
+    place_unref(child->stored);
     place_unref(child->output);
     value_unref(child->link);
     spread_unref(child->spread);
@@ -123,17 +113,21 @@ static struct spread_child *child_new(struct spread *spread,
                                       uint32_t key,
                                       struct value *name)
 {
-    const struct value number = key_name(key);
+    const struct value number = spread_key_name(key);
     *name = spread_joined(spread->prefix, number);
     const struct value id = piece_document_id(spread->piece->name, *name);
     struct entity *entity = NULL;
     struct spread_child *child = NULL;
-    if (entity_of(spread->piece->space, SCOPE_SPACE, id, &entity, NULL) ==
-        ERR_OK) {
+    if (entity_of(spread->piece->space,
+                  spread->order_at->entity->scope,
+                  id,
+                  &entity,
+                  NULL) == ERR_OK) {
         child = mem_alloc_zero(sizeof *child);
         child->spread = spread_ref(spread);
         child->key = key;
         child->element = place_child(spread->elements, number);
+        child->stored = place_child(spread->elements_at, number);
         child->output = place_payload(entity);
     }
     value_unref(id);
@@ -178,40 +172,12 @@ static uint32_t free_key(struct spread *spread)
     return spread->lowest;
 }
 
-static bool key_of_link(const struct spread *spread,
-                        struct value link,
-                        uint32_t *key)
-{
-    if (value_kind(link) != VALUE_LINK) {
-        return false;
-    }
-    const struct value id = link_of(link).id;
-    if (!value_is_string(id)) {
-        return false;
-    }
-    const struct text text = value_text(&id);
-    const struct text piece = value_text(&spread->piece->name);
-    const struct text prefix = value_text(&spread->prefix);
-    const size_t front = sizeof "piece:/" - 1 + piece.length + prefix.length;
-    if (text.length <= front || text.length - front >= KEY_TEXT) {
-        return false;
-    }
-    uint64_t number = 0;
-    for (size_t i = front; i < text.length; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9') {
-            return false;
-        }
-        number = number * 10 + (uint64_t)(text.at[i] - '0');
-    }
-    *key = (uint32_t)number;
-    return number < LIMIT_ARRAY_ELEMENTS;
-}
-
 struct spread_child *spread_child_of(const struct spread *spread,
                                      struct value link)
 {
     uint32_t key;
-    return key_of_link(spread, link, &key) && key < spread->children.count
+    return spread_key_of_link(spread, link, &key) &&
+                   key < spread->children.count
                ? spread->children.at[key]
                : NULL;
 }
@@ -220,7 +186,7 @@ struct spread_child *spread_child_apart(struct spread *spread,
                                         struct value link)
 {
     uint32_t key;
-    if (!key_of_link(spread, link, &key)) {
+    if (!spread_key_of_link(spread, link, &key)) {
         return NULL;
     }
     struct value name;
@@ -263,7 +229,7 @@ static void read_keys(struct spread *spread, struct value order)
     struct value link;
     while (array_next(&iter, &link)) {
         uint32_t key = 0;
-        bool usable = key_of_link(spread, link, &key);
+        bool usable = spread_key_of_link(spread, link, &key);
         while (usable && taken.count <= key) {
             vec_push(&taken, false);
         }
@@ -310,7 +276,7 @@ static struct value former_list(const struct spread *spread,
     VEC(struct value) items = {0};
     bool whole = value_is_object(elements);
     for (size_t i = 0; whole && i < spread->keys.count; i++) {
-        const struct value number = key_name(spread->keys.at[i]);
+        const struct value number = spread_key_name(spread->keys.at[i]);
         const struct value item = object_get(elements, number);
         value_unref(number);
         whole = !value_is_absent(item);
@@ -366,7 +332,7 @@ static struct value own_copy(const struct pass *pass, struct value value)
     return pass->resolved ? value_ref(value)
                           : relink_adopt(value_ref(value),
                                          pass->holder,
-                                         pass->spread->elements->entity);
+                                         pass->spread->elements_at->entity);
 }
 
 static void put_adopt(struct pass *pass,
@@ -409,28 +375,28 @@ static void write_element(struct pass *pass,
     struct spread_child *child = pass->spread->children.at[key];
     if (pass->bulk) {
         pass->elements = object_set_adopt(pass->elements,
-                                          key_name(key),
+                                          spread_key_name(key),
                                           own_copy(pass, after));
-    } else if (child->element->child_count > 0 && value_is_object(before) &&
+    } else if (child->stored->child_count > 0 && value_is_object(before) &&
                value_is_object(after)) {
-        struct edit edit = {pass, child->element}; /* somebody reads a part */
+        struct edit edit = {pass, child->stored}; /* somebody reads a part */
         difference_walk(before,
                         after,
                         DIFFERENCE_BY_STEPS,
                         put_difference,
                         &edit);
     } else {
-        put_adopt(pass, child->element, own_copy(pass, after));
+        put_adopt(pass, child->stored, own_copy(pass, after));
     }
 }
 
 static void remove_element(struct pass *pass, uint32_t key)
 {
-    const struct value number = key_name(key);
+    const struct value number = spread_key_name(key);
     if (pass->bulk) {
         pass->elements = object_remove_adopt(pass->elements, number);
     } else {
-        struct place *element = place_child(pass->spread->elements, number);
+        struct place *element = place_child(pass->spread->elements_at, number);
         put_adopt(pass, element, VALUE_NONE);
         place_unref(element);
     }
@@ -616,7 +582,7 @@ static void note(struct pass *pass, struct value list, struct value order)
     spread->seen = value_ref(list);
     spread->order_seen = value_ref(order);
     (void)transaction_read(pass->run->transaction,
-                           spread->elements,
+                           spread->elements_at,
                            READ_DEEP,
                            READ_UNTRACKED,
                            &spread->elements_seen);
@@ -636,7 +602,7 @@ static void change(struct pass *pass, struct value order, struct value elements)
         take_documents(spread, order, elements);
         resolved = relink_adopt(value_ref(list),
                                 pass->holder,
-                                spread->elements->entity);
+                                spread->elements_at->entity);
         pass->now = resolved;
         pass->resolved = true;
     }
@@ -653,10 +619,10 @@ static void change(struct pass *pass, struct value order, struct value elements)
         first || whole ? value_empty_object() : value_ref(elements);
     go_over(pass, &links, first);
     if (pass->bulk) {
-        put_adopt(pass, spread->elements, value_ref(pass->elements));
+        put_adopt(pass, spread->elements_at, value_ref(pass->elements));
     }
     if (!value_is_same(links, order)) {
-        put_adopt(pass, spread->order, value_ref(links));
+        put_adopt(pass, spread->order_at, value_ref(links));
     }
     delete_doomed(pass);
     note(pass, list, links);
@@ -685,10 +651,10 @@ static void put_elements(struct pass *pass)
     struct value all = value_empty_object();
     for (uint32_t i = 0; i < spread->keys.count; i++) {
         all = object_set_adopt(all,
-                               key_name(spread->keys.at[i]),
+                               spread_key_name(spread->keys.at[i]),
                                value_ref(array_at(pass->now, i)));
     }
-    put_adopt(pass, spread->elements, all);
+    put_adopt(pass, spread->elements_at, all);
 }
 
 /* What is new has no node that could be evaluated. */
@@ -727,14 +693,14 @@ static enum run_result evaluate(struct pass *pass,
     }
     const struct value resolved = relink_adopt(value_ref(pass->now),
                                                pass->holder,
-                                               spread->elements->entity);
+                                               spread->elements_at->entity);
     pass->now = resolved;
     list_match(&spread->match, former, resolved);
     imagine_keys(spread);
     const bool whole = spread->keys.count == 0;
     put_adopt(
         pass,
-        spread->order,
+        spread->order_at,
         change_order_adopt(spread,
                            whole ? value_empty_array() : value_ref(order)));
     put_elements(pass);
@@ -745,21 +711,42 @@ static enum run_result evaluate(struct pass *pass,
     return ended;
 }
 
+/* -- One run, and what goes before it ------------------------------------ */
+
+void spread_drop_children(struct spread *spread)
+{
+    for (uint32_t key = 0; key < spread->children.count; key++) {
+        if (spread->children.at[key] != NULL) {
+            child_remove(spread, key);
+        }
+    }
+    VEC_FOREACH (&spread->doomed, place) {
+        place_unref(*place);
+    }
+    vec_clear(&spread->doomed);
+    vec_clear(&spread->keys);
+    forget(spread);
+}
+
 static enum run_result run_on(struct pass *pass)
 {
     struct spread *spread = pass->spread;
     struct value order = VALUE_NONE;
     struct value elements = VALUE_NONE;
-    const bool stale =
-        run_read(pass->run, spread->order, READ_DEEP, READ_FOR_BOTH, &order) ==
-            ERR_STALE ||
-        run_read(pass->run,
-                 spread->elements,
-                 READ_DEEP,
-                 READ_FOR_BOTH,
-                 &elements) == ERR_STALE;
+    pass->err = spread_choose_scope(spread, pass->run, &pass->detail);
+    const bool stale = run_read(pass->run,
+                                spread->order_at,
+                                READ_DEEP,
+                                READ_FOR_BOTH,
+                                &order) == ERR_STALE ||
+                       run_read(pass->run,
+                                spread->elements_at,
+                                READ_DEEP,
+                                READ_FOR_BOTH,
+                                &elements) == ERR_STALE;
     enum run_result ended = RUN_DONE;
-    if (!stale && !run_is_waiting(pass->run) && pass->run->node->registered) {
+    if (!stale && !run_is_waiting(pass->run) && pass->run->node->registered &&
+        pass->err == ERR_OK) {
         if (pass->run->view != NULL) {
             ended = evaluate(pass, order, elements);
         } else {
@@ -845,7 +832,9 @@ void spread_unref(struct spread *spread)
     }
     struct place *const places[] = {spread->list,
                                     spread->order,
-                                    spread->elements};
+                                    spread->elements,
+                                    spread->order_at,
+                                    spread->elements_at};
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         if (places[i] != NULL) {
             place_unref(places[i]);
@@ -951,12 +940,18 @@ static enum err declare_in(struct builder *builder,
     }
     spread->order = place_ref(order);
     spread->node = vec_last(&builder->piece->parts)->node;
-    if (!known) {
+    const struct entity *instance = scopes_instance(order->entity);
+    err = spread_use_instances(spread,
+                               known ? instance->scope : SCOPE_SPACE,
+                               detail);
+    if (err == ERR_OK && !known) {
         return write_first(builder, spread, detail);
     }
-    read_keys(spread, order->entity->visible.payload);
-    match_children(spread);
-    return ERR_OK;
+    if (err == ERR_OK) {
+        read_keys(spread, instance->visible.payload);
+        match_children(spread);
+    }
+    return err;
 }
 
 enum err spread_declare(struct builder *builder,

@@ -19,6 +19,11 @@
  *       part: what it did not read is not in its way, also after a restart.
  *   S4  The documents have one writer, whatever runs it: two runtimes that do
  *       the same write the same.
+ *   S5  The scope of the list is that of both documents and of the children's
+ *       (sched/scopes.h): each user has elements, keys and children of its own.
+ *       `order` and `elements` of the space then are scope links, through which
+ *       the elements are read: so who reads them reads from the coordinator. If
+ *       the list gets another scope, all children are made anew.
  *
  * For the files of this folder; runtime/list.h has the rules. */
 
@@ -33,7 +38,8 @@ struct spread_child {
     struct spread *spread; /* a reference */
     struct node *node;     /* NULL: is gone */
     uint32_t key;
-    struct place *element;
+    struct place *element; /* behind scope links: where it is read */
+    struct place *stored;  /* the same: where it is written */
     struct place *output;
     struct value link; /* to the element, once somebody wanted it */
 };
@@ -48,7 +54,9 @@ struct spread {
     struct place *list;
     struct place *order;
     struct place *elements;
-    struct entity *holder; /* where the list was found last */
+    struct place *order_at;    /* S5: the instances that are in use */
+    struct place *elements_at; /* likewise */
+    struct entity *holder;     /* where the list was found last */
     struct element_body body;
     struct digest fingerprint; /* what the children are, if they have an */
     bool persistent;           /* identity */
@@ -93,6 +101,31 @@ void spread_child_free(struct spread_child *child);
 
 /* A link to its element, borrowed. */
 struct value spread_element_link(struct spread_child *child);
+
+/* -- Its scope (spread_scopes.c): S5 ------------------------------------- */
+
+/* From now on the instances of the documents in that scope are in use. */
+MUST_CHECK enum err spread_use_instances(struct spread *spread,
+                                         enum scope scope,
+                                         struct err_detail *detail);
+
+/* The scope is that of what the run has read to find the list; the wider
+ * instances lead to those in use. */
+MUST_CHECK enum err spread_choose_scope(struct spread *spread,
+                                        struct run *run,
+                                        struct err_detail *detail);
+
+/* All children go. Their documents stay: they belong to another scope. */
+void spread_drop_children(struct spread *spread);
+
+/* -- Names (spread_names.c) ---------------------------------------------- */
+
+/* The name of a key below the list, new; and the key in a link to the output of
+ * a child, false if it is none. */
+struct value spread_key_name(uint32_t key);
+bool spread_key_of_link(const struct spread *spread,
+                        struct value link,
+                        uint32_t *key);
 
 /* One text after the other, new. */
 struct value spread_joined(struct value before, struct value after);

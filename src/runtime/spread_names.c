@@ -1,7 +1,51 @@
 /* The names and fingerprints of what belongs to a list. */
 
+#include <stdio.h>
+
 #include "base/buf.h"
+#include "base/limits.h"
 #include "runtime/spread.h"
+#include "value/link.h"
+
+enum {
+    KEY_TEXT = 11, /* digits of a key, and a zero byte */
+};
+
+struct value spread_key_name(uint32_t key)
+{
+    char text[KEY_TEXT];
+    (void)snprintf(text, sizeof text, "%u", (unsigned)key);
+    return value_text_new(text);
+}
+
+bool spread_key_of_link(const struct spread *spread,
+                        struct value link,
+                        uint32_t *key)
+{
+    if (value_kind(link) != VALUE_LINK) {
+        return false;
+    }
+    const struct value id = link_of(link).id;
+    if (!value_is_string(id)) {
+        return false;
+    }
+    const struct text text = value_text(&id);
+    const struct text piece = value_text(&spread->piece->name);
+    const struct text prefix = value_text(&spread->prefix);
+    const size_t front = sizeof "piece:/" - 1 + piece.length + prefix.length;
+    if (text.length <= front || text.length - front >= KEY_TEXT) {
+        return false;
+    }
+    uint64_t number = 0;
+    for (size_t i = front; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9') {
+            return false;
+        }
+        number = number * 10 + (uint64_t)(text.at[i] - '0');
+    }
+    *key = (uint32_t)number;
+    return number < LIMIT_ARRAY_ELEMENTS;
+}
 
 struct value spread_joined(struct value before, struct value after)
 {

@@ -19,6 +19,7 @@
 #include "sched/queue.h"
 #include "sched/refresh.h"
 #include "sched/registry.h"
+#include "sched/scopes.h"
 #include "sched/seeing.h"
 #include "sched/validator.h"
 #include "sched/waiting.h"
@@ -756,6 +757,10 @@ static void run_end(struct run *run, enum run_result result)
     struct sched *sched = run->sched;
     struct node *node = run->node;
     sched->run = run->outer;
+    if (UNLIKELY(run->transaction->scope != SCOPE_SPACE) &&
+        result == RUN_DONE && node->kind == NODE_COMPUTATION) {
+        result = scopes_flow(run);
+    }
     enum run_outcome outcome;
     if (LIKELY(result == RUN_DONE && node->registered && !sched->unwinding)) {
         graph_apply_reads(sched, node, run->transaction, READS_KEPT_NONE);

@@ -7,6 +7,7 @@
 #include "sched/introspection.h"
 #include "sched/queue.h"
 #include "sched/registry.h"
+#include "sched/scopes.h"
 
 void validator_enable(struct sched *sched, bool on)
 {
@@ -142,7 +143,7 @@ void validator_look(const struct run *first)
         sched->pending = run;
         return;
     }
-    if (result == RUN_DONE) {
+    if (result == RUN_DONE && scopes_flow(run) == RUN_DONE) {
         report_changes(run);
     }
     dry_end(run);

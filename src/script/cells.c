@@ -388,7 +388,8 @@ static enum err check_element(const struct frame *frame,
                                &at,
                                detail);
     if (err == ERR_OK) {
-        if (at->entity == frame->element->entity) {
+        if (at->entity->space == place->entity->space &&
+            key_equal(at->entity->id, place->entity->id)) { /* any instance */
             err =
                 err_set(detail,
                         ERR_ARGUMENT,

@@ -76,7 +76,8 @@ enum err scope_key_new(enum scope scope,
     if (scope != SCOPE_SPACE && !is_known(identity.principal)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the scope '%s' needs a principal",
+                       "the scope '%s' needs a principal: say whose data it "
+                       "is (--user NAME, or 'user' of the runtime's options)",
                        scope_name(scope));
     }
     if (scope == SCOPE_SESSION && !is_known(identity.session)) {

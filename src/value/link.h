@@ -4,7 +4,9 @@
  *                   "scope":"user","schema":...,"overwrite":"redirect"}}}
  *
  * Every field may be missing; a missing one means "as in the document that
- * holds the link". A link is a leaf: paths do not go through it, reads that
+ * holds the link". But a link with an id and without a scope means the document
+ * of the space: a link to shared data stays one in a user's own document. A
+ * link is a leaf: paths do not go through it, reads that
  * follow it are the runtime's business, and two links are equal iff all their
  * fields are.
  *

@@ -179,6 +179,9 @@ enum {
     X(hd_run_launch, WITHOUT, (h->run, h->pattern, NULL, &r->value, E))        \
     X(hd_build_state, WITHOUT, (h->builder, "n", NULL, &r->cell, E))           \
     X(hd_build_argument, WITHOUT, (h->builder, "n", NULL, &r->cell, E))        \
+    X(hd_build_state_scoped,                                                   \
+      WITHOUT,                                                                 \
+      (h->builder, "n", HD_SCOPE_USER, NULL, &r->cell, E))                     \
     X(hd_build_computed, WITHOUT, (h->builder, "n", &effect, &r->cell, E))     \
     X(hd_build_effect, WITHOUT, (h->builder, "n", &effect, E))                 \
     X(hd_build_handler, WITHOUT, (h->builder, "n", &handler, &r->cell, E))     \

@@ -1,0 +1,130 @@
+#!/bin/sh
+# Data of users: each has the initial value and results of its own, through the
+# command, over restarts, and with both users' processes running at once.
+#
+# What `until_true` is given to run, shellcheck takes for unreachable:
+# shellcheck disable=SC2317
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+cd "$scratch" || exit 1
+
+# Whatever ends this script ends what it has started.
+started=""
+stop_all() {
+    for pid in $started; do
+        kill -9 "$pid" 2>/dev/null
+    done
+}
+trap 'stop_all; rm -rf "$scratch"' EXIT
+
+# until_true COMMAND...: tries again and again, for ten seconds.
+until_true() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 200 ] || return 1
+        sleep 0.05
+    done
+}
+
+cat >prefs.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("prefs", function(p)
+  local mine  = p:state("mine", 1, { scope = "user" })
+  local items = p:state("items", { 1, 2 }, { scope = "user" })
+  local base  = p:state("base", 10)
+  local total = p:computed("total", function() return base:get() + mine:get() end)
+  local twice = p:computed("twice", function() return total:get() * 2 end)
+  local list  = p:map(items, function(item) return item:get() * base:get() end, { name = "list" })
+  local set   = p:handler("set", function(e) mine:set(e.n) items:append(e.n) end)
+  local raise = p:handler("raise", function() base:increment(1) end)
+  return { mine = mine, total = total, twice = twice, list = list, set = set, raise = raise }
+end)
+LUA
+
+# as USER COMMAND...: the command for a user, quietly.
+as() {
+    user=$1
+    shift
+    "$HEDDLE" "$@" --user "$user" --dir data 2>"$scratch/stderr"
+}
+
+# result N BASE LIST: what a user sees whose state is N.
+result() {
+    echo "{\"list\":$3,\"mine\":$1,\"total\":$(($1 + $2)),\"twice\":$((2 * ($1 + $2)))}"
+}
+
+# ---- one after the other ----
+
+same "the first user" "$(as alice run prefs.lua --once)" "$(result 1 10 '[10,20]')"
+same "an event of the first user" "$(as alice send prefs set '{"n":5}')" "{}"
+same "changes its result" "$(as alice get prefs)" "$(result 5 10 '[10,20,50]')"
+same "the second user has the initial values, and nothing of the first" \
+    "$(as bob run prefs.lua --once)" "$(result 1 10 '[10,20]')"
+same "an event of the second user" "$(as bob send prefs set '{"n":7}')" "{}"
+same "changes the second user's result" "$(as bob get prefs)" "$(result 7 10 '[10,20,70]')"
+same "and not the first user's" "$(as alice get prefs)" "$(result 5 10 '[10,20,50]')"
+for user in alice bob; do
+    as "$user" run prefs.lua --once >/dev/null
+    same "$user: a restart runs nothing" "$(grep -o 'up to date after .*' stderr)" "up to date after 0 runs"
+done
+same "what is shared changes for both" "$(as alice send prefs raise)" "{}"
+same "the user who sent it" "$(as alice get prefs)" "$(result 5 11 '[11,22,55]')"
+same "the other user" "$(as bob get prefs)" "$(result 7 11 '[11,22,77]')"
+same "what is stored for a user, without a run" "$(as bob get prefs twice --stored)" "36"
+same "a user who comes last" "$(as carol get prefs)" "$(result 1 11 '[11,22]')"
+
+# ---- without a user ----
+
+check "without --user it is said what is missing" sh -c \
+    '! "$HEDDLE" get prefs --dir data 2>without && grep -qF -- "--user NAME" without'
+"$HEDDLE" store show data/main.db piece:prefs/total >shared
+check "a shared document has no user's data" grep -qF '"link@1":{"scope":"user"}' shared
+check "no shared document has any" sh -c \
+    '! "$HEDDLE" store show data/main.db --json | tr -d "[]\"" | tr , "\n" | grep "^piece:prefs/" |
+        while read -r id; do "$HEDDLE" store show data/main.db "$id"; done | grep -E "\b(16|18|32|36|55|77)\b"'
+
+# ---- both at once ----
+
+# start USER: a process that runs the piece; its id is in $pid.
+start() {
+    "$HEDDLE" run prefs.lua --user "$1" --dir data >"$1.out" 2>"$1.err" &
+    pid=$!
+    started="$started $pid"
+}
+shows() {
+    [ "$(tail -n 1 "$1.out")" = "$2" ]
+}
+
+start alice
+alice_pid=$pid
+start bob
+start dora
+check "alice's process" until_true shows alice "$(result 5 11 '[11,22,55]')"
+check "bob's process" until_true shows bob "$(result 7 11 '[11,22,77]')"
+check "dora's process, who is new" until_true shows dora "$(result 1 11 '[11,22]')"
+as bob send prefs set '{"n":8}' >/dev/null
+check "bob's process sees bob's event" until_true shows bob "$(result 8 11 '[11,22,77,88]')"
+as alice send prefs raise >/dev/null
+check "all see what is shared: alice" until_true shows alice "$(result 5 12 '[12,24,60]')"
+check "all see what is shared: bob" until_true shows bob "$(result 8 12 '[12,24,84,96]')"
+check "all see what is shared: dora" until_true shows dora "$(result 1 12 '[12,24]')"
+kill -9 "$alice_pid"
+as alice send prefs set '{"n":2}' >/dev/null
+same "after a process was killed" "$(as alice get prefs)" "$(result 2 12 '[12,24,60,24]')"
+start alice
+check "alice's next process" until_true shows alice "$(result 2 12 '[12,24,60,24]')"
+check "bob's is what it was" shows bob "$(result 8 12 '[12,24,84,96]')"
+
+# ---- two processes of one user ----
+
+"$HEDDLE" run prefs.lua --user bob --dir data >bob2.out 2>bob2.err &
+started="$started $!"
+check "bob's second process" until_true shows bob2 "$(result 8 12 '[12,24,84,96]')"
+as bob send prefs set '{"n":3}' >/dev/null
+check "both processes of bob: the first" until_true shows bob "$(result 3 12 '[12,24,84,96,36]')"
+check "both processes of bob: the second" until_true shows bob2 "$(result 3 12 '[12,24,84,96,36]')"
+check "alice's is what it was" shows alice "$(result 2 12 '[12,24,60,24]')"
+
+finish
