@@ -117,6 +117,32 @@ HD_API hd_status hd_build_handler(hd_builder *builder,
                                   hd_cell **stream,
                                   hd_error *error);
 
+/* -- Building: migrations */
+
+/* Brings the data of a piece from an earlier version to `version`, from 2 on: a
+ * piece begins with version 1, and a new one has the highest version that its
+ * pattern has a migration to. Those above the version of the piece are called
+ * in order when it is started, before any other function of it, in one
+ * transaction with the new version: once, all or none. Anything but HD_OK fails
+ * the start, and the piece is as it was. The function reads and writes cells of
+ * states and arguments, and may be called again if another process was faster.
+ * It sends nothing (HD_MISUSE). `release` may be NULL. */
+HD_API hd_status hd_build_migration(hd_builder *builder,
+                                    uint32_t version,
+                                    hd_run_fn *run,
+                                    void *context,
+                                    void (*release)(void *context),
+                                    hd_error *error);
+
+/* In a migration: what a state or an argument held, by the name that it had,
+ * new. HD_NOT_FOUND: it held nothing, or there was none. And removes one that
+ * the pattern no longer declares (HD_ARGUMENT: it does). */
+HD_API hd_status hd_run_former(hd_run *run,
+                               const char *name,
+                               hd_value **value,
+                               hd_error *error);
+HD_API hd_status hd_run_drop(hd_run *run, const char *name, hd_error *error);
+
 /* -- Building: lists and choices */
 
 /* Computes something from one element of a list; hd_run_return is its output.
@@ -294,6 +320,9 @@ typedef struct hd_piece_options {
     bool must_exist;           /* otherwise it is made if there is none */
     bool fresh;                /* nothing is taken from the store: all of its
                                   computations run */
+    bool replace;              /* also if it is of a pattern of another name,
+                                  which is HD_ARGUMENT otherwise: what the new
+                                  one does not declare is hidden */
 } hd_piece_options;
 
 /* Starts a piece, or takes up again what is there under its name. `pattern`

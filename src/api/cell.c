@@ -282,6 +282,14 @@ hd_status hd_cell_text(hd_cell *cell, char **text, hd_error *error)
 
 /* -- Finding ------------------------------------------------------------- */
 
+static enum err refuse_in_migration(struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_MISUSE,
+                   "a migration reads states and arguments of its piece, and "
+                   "nothing else");
+}
+
 enum err cell_need(hd_runtime *runtime,
                    struct entity *entity,
                    struct err_detail *detail)
@@ -296,6 +304,9 @@ enum err cell_need(hd_runtime *runtime,
     }
     if (frame->access.run != NULL && frame->access.run->dry) {
         return ERR_OK;
+    }
+    if (frame->migration != NULL) { /* all of the data has been loaded */
+        return refuse_in_migration(detail);
     }
     if (frame->access.run == NULL) { /* an edit; a run is waiting by itself */
         frame->stale = true;
@@ -345,6 +356,17 @@ static bool is_not_yet(const hd_runtime *runtime)
            frame->handling == NULL && run_is_waiting(frame->access.run);
 }
 
+/* A migration runs before any node of its piece: what is computed may be old.
+ */
+static bool is_computed_for_migration(const hd_runtime *runtime,
+                                      const struct place *at)
+{
+    const struct hd_run *frame = runtime->run;
+    return frame != NULL && frame->migration != NULL &&
+           at->entity->payload != NULL &&
+           at->entity->payload->writers.first != NULL;
+}
+
 enum err cell_look(hd_runtime *runtime,
                    struct place *place,
                    enum read_kind kind,
@@ -370,6 +392,9 @@ enum err cell_look(hd_runtime *runtime,
         }
         err = came(runtime, here->entity, &again, detail);
     } while (again);
+    if (err == ERR_OK && is_computed_for_migration(runtime, here)) {
+        err = refuse_in_migration(detail);
+    }
     if (err == ERR_OK && is_not_yet(runtime)) {
         err = err_set(detail,
                       ERR_STALE,

@@ -319,6 +319,9 @@ static enum err post(hd_runtime *runtime,
                      struct err_detail *detail)
 {
     const struct hd_run *frame = runtime->run;
+    if (frame != NULL && frame->migration != NULL) {
+        return err_set(detail, ERR_MISUSE, "a migration sends nothing");
+    }
     if (frame != NULL && frame->handling != NULL) {
         return handling_send(frame->handling, stream, spec, detail);
     }

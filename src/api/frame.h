@@ -17,19 +17,21 @@
 #include "runtime/cell.h"
 #include "sched/handling.h"
 
+struct migration;
 struct piece;
 
 struct hd_run {
     struct object object; /* of kind OBJECT_RUN while it is under way */
     struct hd_run *outer; /* or NULL */
     struct cell_access access;
-    const void *node;          /* whose run it is (api/node.h); or NULL */
-    struct handling *handling; /* or NULL */
-    struct piece *piece;       /* whose pattern built it; or NULL */
-    bool returns;              /* has a result */
-    struct value result;       /* absent: none was given */
-    bool stale;                /* F2 */
-    struct err_detail failure; /* of hd_run_fail */
+    const void *node;            /* whose run it is (api/node.h); or NULL */
+    struct handling *handling;   /* or NULL */
+    struct piece *piece;         /* whose pattern built it; or NULL */
+    struct migration *migration; /* that it is the call of; or NULL */
+    bool returns;                /* has a result */
+    struct value result;         /* absent: none was given */
+    bool stale;                  /* F2 */
+    struct err_detail failure;   /* of hd_run_fail */
 
     /* Of the record, whichever run it is. */
     hd_cell *element; /* what a function of a list is called with; or NULL */

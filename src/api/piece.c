@@ -104,6 +104,7 @@ static enum err start(hd_runtime *runtime,
             runtime_check_space(runtime, given->space, &options->space, detail);
         options->must_exist = given->must_exist;
         options->fresh = given->fresh;
+        options->replace = given->replace;
     }
     if (err == ERR_OK && given != NULL && given->arguments != NULL) {
         options->arguments = given->arguments->value;

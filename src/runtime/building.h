@@ -36,7 +36,10 @@ struct builder {
     struct value dropped;  /* names that a migration has removed; an object */
     struct value versions; /* runtime/migration.h; an object */
     VEC(struct declared_migration) migrations;
-    bool migrated;   /* at least one has run */
+    struct value before_versions; /* as they were; borrowed, or absent */
+    bool migrated;                /* at least one has run */
+    bool other; /* than before: a pattern that replaces another one, without
+                   data in common */
     unsigned scopes; /* a bit for each that a state has beside that of
                         the space */
     struct value made[SCOPE_SESSION + 1]; /* by scope: states and what they are;

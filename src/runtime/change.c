@@ -329,14 +329,13 @@ static void count_data(const struct piece *piece,
 }
 
 enum err change_check_pattern(const struct piece *piece,
-                              const struct builder *builder,
+                              struct builder *builder,
                               struct err_detail *detail)
 {
     const struct value before = object_field(piece->about, "note");
     const bool has_note = !value_is_absent(piece->note);
-    if (!piece->resumed || piece->replace ||
-        (has_note && !value_is_absent(before) &&
-         value_equal(before, piece->note))) {
+    if (!piece->resumed || (has_note && !value_is_absent(before) &&
+                            value_equal(before, piece->note))) {
         return ERR_OK;
     }
     const struct value was = object_field(piece->about, "pattern");
@@ -347,7 +346,8 @@ enum err change_check_pattern(const struct piece *piece,
     enum err err = ERR_OK;
     const bool same =
         !value_is_string(was) || key_equal(was, piece->pattern->name);
-    if (!same || (has_note && gone > 0 && kept == 0)) {
+    builder->other = !same && kept == 0;
+    if (!piece->replace && (!same || (has_note && gone > 0 && kept == 0))) {
         const struct text name = value_text(&piece->name);
         const struct text one = value_text(&was);
         const struct text other = value_text(&piece->pattern->name);

@@ -46,9 +46,9 @@ struct value change_former(const struct piece *piece,
 void change_tell(struct piece *piece, const struct builder *builder);
 
 /* ARGUMENT: what is started is a piece of another pattern, and it was not said
- * that it is to be replaced. */
+ * that it is to be replaced. If it was, builder->other is set. */
 MUST_CHECK enum err change_check_pattern(const struct piece *piece,
-                                         const struct builder *builder,
+                                         struct builder *builder,
                                          struct err_detail *detail);
 
 #endif

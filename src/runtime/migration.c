@@ -65,12 +65,10 @@ void migrations_release(struct builder *builder)
 
 /* -- Versions ------------------------------------------------------------ */
 
-uint32_t migration_version_in(struct value about, struct value prefix)
+uint32_t migration_version_in(struct value versions, struct value prefix)
 {
-    const struct value all =
-        value_is_object(about) ? object_field(about, "versions") : VALUE_NONE;
     const struct value version =
-        value_is_object(all) ? object_get(all, prefix) : VALUE_NONE;
+        value_is_object(versions) ? object_get(versions, prefix) : VALUE_NONE;
     return value_kind(version) == VALUE_INT && value_integer(version) > 1 &&
                    value_integer(version) <= MIGRATION_VERSION_MAX
                ? (uint32_t)value_integer(version)
@@ -97,11 +95,15 @@ static struct value child_of(struct value prefix)
                             : value_string_new(text.at, text.length - 1);
 }
 
-static bool was_there(const struct piece *piece, struct value prefix)
+static bool was_there(const struct piece *piece,
+                      const struct builder *builder,
+                      struct value prefix)
 {
     const struct value child = child_of(prefix);
+    const bool known =
+        !builder->other || value_is_object(builder->before_versions);
     const bool was =
-        piece->resumed &&
+        piece->resumed && known &&
         (value_is_absent(child) || change_had(piece->about, child, PART_PIECE));
     value_unref(child);
     return was;
@@ -132,18 +134,50 @@ static void append_whole(struct buf *to,
     value_unref(child);
 }
 
+/* M6. Absent: the piece has not been one of this pattern. */
+static struct value versions_before(const struct piece *piece,
+                                    const struct builder *builder)
+{
+    const struct value versions = object_field(piece->about, "versions");
+    if (!builder->other) {
+        return versions;
+    }
+    const struct value replaced = object_field(piece->about, "replaced");
+    return value_is_object(replaced)
+               ? object_get(replaced, piece->pattern->name)
+               : VALUE_NONE;
+}
+
+struct value migrations_replaced(const struct piece *piece,
+                                 const struct builder *builder)
+{
+    const struct value before = object_field(piece->about, "replaced");
+    struct value replaced =
+        value_is_object(before) ? value_ref(before) : value_empty_object();
+    const struct value was = object_field(piece->about, "pattern");
+    if (builder->other && value_is_string(was)) {
+        const struct value versions = object_field(piece->about, "versions");
+        replaced =
+            object_set_adopt(replaced,
+                             value_ref(was),
+                             value_is_object(versions) ? value_ref(versions)
+                                                       : value_empty_object());
+    }
+    return replaced;
+}
+
 /* M5, and the versions of children that are not declared now, which stay. */
 static enum err check_versions(const struct piece *piece,
                                struct builder *builder,
                                struct err_detail *detail)
 {
-    const struct value before = object_field(piece->about, "versions");
+    const struct value before = builder->before_versions;
     struct object_iter iter =
         object_iter(value_is_object(before) ? before : value_empty_object());
     struct value prefix;
     struct value version;
     while (object_next(&iter, &prefix, &version)) {
-        const uint32_t has = migration_version_in(piece->about, prefix);
+        const uint32_t has = migration_version_in(before, prefix);
         if (!is_declared(builder, prefix)) {
             builder->versions = object_set_adopt(builder->versions,
                                                  value_ref(prefix),
@@ -265,7 +299,7 @@ static enum err run_all(struct piece *piece,
                         struct err_detail *detail)
 {
     struct migration migration = {piece, builder, prefix};
-    uint32_t version = migration_version_in(piece->about, prefix);
+    uint32_t version = migration_version_in(builder->before_versions, prefix);
     const struct builder_migration *next = next_above(builder, prefix, version);
     while (next != NULL) {
         const enum err err = next->run(&migration, next->ctx, detail);
@@ -293,15 +327,16 @@ static bool is_due(const struct piece *piece,
             return false;
         }
     }
-    return was_there(piece, prefix) &&
+    return was_there(piece, builder, prefix) &&
            highest(builder, prefix) >
-               migration_version_in(piece->about, prefix);
+               migration_version_in(builder->before_versions, prefix);
 }
 
 enum err migrations_run(struct piece *piece,
                         struct builder *builder,
                         struct err_detail *detail)
 {
+    builder->before_versions = versions_before(piece, builder);
     enum err err = check_versions(piece, builder, detail);
     if (err != ERR_OK) {
         return err;
@@ -426,7 +461,8 @@ enum err migration_drop(struct migration *migration,
 
 uint32_t migration_version(const struct migration *migration)
 {
-    return migration_version_in(migration->piece->about, migration->prefix);
+    return migration_version_in(migration->builder->before_versions,
+                                migration->prefix);
 }
 
 struct transaction *migration_transaction(const struct migration *migration)
@@ -453,13 +489,14 @@ void migration_check_running(struct piece *piece)
         value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
     const struct value now =
         value_is_object(about) ? object_field(about, "versions") : VALUE_NONE;
+    const struct value own = object_field(piece->about, "versions");
     struct object_iter iter =
         object_iter(value_is_object(now) ? now : value_empty_object());
     struct value prefix;
     struct value version;
     while (object_next(&iter, &prefix, &version)) {
-        const uint32_t has = migration_version_in(about, prefix);
-        if (has > migration_version_in(piece->about, prefix)) {
+        const uint32_t has = migration_version_in(now, prefix);
+        if (has > migration_version_in(own, prefix)) {
             struct err_detail why = {0};
             struct buf name = {0};
             append_whole(&name, piece, prefix);

@@ -12,8 +12,11 @@
  *   M3  A migration sees the states and arguments of the piece, which have been
  *       loaded before; what it reads is part of what the commit depends on.
  *   M4  One that fails fails the start, and the piece is as it was.
- *   M5  A pattern of an earlier version than the piece is refused; one that
- * runs when another process migrates the piece is stopped. */
+ *   M5  A pattern of an earlier version than the piece is refused. A piece that
+ *       runs here is stopped when another process migrates it.
+ *   M6  Another pattern that replaces this one (runtime/change.h) and has no
+ *       data in common with it has versions of its own; those of the pattern
+ *       that it replaced are kept by its name. */
 
 #ifndef RUNTIME_MIGRATION_H
 #define RUNTIME_MIGRATION_H
@@ -32,9 +35,12 @@ MUST_CHECK enum err migrations_run(struct piece *piece,
                                    struct err_detail *detail);
 void migrations_release(struct builder *builder);
 
-/* The version of a piece or a child by its prefix ("" or "child/"), by what the
- * document of the piece says. */
-uint32_t migration_version_in(struct value about, struct value prefix);
+/* The version of a piece or a child by its prefix ("" or "child/"). */
+uint32_t migration_version_in(struct value versions, struct value prefix);
+
+/* What is to be at "replaced" (M6); new. */
+struct value migrations_replaced(const struct piece *piece,
+                                 const struct builder *builder);
 
 /* M5: stops a piece that another process has migrated. */
 void migration_check_running(struct piece *piece);

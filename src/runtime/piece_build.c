@@ -135,6 +135,7 @@ static struct value about_now(const struct piece *piece,
     put_unless_empty(&about, "kinds", change_kinds(piece, builder));
     put_unless_empty(&about, "former", change_former(piece, builder));
     put_unless_empty(&about, "versions", value_ref(builder->versions));
+    put_unless_empty(&about, "replaced", migrations_replaced(piece, builder));
     object_put_adopt(&about, "children", value_ref(builder->children));
     if (builder->scopes != 0) {
         object_put_adopt(&about, "scopes", scopes_now(builder));
@@ -344,7 +345,8 @@ static void note_migration(struct piece *piece, const struct builder *builder)
     struct value prefix;
     struct value version;
     while (object_next(&iter, &prefix, &version)) {
-        const uint32_t before = migration_version_in(piece->about, prefix);
+        const uint32_t before =
+            migration_version_in(builder->before_versions, prefix);
         const uint32_t after = (uint32_t)value_integer(version);
         if (after > before) {
             buf_append_text(&piece->migrated,

@@ -309,6 +309,14 @@ gives "it can be wanted" '{"plan":"none"}' run plans.lua --name mine --replace -
 gives "then it is of that one" '{"plan":"none"}' get mine
 refused "and not of the first" 2 "the piece mine is of the pattern plans" run notes.lua --name mine --once
 gives "the data of the first is still there" '{"list":["a"]}' run notes.lua --name mine --replace --once
+pattern ledger 'local sum = p:state("sum", 1)
+  p:migrate(2, function() sum:increment(10) end)
+  return { sum = sum }' >ledger.lua
+pattern ledger 'return { sum = p:state("sum", 1) }' >first.lua
+"$HEDDLE" run first.lua --name books --once >/dev/null 2>&1
+gives "a moved file migrates as well" '{"sum":11}' run ledger.lua --name books --once
+gives "what replaces it has a version of its own" '{"plan":"none"}' run plans.lua --name books --replace --once
+gives "and what comes back has been migrated" '{"sum":11}' run ledger.lua --name books --replace --once
 mkdir elsewhere
 mv notes.lua elsewhere/notes.lua
 gives "a file that was moved is no other pattern" '{"list":["a"]}' run elsewhere/notes.lua --name mine --once

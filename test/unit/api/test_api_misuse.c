@@ -185,6 +185,9 @@ enum {
     X(hd_build_computed, WITHOUT, (h->builder, "n", &effect, &r->cell, E))     \
     X(hd_build_effect, WITHOUT, (h->builder, "n", &effect, E))                 \
     X(hd_build_handler, WITHOUT, (h->builder, "n", &handler, &r->cell, E))     \
+    X(hd_build_migration, WITHOUT, (h->builder, 2, run_it, NULL, NULL, E))     \
+    X(hd_run_former, WITHOUT, (h->run, "n", &r->value, E))                     \
+    X(hd_run_drop, WITHOUT, (h->run, "n", E))                                  \
     X(hd_build_map, WITHOUT, (h->builder, "n", &list, &r->cell, E))            \
     X(hd_build_filter, WITHOUT, (h->builder, "n", &list, &r->cell, E))         \
     X(hd_build_flat_map, WITHOUT, (h->builder, "n", &list, &r->cell, E))       \

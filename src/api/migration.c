@@ -1,0 +1,126 @@
+/* Migrations of the program: declaring them, calling them, and what they can
+ * ask of the piece as it was (runtime/migration.h). */
+
+#include "api/build.h"
+#include "api/edge.h"
+#include "api/handle.h"
+#include "api/node.h"
+#include "runtime/builder.h"
+
+/* -- Calling ------------------------------------------------------------- */
+
+/* A frame on the transaction of the build, without a run. */
+static enum err run_migration(struct migration *migration,
+                              void *ctx,
+                              struct err_detail *detail)
+{
+    struct doer *doer = ctx;
+    hd_runtime *runtime = doer->runtime;
+    const struct cell_access access = {
+        .runtime = runtime_inside(runtime),
+        .transaction = migration_transaction(migration),
+    };
+    struct hd_run *frame = api_frame_begin(runtime, &access);
+    frame->migration = migration;
+    runtime->busy++;
+    const hd_status status = doer->run(frame, doer->context);
+    runtime->busy--;
+    enum err err = ERR_OK;
+    if (frame->stale) {
+        err = err_set(detail, ERR_STALE, "what it read has changed");
+    } else if (status != HD_OK) {
+        err = (enum err)status;
+        frame_failure(frame, status, detail);
+    }
+    api_frame_end(frame);
+    return err;
+}
+
+/* -- Declaring ----------------------------------------------------------- */
+
+hd_status hd_build_migration(hd_builder *builder,
+                             uint32_t version,
+                             hd_run_fn *run,
+                             void *context,
+                             void (*release)(void *context),
+                             hd_error *error)
+{
+    struct err_detail detail = {0};
+    enum err err =
+        object_check_open(builder, OBJECT_BUILDER, "builder", &detail);
+    if (err == ERR_OK && run == NULL) {
+        err = err_set(&detail, ERR_ARGUMENT, "'run' must not be NULL");
+    }
+    if (err != ERR_OK) {
+        build_refuse(context, release);
+        return build_end(builder, err, &detail, NULL, error);
+    }
+    struct doer *doer = build_doer(builder, context, release);
+    doer->run = run;
+    const struct builder_migration migration = {
+        .version = version,
+        .run = run_migration,
+        .ctx = doer,
+        .release = doer_gone,
+    };
+    err = builder_migration(builder->inside, &migration, &detail);
+    return build_end(builder, err, &detail, NULL, error);
+}
+
+/* -- What there was ------------------------------------------------------ */
+
+static enum err check_migration(const hd_run *run,
+                                const char *name,
+                                struct value *out,
+                                struct err_detail *detail)
+{
+    *out = VALUE_NONE;
+    const enum err err = object_check_open(run, OBJECT_RUN, "run", detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    return run->migration != NULL
+               ? edge_name(name, "name", out, detail)
+               : err_set(detail,
+                         ERR_MISUSE,
+                         "only a migration asks for what there was");
+}
+
+hd_status hd_run_former(hd_run *run,
+                        const char *name,
+                        hd_value **value,
+                        hd_error *error)
+{
+    if (value == NULL) {
+        return error_null(error, "value");
+    }
+    *value = NULL;
+    struct err_detail detail = {0};
+    struct value key;
+    struct value found = VALUE_NONE;
+    enum err err = check_migration(run, name, &key, &detail);
+    if (err == ERR_OK) {
+        err = migration_read(run->migration, key, &found, &detail);
+    }
+    if (err == ERR_OK && value_is_absent(found)) {
+        err =
+            err_set(&detail, ERR_NOT_FOUND, "there was nothing in '%s'", name);
+    }
+    if (err == ERR_OK) {
+        *value = handle_new_adopt(found);
+    }
+    value_unref(key);
+    return error_report(error, err, &detail);
+}
+
+hd_status hd_run_drop(hd_run *run, const char *name, hd_error *error)
+{
+    struct err_detail detail = {0};
+    struct value key;
+    enum err err = check_migration(run, name, &key, &detail);
+    if (err == ERR_OK) {
+        err = migration_drop(run->migration, key, &detail);
+    }
+    value_unref(key);
+    return error_report(error, err, &detail);
+}
