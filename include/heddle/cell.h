@@ -135,8 +135,9 @@ HD_API hd_status hd_cell_sample(hd_cell *cell,
 HD_API hd_status hd_cell_keys(hd_cell *cell, hd_value **keys, hd_error *error);
 HD_API hd_status hd_cell_count(hd_cell *cell, size_t *count, hd_error *error);
 
-/* Brings what is there up to date, and reads it, new: what an effect would
- * see. Not from inside a run, where every read does that (HD_MISUSE). */
+/* Brings what is there up to date, and reads it, new. What computes it runs
+ * now, also if a debounce or a throttle would delay it. Not from inside a run,
+ * where every read does that (HD_MISUSE). */
 HD_API hd_status hd_cell_pull(hd_cell *cell, hd_value **value, hd_error *error);
 
 /* -- Writing ----------------------------------------------------------------

@@ -77,7 +77,8 @@ typedef struct hd_node_options {
     hd_cell *const *writes; /* computations: what it writes, and nothing
                                else */
     size_t write_count;
-    uint32_t debounce_ms;      /* runs after so long without a change, */
+    uint32_t debounce_ms;      /* runs after so long without a change, counted
+                                  while an effect needs it, */
     uint32_t debounce_max_ms;  /* but waits no longer than this */
     uint32_t throttle_ms;      /* at least so long between two runs */
     bool no_auto_debounce;     /* slow ones are debounced by themselves */

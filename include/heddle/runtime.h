@@ -190,8 +190,11 @@ HD_API hd_status hd_runtime_wait(hd_runtime *runtime,
                                  uint64_t deadline,
                                  hd_error *error);
 
-/* Steps until nothing can run, and no event waits. What waits for its time and
- * is worth waiting for is waited for. HD_TIMEOUT, HD_INTERRUPTED. */
+/* Steps until nothing can run, and no event waits. Effects, and computations
+ * that did not settle, are waited for if they wait for their time. A
+ * computation that has run before and waits for its debounce or throttle is
+ * not: what it writes may be stale then (hd_cell_pull reads it up to date).
+ * HD_TIMEOUT, HD_INTERRUPTED. */
 HD_API hd_status hd_runtime_idle(hd_runtime *runtime,
                                  uint64_t deadline,
                                  hd_error *error);

@@ -480,7 +480,7 @@ enum err node_pull(hd_runtime *runtime,
         .kind = NODE_EFFECT,
         .run = run_pull,
         .ctx = &pull,
-        .no_auto_debounce = true,
+        .immediate = true,
     };
     struct sched *sched = runtime_sched(runtime);
     struct node *effect = scheduler_register(sched, &spec);

@@ -101,7 +101,7 @@ int get_run(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    struct visit visit = {0};
+    struct visit visit = {.immediate = true};
     code =
         visit_open(&visit,
                    options,
@@ -317,7 +317,7 @@ int set_run(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    struct visit visit = {0};
+    struct visit visit = {.immediate = true};
     code = visit_open(&visit, options, FOLDER_EXISTING);
     return visit_close(&visit, code == CODE_OK ? set(&visit) : code);
 }
@@ -451,7 +451,7 @@ int send_run(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    struct visit visit = {0};
+    struct visit visit = {.immediate = true};
     code = visit_open(&visit, options, FOLDER_EXISTING);
     code = visit_close(&visit, code == CODE_OK ? send(&visit, payload) : code);
     value_unref(payload);

@@ -342,6 +342,7 @@ static int begin(struct running *running, const char *how)
     *visit = (struct visit){
         .functions = running->functions,
         .with_effects = true,
+        .immediate = option_is_given(running->options, OPTION_ONCE),
     };
     running->told = false;
     int code = visit_open(visit, running->options, FOLDER_CREATE);

@@ -21,7 +21,10 @@
  *   K2  Whoever waits has a deadline, and can be interrupted: by Ctrl-C and by
  *       SIGTERM. Then visit_was_stopped is true, and every wait is over.
  *   K3  What a node reports is told when the work has come to rest, and only
- *       if its last run has failed. */
+ *       if its last run has failed.
+ *   K4  A command that answers once brings what it prints up to date: no
+ *       debounce or throttle applies in its process. One that follows the
+ *       changes keeps to the pattern's pace. */
 
 #ifndef CLI_VISIT_H
 #define CLI_VISIT_H
@@ -71,6 +74,7 @@ struct visit {
     bool lost; /* an event that a handler sent was not handled: exit code 1 */
     const struct program_function *functions; /* for effects; or NULL */
     bool with_effects;                        /* K1 */
+    bool immediate;                           /* K4 */
     bool interactive;
     bool showed_progress;
     uint64_t runs; /* that were committed, of nodes of the piece */
@@ -80,7 +84,7 @@ struct visit {
 /* -- Life ---------------------------------------------------------------- */
 
 /* `visit` is all zero but for what the caller has set of functions,
- * with_effects and interactive. It stays where it is. */
+ * with_effects, immediate and interactive. It stays where it is. */
 int visit_open(struct visit *visit,
                const struct options *options,
                enum folder_access access);

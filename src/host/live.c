@@ -375,6 +375,7 @@ static struct live *make(const struct live_options *options)
         .log = options->log,
         .host = live->host,
         .hooks = options->hooks,
+        .immediate = options->immediate,
         .policy = options->policy,
         .instance = live->instance,
         .resume = resume,

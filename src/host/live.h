@@ -68,6 +68,7 @@ struct live_options {
     const char *const *spaces; /* names; the first is the default one */
     size_t space_count;        /* 0: one, "main" */
     struct sched_hooks hooks;
+    bool immediate; /* no debounce or throttle applies (sched/gates.h, T4) */
     const struct events_policy *policy;
     const struct log *log;
 

@@ -25,6 +25,7 @@ void runtime_init(struct runtime *runtime,
     const struct scheduler_options sched = {
         .host = options->host,
         .hooks = options->hooks,
+        .immediate = options->immediate,
     };
     runtime->sched = scheduler_new(&runtime->replica, &sched);
     if (options->policy != NULL || !value_is_absent(options->instance)) {

@@ -73,6 +73,7 @@ struct runtime_options {
     const struct log *log;
     struct host *host; /* tells how long runs take */
     struct sched_hooks hooks;
+    bool immediate; /* no debounce or throttle applies (sched/gates.h, T4) */
     const struct events_policy *policy; /* NULL: the default */
     struct value instance;              /* sched/events.h; borrowed */
     runtime_resume_fn *resume;          /* NULL: every piece begins anew */

@@ -221,6 +221,8 @@ struct sched {
     struct list idle_materializers;
     VEC(struct node *) gated; /* a heap by the time of eligibility */
     VEC(struct node *) rearming;
+    bool immediate;    /* T4 of sched/gates.h, */
+    size_t immediates; /* with its nodes, of which it is one if it is */
 
     /* settle */
     uint64_t pass; /* number of the last one */

@@ -3,6 +3,7 @@
 #include "sched/gates.h"
 
 #include "base/mem.h"
+#include "sched/graph.h"
 #include "sched/queue.h"
 
 static mono_ms later(mono_ms a, mono_ms b)
@@ -41,6 +42,36 @@ void gates_free(struct sched *sched, struct node *node)
     node->gate = NULL;
 }
 
+/* -- Immediate effects --------------------------------------------------- */
+
+/* Whether the node is immediate, or such a node reads from it, directly or
+ * through others. */
+static bool is_immediate(struct sched *sched, struct node *top)
+{
+    if (sched->immediate) {
+        return true;
+    }
+    const uint64_t stamp = ++sched->visits;
+    const size_t base = sched->stack.count;
+    bool found = false;
+    top->visit = stamp;
+    vec_push(&sched->stack, top);
+    while (sched->stack.count > base && !found) {
+        const struct node *node = vec_pop(&sched->stack);
+        found = node->gate != NULL && node->gate->immediate;
+        struct reader_walk walk = graph_readers(node);
+        for (struct read_link *read = graph_next_reader(&walk); read != NULL;
+             read = graph_next_reader(&walk)) {
+            if (read->node->visit != stamp) {
+                read->node->visit = stamp;
+                vec_push(&sched->stack, read->node);
+            }
+        }
+    }
+    sched->stack.count = base;
+    return found;
+}
+
 /* -- Debounce ------------------------------------------------------------ */
 
 /* A computation's first run is not delayed, unless a parent that is running
@@ -74,11 +105,24 @@ static void move_end(const struct sched *sched, struct gate *gate)
     }
 }
 
+static void end_windows(struct gate *gate)
+{
+    gate->rearm = false;
+    gate->debounce_ready = 0;
+    gate->throttle_ready = 0;
+}
+
 void gates_on_invalid(struct sched *sched, struct node *node)
 {
     struct gate *gate = node->gate;
-    if (gate == NULL || gate->debounce == 0 || gate->rearm ||
-        !is_debounced(node)) {
+    if (gate == NULL || !node_is_live(node)) {
+        return;
+    }
+    if (UNLIKELY(sched->immediates > 0) && is_immediate(sched, node)) {
+        end_windows(gate);
+        return;
+    }
+    if (gate->debounce == 0 || gate->rearm || !is_debounced(node)) {
         return;
     }
     /* In a pass the time is known: who has waited long enough runs in its
@@ -90,6 +134,41 @@ void gates_on_invalid(struct sched *sched, struct node *node)
     }
     gate->rearm = true;
     vec_push(&sched->rearming, node);
+}
+
+void gates_on_demand(struct node *node)
+{
+    /* A root was never dormant, whatever it reads. */
+    if (node->gate != NULL && node->kind == NODE_COMPUTATION &&
+        !node->materializer && node->provisional == 0) {
+        node->gate->rearm = false;
+        node->gate->debounce_ready = 0;
+    }
+}
+
+void gates_open(struct sched *sched, struct node *node)
+{
+    queue_remove(sched, node);
+    end_windows(node->gate);
+    queue_consider(sched, node);
+}
+
+/* What opens may leave the heap: the place is looked at again. */
+void gates_open_needed(struct sched *sched)
+{
+    size_t at = 0;
+    while (at < sched->gated.count) {
+        struct node *node = sched->gated.at[at];
+        const struct gate *gate = node->gate;
+        const bool waits = gate->rearm || gate->debounce_ready > sched->now ||
+                           gate->throttle_ready > sched->now;
+        if (waits && is_immediate(sched, node)) {
+            gates_open(sched, node);
+            at = 0;
+        } else {
+            at++;
+        }
+    }
 }
 
 static void arm(struct sched *sched, struct node *node)

@@ -13,7 +13,13 @@
  *   T1  eligible_at is the greatest of the four; nothing else delays a run.
  *   T2  Asking arms nothing. A gate is armed by an invalidation, when the
  *       scheduler next knows the time.
- *   T3  A policy (auto-debounce) belongs to the node, not to its name. */
+ *   T3  A policy (auto-debounce) belongs to the node, not to its name.
+ *   T4  A debounce or a throttle is no reason for a wrong answer. It does not
+ *       apply to a node that an immediate effect reads from, directly or
+ *       through others, as long as that effect is registered; nor to any node
+ *       of an immediate scheduler.
+ *   T5  A debounce counts changes while the node is live. A dormant computation
+ *       that is demanded runs at once, however recent the change is. */
 
 #ifndef SCHED_GATES_H
 #define SCHED_GATES_H
@@ -32,6 +38,14 @@ void gates_end_peer(struct sched *sched, struct node *node);
 
 /* The node was invalidated, or registered. */
 void gates_on_invalid(struct sched *sched, struct node *node);
+
+/* The node was dormant, and is demanded (T5). */
+void gates_on_demand(struct node *node);
+
+/* The end of the debounce and the throttle of a node that has a gate; and of
+ * those of every node that T4 is about. */
+void gates_open(struct sched *sched, struct node *node);
+void gates_open_needed(struct sched *sched);
 
 /* Arms what was invalidated since the last time, at sched->now. */
 void gates_rearm(struct sched *sched);

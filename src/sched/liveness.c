@@ -3,6 +3,7 @@
 #include "sched/liveness.h"
 
 #include "base/mem.h"
+#include "sched/gates.h"
 #include "sched/graph.h"
 #include "sched/invalidation.h"
 #include "sched/order.h"
@@ -91,6 +92,7 @@ static void wake(struct sched *sched, struct node *top)
                 writer->live_refs++;
             }
         }
+        gates_on_demand(node);
         queue_consider(sched, node);
     }
     sched->waking.count = base;

@@ -82,6 +82,8 @@ struct node_spec {
     bool no_auto_debounce;
     bool coordinates; /* it registers others, and its function can be evaluated
                          without them (sched/evaluation.h) */
+    bool immediate; /* an effect that answers a question: what it reads does not
+                       wait for a debounce or a throttle (sched/gates.h, T4) */
 
     /* Who it is for the store, so that its runs outlive the process
      * (sched/persistence.h); or NULL. */
@@ -121,8 +123,9 @@ struct gate {
     uint32_t backoff_streak;
     uint32_t hold_passes; /* backoffs in this idle episode */
     bool no_auto_debounce;
-    bool rearm; /* invalidated since the last look at the clock */
-    bool peer;  /* peer_until is its own: persistence */
+    bool immediate; /* T4 */
+    bool rearm;     /* invalidated since the last look at the clock */
+    bool peer;      /* peer_until is its own: persistence */
 };
 
 /* -- What few nodes have ------------------------------------------------- */

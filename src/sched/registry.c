@@ -53,16 +53,20 @@ static void adopt_child(struct sched *sched,
     }
 }
 
-static void set_gates(struct node *node, const struct node_spec *spec)
+static void set_gates(struct sched *sched,
+                      struct node *node,
+                      const struct node_spec *spec)
 {
+    sched->immediates += spec->immediate;
     if (spec->debounce > 0 || spec->debounce_max > 0 || spec->throttle > 0 ||
-        spec->no_auto_debounce) {
+        spec->no_auto_debounce || spec->immediate) {
         node->gate = mem_alloc_zero(sizeof *node->gate);
         node->delayed = true;
         node->gate->debounce = spec->debounce;
         node->gate->debounce_max = spec->debounce_max;
         node->gate->throttle = spec->throttle;
         node->gate->no_auto_debounce = spec->no_auto_debounce;
+        node->gate->immediate = spec->immediate;
     }
 }
 
@@ -95,7 +99,7 @@ struct node *registry_add(struct sched *sched, const struct node_spec *spec)
     sched->staled++;
     list_node_init(&node->all);
     set_label(node, spec);
-    set_gates(node, spec);
+    set_gates(sched, node, spec);
     adopt_child(sched, node, spec->parent);
     const bool restored = UNLIKELY(spec->identity != NULL) &&
                           persistence_register(sched, node, spec);
@@ -161,6 +165,7 @@ void registry_remove(struct sched *sched, struct node *node)
 {
     CHECK(node->registered);
     queue_remove(sched, node);
+    sched->immediates -= node->gate != NULL && node->gate->immediate;
     FORGET_IN(&sched->rearming, node);
     FORGET_IN(&sched->provisional, node);
     FORGET_IN(&sched->recovering, node);

@@ -31,6 +31,8 @@ struct sched *scheduler_new(struct replica *replica,
                       : options->host->tick != NULL ? options->host->tick
                                                     : options->host->now;
         sched->hooks = options->hooks;
+        sched->immediate = options->immediate;
+        sched->immediates = options->immediate;
     }
     list_init(&sched->nodes);
     list_init(&sched->idle_materializers);
@@ -175,6 +177,9 @@ COLD static bool prepare(struct sched *sched)
         gates_rearm(sched);
     }
     if (sched->gated.count > 0) {
+        if (sched->immediates > 0) {
+            gates_open_needed(sched);
+        }
         queue_release_due(sched);
     }
     if (sched->pending != NULL) {

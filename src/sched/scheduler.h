@@ -32,6 +32,7 @@
 struct scheduler_options {
     struct host *host; /* tells how long runs take; NULL: nobody knows */
     struct sched_hooks hooks;
+    bool immediate; /* T4 of sched/gates.h: no debounce or throttle applies */
 };
 
 /* `options` may be NULL. The replica outlives the scheduler. */

@@ -4,6 +4,7 @@
 
 #include "replica/space.h"
 #include "sched/fetching.h"
+#include "sched/gates.h"
 #include "sched/invalidation.h"
 #include "sched/queue.h"
 #include "sched/runner.h"
@@ -102,6 +103,9 @@ static void wake(struct sched *sched, struct node *node)
     if (node->runs == 0) {
         invalidation_clear_causes(node); /* that it is the first is why */
         node_set_status(node, NODE_NEVER_RAN);
+    }
+    if (node->gate != NULL) { /* a document that has come is no change */
+        gates_open(sched, node);
     }
 }
 

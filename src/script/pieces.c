@@ -59,7 +59,7 @@ enum err pieces_read(struct stage *stage,
         .run = run_glance,
         .ctx = &glance,
         .clearance = value_bool(true), /* it is the host that looks */
-        .no_auto_debounce = true,
+        .immediate = true,
     };
     struct node *node = scheduler_register(stage_sched(stage), &spec);
     stage->host->settle(stage->host->ctx);

@@ -760,6 +760,7 @@ struct kit_node *kit_add(struct sched_kit *kit,
         .debounce = spec->debounce,
         .throttle = spec->throttle,
         .no_auto_debounce = spec->no_auto_debounce,
+        .immediate = spec->immediate,
         .identity = kit->piece != NULL ? &identity : NULL,
         .clearance = spec->clearance,
     };

@@ -209,6 +209,7 @@ struct kit_spec {
     mono_ms debounce;
     mono_ms throttle;
     bool no_auto_debounce;
+    bool immediate;
     struct value clearance; /* borrowed; or absent */
 };
 

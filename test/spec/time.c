@@ -343,3 +343,104 @@ TEST(time_23_what_a_run_has_seen_opens_no_window)
     EXPECT_EQ(kit.sched->rearming.count, 0);
     kit_end(&kit);
 }
+
+/* D29: a debounce counts changes while the node is live. */
+TEST(time_24_a_dormant_node_that_is_demanded_runs_at_once)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1 r=0");
+    struct kit_node *c = debounced(&kit, "s -> r", 50);
+    EXPECT_TEXT(kit_pull(&kit, "r"), "10");
+    kit_set(&kit, "s", "2");
+    EXPECT_TEXT(kit_pull(&kit, "r"), "20");
+    EXPECT_EQ(c->runs, 2);
+
+    /* A window that was open when the last reader left counts no more. */
+    struct kit_node *e = kit_see(&kit, "E", "r");
+    kit_step(&kit);
+    kit_set(&kit, "s", "3");
+    kit_step(&kit);
+    EXPECT_TEXT(gates_reason(c->node, kit.sim.now), "debounce");
+    kit_remove(e);
+    e = kit_see(&kit, "F", "r");
+    kit_step(&kit);
+    EXPECT_SEEN(e, "30");
+
+    /* While it is live, a change is debounced as before. */
+    kit_set(&kit, "s", "4");
+    kit_step(&kit);
+    EXPECT_SEEN(e, "30");
+    kit_tick(&kit, 50);
+    EXPECT_SEEN(e, "30 40");
+    kit_end(&kit);
+}
+
+/* T4 of sched/gates.h: an effect that answers a question waits for nobody's
+ * window, and leaves those alone that it does not need. */
+TEST(time_25_an_immediate_effect_does_not_wait)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "s=1 a=0 b=0 c=0 other=0");
+    (void)kit_sum(&kit, "A", "s -> a", 0);
+    struct kit_node *b = debounced(&kit, "a -> b", 50);
+    struct kit_node *c = kit_sum(&kit, "C", "b -> c", 0);
+    struct kit_node *other = debounced(&kit, "s -> other", 50);
+    (void)kit_see(&kit, "E", "c");
+    (void)kit_see(&kit, "F", "other");
+    EXPECT_IDLE(&kit);
+    scheduler_set_throttle(kit.sched, c->node, 1000);
+    kit_set(&kit, "s", "2");
+    kit_step(&kit);
+    EXPECT_GET(&kit, "c", "10");
+
+    const struct kit_spec question = {
+        .surface = "c",
+        .effect = true,
+        .fn = kit_fn_see,
+        .immediate = true,
+    };
+    struct kit_node *q = kit_add(&kit, "Q", &question);
+    kit_step(&kit);
+    EXPECT_SEEN(q, "20");
+    EXPECT_EQ(b->runs, 2);
+    EXPECT_EQ(other->runs, 1);
+
+    /* As long as it is there. */
+    kit_set(&kit, "s", "3");
+    kit_step(&kit);
+    EXPECT_SEEN(q, "20 30");
+    EXPECT_EQ(other->runs, 1);
+    kit_remove(q);
+    kit_set(&kit, "s", "4");
+    kit_step(&kit);
+    EXPECT_GET(&kit, "c", "30");
+    kit_end(&kit);
+}
+
+TEST(time_26_an_immediate_effect_behind_a_circle_ends)
+{
+    struct sched_kit kit;
+    kit_begin(&kit);
+    kit_set_all(&kit, "a=0 b=0");
+    const struct kit_spec first = {
+        .surface = "b -> a",
+        .fn = kit_fn_sum,
+        .k = 1,
+        .debounce = 50,
+    };
+    (void)kit_add(&kit, "A", &first);
+    (void)kit_sum(&kit, "B", "a -> b", 1);
+    const struct kit_spec question = {
+        .surface = "a",
+        .effect = true,
+        .fn = kit_fn_see,
+        .immediate = true,
+    };
+    (void)kit_add(&kit, "Q", &question);
+    kit_step(&kit);
+    EXPECT(kit.sched->counters.runs <= 3 * SCHED_RUNS_MAX);
+    EXPECT(kit.sched->backing_off > 0);
+    kit_end(&kit);
+}

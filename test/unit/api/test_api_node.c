@@ -439,6 +439,39 @@ TEST(a_debounced_effect_waits_for_quiet)
     rig_close(&rig);
 }
 
+/* A pull answers with what is right now; a settled runtime may still have a
+ * computation that waits for its time. */
+TEST(a_pull_does_not_wait_for_a_debounce)
+{
+    struct rig rig;
+    struct sum sum;
+    sum_open(&rig, &sum);
+    hd_node *node = computation(&rig, &sum);
+    EXPECT_INT(hd_node_set_debounce(node, 60000), HD_OK);
+    struct seen seen = {.cell = sum.out};
+    hd_node *looks = effect(&rig, &seen);
+    rig_settle(&rig);
+    EXPECT_INT(seen.last, 3);
+    EXPECT_INT(hd_cell_set_int(sum.a, 5, NULL), HD_OK);
+    rig_settle(&rig);
+    EXPECT_INT(seen.last, 3);
+    hd_value *pulled = NULL;
+    EXPECT_INT(hd_cell_pull(sum.out, &pulled, NULL), HD_OK);
+    expect_value(pulled, "7");
+    hd_value_unref(pulled);
+    rig_settle(&rig);
+    EXPECT_INT(seen.last, 7);
+    EXPECT_INT(hd_node_set_debounce(node, 0), HD_OK);
+    EXPECT_INT(hd_node_set_throttle(node, 60000), HD_OK);
+    EXPECT_INT(hd_cell_set_int(sum.a, 6, NULL), HD_OK);
+    EXPECT_INT(hd_cell_pull(sum.out, &pulled, NULL), HD_OK);
+    expect_value(pulled, "8");
+    hd_value_unref(pulled);
+    hd_node_free(looks);
+    hd_node_free(node);
+    sum_close(&rig, &sum);
+}
+
 /* -- Inside a run -------------------------------------------------------- */
 
 struct parent {
