@@ -96,7 +96,8 @@ typedef struct hd_runtime_options {
     hd_log_level log_level; /* the last that is wanted */
 
     /* What failed while nobody waited for it: a run, or a write that the store
-     * refused later. error->address says whose. */
+     * refused later. error->address says whose. HD_NOT_SETTLED: computations
+     * form a circle that does not settle; once per circle. */
     void (*report)(void *context, const hd_error *error);
     void *report_context;
 

@@ -10,6 +10,7 @@
 #include "api/pattern.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "sched/circle.h"
 #include "value/utf8.h"
 
 /* -- The record ---------------------------------------------------------- */
@@ -164,6 +165,16 @@ static void on_error(void *ctx,
     runtime->busy--;
 }
 
+static void on_circle(void *ctx, const struct circle *circle)
+{
+    struct buf sentence = {0};
+    struct err_detail detail = {0};
+    circle_write(circle, &sentence);
+    (void)err_set(&detail, ERR_NOT_SETTLED, "%s", buf_text(&sentence));
+    buf_release(&sentence);
+    on_error(ctx, circle->steps.at[0].node, &detail);
+}
+
 bool runtime_goes_on(hd_runtime *runtime)
 {
     if (runtime->on_progress == NULL) {
@@ -310,7 +321,7 @@ hd_status hd_runtime_open(const hd_runtime_options *options,
     hd_runtime *made = record_new(given);
     const struct home_options home = {
         .given = given,
-        .hooks = {.ctx = made, .error = on_error},
+        .hooks = {.ctx = made, .error = on_error, .circle = on_circle},
         .on_actions = on_actions,
         .on_trouble = on_trouble,
         .ctx = made,

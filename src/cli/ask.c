@@ -87,6 +87,8 @@ static int get(struct visit *visit)
     code = visit_settle(visit);
     if (code == CODE_OK) {
         code = print_seen(&look);
+    } else if (code == CODE_UNSETTLED) {
+        (void)print_seen(&look);
     }
     if (visit_tell_faults(visit) && code == CODE_OK) {
         code = CODE_NO; /* it is not up to date */
@@ -421,14 +423,15 @@ static int send(struct visit *visit, struct value payload)
     code = send_event(visit, stream, payload, &sending);
     const bool done = sending.outcome == EVENT_DONE ||
                       sending.error.err == ERR_RECEIPT_EXISTS;
-    if (code == CODE_OK && done) {
+    const bool ended = code == CODE_OK || code == CODE_UNSETTLED;
+    if (ended && done) {
         visit_print(options,
                     value_is_absent(sending.receipt) ? value_null()
                                                      : sending.receipt);
-    } else if (code == CODE_OK) {
+    } else if (ended) {
         (void)visit_report(options, operand(options, 1), &sending.error);
         visit_forget_fault(visit, &sending.error);
-        code = CODE_NO;
+        code = sending.error.err == ERR_NOT_SETTLED ? CODE_UNSETTLED : CODE_NO;
     }
     /* What was sent on by the handler, and could not be handled. */
     if (visit_tell_faults(visit) && code == CODE_OK) {

@@ -145,6 +145,16 @@ int report_name(const struct options *options, const char *sentence)
     return report(options, NULL, &error, sentence);
 }
 
+int report_unsettled(const struct options *options, const char *sentence)
+{
+    const hd_error error = {
+        .status = HD_NOT_SETTLED,
+        .class_of = hd_status_class(HD_NOT_SETTLED),
+    };
+    (void)report(options, NULL, &error, sentence);
+    return CODE_UNSETTLED;
+}
+
 /* -- From other forms of failure ----------------------------------------- */
 
 /* An error without a place. */

@@ -13,9 +13,10 @@
 /* Documented in heddle(1): they never change their meaning. */
 enum exit_code {
     CODE_OK = 0,
-    CODE_NO = 1,  /* a negative answer: different, nothing there */
-    CODE_BAD = 2, /* the command line or the input is wrong */
-    CODE_IO = 3,  /* reading or writing failed */
+    CODE_NO = 1,        /* a negative answer: different, nothing there */
+    CODE_BAD = 2,       /* the command line or the input is wrong */
+    CODE_IO = 3,        /* reading or writing failed */
+    CODE_UNSETTLED = 4, /* a circle of computations does not settle */
 };
 
 /* Reports a failure of the library. `source` is where it came from, a file or
@@ -37,6 +38,10 @@ int report_system(const struct options *options,
 /* A name on the command line is not one of those that there are; `sentence`
  * says so and lists them, however long. Returns CODE_BAD. */
 int report_name(const struct options *options, const char *sentence);
+
+/* Computations do not settle; `sentence` names them, however long. Returns
+ * CODE_UNSETTLED. */
+int report_unsettled(const struct options *options, const char *sentence);
 
 /* The command line is wrong: adds where to read how it is right. */
 __attribute__((format(printf, 2, 3))) int report_usage(

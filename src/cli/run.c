@@ -297,10 +297,14 @@ static void tell_start(const struct running *running, const char *how)
     buf_release(&line);
 }
 
-/* Once it is at rest for the first time. */
+/* Once it is at rest for the first time, and everything is up to date. What
+ * keeps it from that, a failure or a circle, is told by itself. */
 static void tell_rest(struct running *running)
 {
-    if (running->told || !runtime_is_idle(live_runtime(running->visit.live))) {
+    const struct runtime *runtime = live_runtime(running->visit.live);
+    if (running->told || !runtime_is_idle(runtime) ||
+        running->visit.faults.count > 0 ||
+        scheduler_is_backing_off(runtime->sched)) {
         return;
     }
     running->told = true;
@@ -308,6 +312,15 @@ static void tell_rest(struct running *running)
                   option_is_given(running->options, OPTION_JSON)
                       ? "{\"runs\":%llu}\n"
                       : "heddle: up to date after %llu runs\n",
+                  (unsigned long long)running->visit.runs);
+}
+
+static void tell_unsettled(const struct running *running)
+{
+    (void)fprintf(stderr,
+                  option_is_given(running->options, OPTION_JSON)
+                      ? "{\"runs\":%llu,\"settled\":false}\n"
+                      : "heddle: not up to date after %llu runs\n",
                   (unsigned long long)running->visit.runs);
 }
 
@@ -488,7 +501,11 @@ static int go_once(struct running *running)
 {
     const int code = visit_settle(&running->visit);
     print_result(running);
-    tell_rest(running);
+    if (code == CODE_UNSETTLED || running->visit.faults.count > 0) {
+        tell_unsettled(running);
+    } else {
+        tell_rest(running);
+    }
     reap(running->options);
     return visit_tell_faults(&running->visit) && code == CODE_OK ? CODE_NO
                                                                  : code;

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "host/system.h"
+#include "sched/circle.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -107,6 +108,14 @@ static void on_run(void *ctx,
     }
 }
 
+static void on_circle(void *ctx, const struct circle *circle)
+{
+    struct visit *visit = ctx;
+    struct visit_circle told = {0};
+    circle_write(circle, &told.message);
+    vec_push(&visit->circles, told);
+}
+
 static void tell(const struct options *options,
                  const char *source,
                  const char *message)
@@ -126,6 +135,13 @@ bool visit_tell_faults(struct visit *visit)
             tell(visit->options,
                  fault->name.length > 0 ? buf_text(&fault->name) : NULL,
                  buf_text(&fault->message));
+        }
+    }
+    VEC_FOREACH (&visit->circles, circle) {
+        if (!circle->told) {
+            circle->told = true;
+            any = true;
+            (void)report_unsettled(visit->options, buf_text(&circle->message));
         }
     }
     return any;
@@ -463,7 +479,10 @@ int visit_open(struct visit *visit,
         .folder = visit->folder,
         .access = access,
         .user = options->values.user,
-        .hooks = {.ctx = visit, .error = on_error, .run = on_run},
+        .hooks = {.ctx = visit,
+                  .error = on_error,
+                  .circle = on_circle,
+                  .run = on_run},
         .immediate = visit->immediate,
         .on_trouble = on_trouble,
         .on_progress = on_progress,
@@ -549,6 +568,10 @@ int visit_close(struct visit *visit, int code)
         buf_release(&fault->message);
     }
     vec_release(&visit->faults);
+    VEC_FOREACH (&visit->circles, circle) {
+        buf_release(&circle->message);
+    }
+    vec_release(&visit->circles);
     VEC_FOREACH (&visit->modules, module) {
         buf_release(module);
     }
@@ -588,8 +611,18 @@ int visit_settle(struct visit *visit)
 {
     const enum live_rest rest =
         live_settle(visit->live, live_now(visit->live) + visit->timeout);
-    return rest == LIVE_AT_REST ? CODE_OK
-                                : visit_report_wait(visit, "the work");
+    if (rest != LIVE_AT_REST) {
+        return visit_report_wait(visit, "the work");
+    }
+    if (!scheduler_is_backing_off(live_runtime(visit->live)->sched)) {
+        return CODE_OK;
+    }
+    (void)visit_tell_faults(visit);
+    return visit->circles.count > 0
+               ? CODE_UNSETTLED
+               : report_unsettled(visit->options,
+                                  "nodes make each other run again and again: "
+                                  "'heddle log' shows what they write");
 }
 
 void visit_wait(struct visit *visit, mono_ms deadline)

@@ -60,6 +60,12 @@ struct visit_source {
     struct program *program;
 };
 
+/* What is told of a circle, once (sched/circle.h). */
+struct visit_circle {
+    struct buf message;
+    bool told;
+};
+
 struct visit {
     const struct options *options;
     const char *folder;
@@ -79,6 +85,7 @@ struct visit {
     bool showed_progress;
     uint64_t runs; /* that were committed, of nodes of the piece */
     VEC(struct visit_fault) faults;
+    VEC(struct visit_circle) circles;
 };
 
 /* -- Life ---------------------------------------------------------------- */
@@ -121,7 +128,8 @@ int visit_find(struct visit *visit, const char *name, struct entity **document);
 
 /* -- Waiting ------------------------------------------------------------- */
 
-/* Until nothing is left to do and everything is confirmed. */
+/* Until nothing is left to do and everything is confirmed. CODE_UNSETTLED: the
+ * same, but for computations that do not settle, which are reported. */
 int visit_settle(struct visit *visit);
 
 /* Until there is something to do, or the deadline has come; not longer than

@@ -98,6 +98,8 @@ struct violation {
     struct value after;  /* what the same run would leave there now */
 };
 
+struct circle;
+
 /* What somebody outside wants to know. Any may be NULL. */
 struct sched_hooks {
     void *ctx;
@@ -110,6 +112,9 @@ struct sched_hooks {
     void (*not_settling)(void *ctx,
                          const struct node *const *nodes,
                          size_t count);
+    /* A circle does not settle, or has no value to begin with. Once a circle;
+     * borrowed (sched/circle.h). */
+    void (*circle)(void *ctx, const struct circle *circle);
     /* A node is not idempotent (sched/validator.h). Once a node. */
     void (*not_idempotent)(void *ctx, const struct violation *violation);
     /* For traces (sched/trace.h): a run has ended, a pass begins or has
@@ -264,10 +269,12 @@ struct sched {
     VEC(struct node *) behind; /* who waits with others */
 
     /* settling */
-    mono_ms restless_since; /* the episode; 0: at rest */
-    mono_ms restless_busy;  /* of it, in passes */
-    mono_ms pass_began;     /* the pass under way; 0: none, or no clock */
-    size_t backing_off;     /* nodes that did not settle yet */
+    mono_ms restless_since;     /* the episode; 0: at rest */
+    mono_ms restless_busy;      /* of it, in passes */
+    mono_ms pass_began;         /* the pass under way; 0: none, or no clock */
+    size_t backing_off;         /* nodes that did not settle yet */
+    VEC(uint32_t) told_circles; /* E4: their ordinals, */
+    VEC(struct node *) failed_in_circle; /* and nodes to be looked at */
     bool restless_told;
 
     /* validator */

@@ -136,11 +136,9 @@ void gates_on_invalid(struct sched *sched, struct node *node)
     vec_push(&sched->rearming, node);
 }
 
-void gates_on_demand(struct node *node)
+void gates_on_sleep(struct node *node)
 {
-    /* A root was never dormant, whatever it reads. */
-    if (node->gate != NULL && node->kind == NODE_COMPUTATION &&
-        !node->materializer && node->provisional == 0) {
+    if (node->gate != NULL) {
         node->gate->rearm = false;
         node->gate->debounce_ready = 0;
     }

@@ -39,8 +39,8 @@ void gates_end_peer(struct sched *sched, struct node *node);
 /* The node was invalidated, or registered. */
 void gates_on_invalid(struct sched *sched, struct node *node);
 
-/* The node was dormant, and is demanded (T5). */
-void gates_on_demand(struct node *node);
+/* The node is dormant now, and in no queue (T5). */
+void gates_on_sleep(struct node *node);
 
 /* The end of the debounce and the throttle of a node that has a gate; and of
  * those of every node that T4 is about. */

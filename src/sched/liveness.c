@@ -92,7 +92,6 @@ static void wake(struct sched *sched, struct node *top)
                 writer->live_refs++;
             }
         }
-        gates_on_demand(node);
         queue_consider(sched, node);
     }
     sched->waking.count = base;
@@ -158,6 +157,7 @@ static void put_to_sleep(struct sched *sched, struct node *node)
         return;
     }
     queue_remove(sched, node);
+    gates_on_sleep(node);
     vec_push(&sched->waking, node);
 }
 

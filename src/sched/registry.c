@@ -170,6 +170,7 @@ void registry_remove(struct sched *sched, struct node *node)
     FORGET_IN(&sched->provisional, node);
     FORGET_IN(&sched->recovering, node);
     FORGET_IN(&sched->unsettled, node);
+    FORGET_IN(&sched->failed_in_circle, node);
     VEC_FOREACH (&sched->frames, frame) {
         frame->node = frame->node == node ? NULL : frame->node;
     }

@@ -21,6 +21,7 @@
 #include "sched/registry.h"
 #include "sched/scopes.h"
 #include "sched/seeing.h"
+#include "sched/settling.h"
 #include "sched/validator.h"
 #include "sched/waiting.h"
 #include "value/compare.h"
@@ -710,6 +711,9 @@ COLD static enum run_outcome end_by_result(struct run *run,
         persistence_failed(run);
     }
     report(sched, node, &run->detail); /* R3 */
+    if (node->component != NULL) {
+        settling_run_failed(sched, node);
+    }
     return OUTCOME_FAILED;
 }
 

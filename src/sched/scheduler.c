@@ -86,6 +86,8 @@ void scheduler_free(struct sched *sched)
     vec_release(&sched->rearming);
     vec_release(&sched->provisional);
     vec_release(&sched->unsettled);
+    vec_release(&sched->told_circles);
+    vec_release(&sched->failed_in_circle);
     vec_release(&sched->recovering);
     vec_release(&sched->behind);
     vec_release(&sched->evaluation.done);
@@ -314,6 +316,19 @@ bool scheduler_is_idle(const struct sched *sched)
         }
     }
     return true;
+}
+
+bool scheduler_is_backing_off(const struct sched *sched)
+{
+    if (sched->backing_off == 0) {
+        return false;
+    }
+    VEC_FOREACH (&sched->gated, node) {
+        if ((*node)->gate->backoff_streak > 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool scheduler_is_settled(const struct sched *sched)

@@ -95,6 +95,10 @@ mono_ms scheduler_next_wake(const struct sched *sched);
  * count (sched->flights). */
 bool scheduler_is_idle(const struct sched *sched);
 
+/* Whether something live did not settle, and is backed off: it is idle because
+ * it is not worth waiting for, and not because everything is up to date. */
+bool scheduler_is_backing_off(const struct sched *sched);
+
 /* Idle, every commit has its answer, and everything that waited for one was
  * done. */
 bool scheduler_is_settled(const struct sched *sched);

@@ -2,6 +2,8 @@
 
 #include "sched/settling.h"
 
+#include "sched/circle.h"
+
 enum {
     NAMED_RECORDS = 64, /* the last runs: whose nodes are named */
 };
@@ -92,6 +94,56 @@ static void tell(struct sched *sched)
     }
 }
 
+/* E4: a circle is told once, from whichever of its nodes it was found. */
+static void tell_circle(struct sched *sched, const struct circle *circle)
+{
+    const uint32_t ordinal = circle_ordinal(circle);
+    VEC_FOREACH (&sched->told_circles, told) {
+        if (*told == ordinal) {
+            return;
+        }
+    }
+    vec_push(&sched->told_circles, ordinal);
+    sched->hooks.circle(sched->hooks.ctx, circle);
+}
+
+static void look_for_circle(struct sched *sched, struct node *node, bool empty)
+{
+    if (sched->hooks.circle == NULL) {
+        return;
+    }
+    struct circle circle;
+    circle_find(sched, node, &circle);
+    if (circle.steps.count > 0 && (!empty || circle_is_empty(&circle))) {
+        tell_circle(sched, &circle);
+    }
+    circle_release(&circle);
+}
+
+/* Not at once: the walks of runs that are under way use the same marks, and a
+ * diagnosis must not change what runs. */
+void settling_run_failed(struct sched *sched, struct node *node)
+{
+    if (sched->hooks.circle != NULL) {
+        vec_push(&sched->failed_in_circle, node);
+    }
+}
+
+static void look_for_circles(struct sched *sched)
+{
+    VEC_FOREACH (&sched->unsettled, node) {
+        if ((*node)->gate->backoff_streak >= SCHED_HOLD_PASSES) {
+            look_for_circle(sched, *node, false);
+        }
+    }
+    VEC_FOREACH (&sched->failed_in_circle, node) {
+        if (*node != NULL) {
+            look_for_circle(sched, *node, true);
+        }
+    }
+    vec_clear(&sched->failed_in_circle);
+}
+
 /* A pass has taken time, or was not the first. */
 static void look_back(struct sched *sched, mono_ms now)
 {
@@ -119,10 +171,8 @@ void settling_end_pass(struct sched *sched)
         }
         sched->pass_began = 0;
     }
-    if (LIKELY(sched->unsettled.count == 0)) {
-        return;
-    }
     drop_removed(sched);
+    look_for_circles(sched);
     if (sched->unsettled.count > 0) {
         sched->counters.not_settling++; /* E2 */
         tell(sched);

@@ -10,6 +10,9 @@
  *       tenths of it were spent in passes.
  *   E2  Every pass that leaves such work is counted, told of or not.
  *   E3  After SCHED_RESTLESS_SLIDE_MS the older half is forgotten.
+ *   E4  A circle that was backed off SCHED_HOLD_PASSES times in a row, so that
+ *       idle does not wait for it any more, is told once, as is one of which a
+ *       run failed because it has no value to begin with (sched/circle.h).
  *
  * Durations are known only if the scheduler has a host. Nothing here decides
  * about any run. */
@@ -47,12 +50,15 @@ static inline void settling_pass_ends(struct sched *sched)
 {
     /* No time that could be measured, and nothing left. */
     if (LIKELY(sched->clock_is_right && sched->clock == sched->restless_since &&
-               sched->unsettled.count == 0)) {
+               (sched->unsettled.count | sched->failed_in_circle.count) == 0)) {
         sched->pass_began = 0;
     } else {
         settling_end_pass(sched);
     }
 }
+
+/* E4, after a run of a node in a component (sched/order.h) has failed. */
+void settling_run_failed(struct sched *sched, struct node *node);
 
 /* The episode is over. */
 void settling_rests(struct sched *sched);

@@ -283,6 +283,14 @@ static void on_not_settling(void *ctx,
     }
 }
 
+static void on_circle(void *ctx, const struct circle *circle)
+{
+    const struct sched_hooks *next = &((struct trace *)ctx)->next;
+    if (next->circle != NULL) {
+        next->circle(next->ctx, circle);
+    }
+}
+
 static void on_not_idempotent(void *ctx, const struct violation *violation)
 {
     const struct sched_hooks *next = &((struct trace *)ctx)->next;
@@ -313,6 +321,7 @@ struct trace *trace_new(struct sched *sched, unsigned kinds)
         .ctx = trace,
         .error = on_error,
         .not_settling = on_not_settling,
+        .circle = on_circle,
         .not_idempotent = on_not_idempotent,
         .run = on_run,
         .pass = on_pass,

@@ -55,4 +55,106 @@ runner=$pid
 check "leaves none behind" until_true says runner '{"calm":24,"n":12,"rare":448}'
 stop "$runner" TERM
 
+# ---- circles ----
+
+# pattern NAME LINES: a file with that pattern.
+pattern() {
+    {
+        echo 'local heddle = require "heddle"'
+        echo "return heddle.pattern(\"$1\", function(p)"
+        echo "$2"
+        echo 'end)'
+    } >"$1.lua"
+}
+
+# circles: how often one was told.
+circles() {
+    grep -c "form a circle" err.txt
+}
+
+pattern round 'local a, b
+  a = p:computed("a", function() return (b:get() or 0) + 1 end)
+  b = p:computed("b", function() return (a:get() or 0) + 1 end)
+  local calm = p:computed("calm", function() return 1 end)
+  local ask = p:handler("ask", function() return a:get() end)
+  local other = p:handler("other", function() return calm:get() end)
+  return { a = a, b = b, calm = calm, ask = ask, other = other }'
+run run round.lua --once
+same "a circle has an exit code of its own" "$code" 4
+same "is told once" "$(circles)" 1
+check "with its nodes" grep -q "round/a and round/b form a circle that does not settle\|round/b and round/a form" err.txt
+check "and its documents" grep -q "round/a reads piece:round/b.*\|round/b reads piece:round/a.*" err.txt
+check "and how to break it" grep -q "to break it, let one of them read a state instead" err.txt
+check "nobody calls it up to date" grep -q "^heddle: not up to date after [0-9]* runs" err.txt
+check "what there is, is printed" grep -q '"calm":1' out.txt
+run run round.lua --once --json
+same "the same as JSON" "$code $(grep -c '"status":"NOT_SETTLED"' err.txt) $(grep -c '"settled":false' err.txt)" "4 1 1"
+run get round
+same "get says so as well" "$code $(circles)" "4 1"
+try "but not of what is beside it" 0 1 '' get round calm
+run send round ask
+same "send says so if the handler reads it" "$code $(circles)" "4 1"
+try "and not otherwise" 0 1 '' send round other
+start circle run round.lua
+circle=$pid
+check "run tells it" until_true says circle "form a circle"
+run set round calm 2
+check "and goes on" kill -0 "$circle"
+stop "$circle" TERM
+same "once" "$(grep -c "form a circle" circle.err)" 1
+
+pattern far 'local one, two, three, four, five
+  local fifth = p:state("fifth")
+  one = p:computed("one", function() return (fifth:get() or 0) + 1 end)
+  two = p:computed("two", function() return one:get() + 1 end)
+  three = p:computed("three", function() return two:get() end)
+  four = p:computed("four", function() return three:get() + 1 end)
+  five = p:computed("five", function() return four:get() end)
+  local close = p:handler("close", function() fifth:set(five:link()) end)
+  return { five = five, close = close }'
+try "no circle yet" 0 '{"five":3}' '*' run far.lua --once
+try "a link closes one" 0 '{}' '' send far close
+run get far
+same "through a link, and five documents" "$code $(circles)" "4 1"
+for name in one two three four five; do
+    check "$name is named" grep -q "far/$name" err.txt
+done
+
+pattern fixed 'local a, b
+  a = p:computed("a", function() return math.min(20, (b:get() or 0) + 1) end)
+  b = p:computed("b", function() return a:get() end)
+  return { a = a, b = b }'
+try "a circle that comes to a fixed point is up to date" 0 '{"a":20,"b":20}' '*' run fixed.lua --once
+same "and not told" "$(circles)" 0
+try "nor later" 0 '{"a":20,"b":20}' '' get fixed
+
+pattern empty 'local a, b
+  a = p:computed("a", function() return b:get() + 1 end)
+  b = p:computed("b", function() return a:get() + 1 end)
+  return { a = a, b = b }'
+run run empty.lua --once
+same "of a circle without a value, the failure is told" "$code $(grep -c "attempt to perform arithmetic" err.txt)" "1 2"
+check "and what it comes from" grep -q "form a circle in which no value comes first" err.txt
+same "nobody calls that up to date" "$(grep -c "heddle: up to date" err.txt)" 0
+
+cat >family.lua <<'END'
+local heddle = require "heddle"
+local child = heddle.pattern("child", function(p)
+  local from = p:arg("from", 0)
+  return { out = p:computed("out", function() return (from:get() or 0) + 1 end) }
+end)
+return heddle.pattern("family", function(p)
+  local seam = p:state("seam")
+  local first = p:piece(child, { from = seam }, { name = "first" })
+  local second = p:piece(child, { from = first.out }, { name = "second" })
+  local close = p:handler("close", function() seam:set(second:key("out"):link()) end)
+  return { out = second.out, close = close }
+end)
+END
+try "two children" 0 '{"out":2}' '*' run family.lua --once
+run send family close
+run get family
+same "a circle through pieces" "$code $(circles)" "4 1"
+check "has the names of both" grep -q "first/out.*second/out\|second/out.*first/out" err.txt
+
 finish

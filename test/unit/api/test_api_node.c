@@ -1,5 +1,7 @@
 /* Computations, effects and sinks through the public header. */
 
+#include <string.h>
+
 #include "unit/api/rig.h"
 
 /* A function that adds up two cells, or fails. */
@@ -644,4 +646,76 @@ TEST(a_run_waits_for_what_is_still_on_disk)
     hd_cell_free(cell);
     rig_close(&rig);
     kit_folder_remove(folder);
+}
+
+/* -- Circles ------------------------------------------------------------- */
+
+/* One more than what is at `from`, at most `limit`. */
+struct link_of_circle {
+    hd_cell *from;
+    hd_cell *to;
+    int64_t limit;
+};
+
+static hd_status count_on(hd_run *run, void *context)
+{
+    (void)run;
+    const struct link_of_circle *link = context;
+    int64_t number = 0;
+    const hd_status status = hd_cell_get_int(link->from, &number, NULL);
+    if (status != HD_OK) {
+        return status;
+    }
+    return hd_cell_set_int(link->to,
+                           number < link->limit ? number + 1 : number,
+                           NULL);
+}
+
+static void add_link(struct rig *rig,
+                     const char *name,
+                     struct link_of_circle *link)
+{
+    hd_error error;
+    const hd_node_options options = {
+        .name = name,
+        .run = count_on,
+        .context = link,
+        .writes = &link->to,
+        .write_count = 1,
+    };
+    EXPECT_INT(hd_computation_new(rig->runtime, &options, NULL, &error), HD_OK);
+}
+
+TEST(a_circle_that_does_not_settle_is_reported_once)
+{
+    for (int settles = 0; settles < 2; settles++) {
+        struct rig rig;
+        rig_open(&rig, NULL, 1);
+        hd_cell *a = cell_of(&rig, "a", NULL);
+        hd_cell *b = cell_of(&rig, "b", NULL);
+        EXPECT_INT(hd_cell_set_int(a, 0, NULL), HD_OK);
+        EXPECT_INT(hd_cell_set_int(b, 0, NULL), HD_OK);
+        const int64_t limit = settles ? 15 : INT64_MAX;
+        struct link_of_circle first = {b, a, limit};
+        struct link_of_circle second = {a, b, limit};
+        add_link(&rig, "first", &first);
+        add_link(&rig, "second", &second);
+        struct seen seen = {.cell = a};
+        hd_node *looks = effect(&rig, &seen);
+        for (int i = 0; i < 3; i++) {
+            rig_settle(&rig);
+        }
+        EXPECT_EQ(rig.reports, settles ? 0 : 1);
+        if (settles) {
+            EXPECT_INT(seen.last, 15);
+        } else {
+            EXPECT_INT(rig.reported.status, HD_NOT_SETTLED);
+            EXPECT(strstr(rig.reported.text, "first") != NULL);
+            EXPECT(strstr(rig.reported.text, "second") != NULL);
+        }
+        hd_node_free(looks);
+        hd_cell_free(a);
+        hd_cell_free(b);
+        rig_close(&rig);
+    }
 }

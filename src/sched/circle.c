@@ -1,0 +1,176 @@
+/* Finding circles, and the sentence about one. */
+
+#include "sched/circle.h"
+
+#include "sched/graph.h"
+
+enum {
+    STEPS_SHOWN = 8,
+};
+
+/* -- Finding ------------------------------------------------------------- */
+
+/* A breadth-first search along the reads. Not along the components of the
+ * order: nodes that have just lost their demand are in none. */
+struct reached {
+    struct node *node;
+    size_t before;             /* by which it was reached, */
+    const struct place *place; /* and what that one reads */
+};
+
+struct search {
+    struct node *from;
+    uint64_t stamp;
+    VEC(struct reached) reached; /* in that order; the first is `from` */
+};
+
+/* Looks at what one node reads: whether `from` writes some of it, at *end. */
+static bool look_at(struct search *search, size_t at, const struct place **end)
+{
+    const struct node *node = search->reached.at[at].node;
+    VEC_FOREACH (&node->reads, read) {
+        struct writer_walk walk = graph_writers(read);
+        for (struct node *writer = graph_next_writer(&walk); writer != NULL;
+             writer = graph_next_writer(&walk)) {
+            if (writer == search->from) {
+                *end = read->place;
+                return true;
+            }
+            if (writer->visit != search->stamp) {
+                const struct reached next = {writer, at, read->place};
+                writer->visit = search->stamp;
+                vec_push(&search->reached, next);
+            }
+        }
+    }
+    return false;
+}
+
+/* From `from` to the node that was reached at `last`, which reads `end`. */
+static void collect(const struct search *search,
+                    size_t last,
+                    const struct place *end,
+                    struct circle *circle)
+{
+    size_t length = 1;
+    for (size_t at = last; at > 0; at = search->reached.at[at].before) {
+        length++;
+    }
+    vec_reserve(&circle->steps, length);
+    circle->steps.count = length;
+    for (size_t at = last; length > 0; at = search->reached.at[at].before) {
+        const struct circle_step step = {search->reached.at[at].node, end};
+        circle->steps.at[--length] = step;
+        end = search->reached.at[at].place;
+    }
+}
+
+void circle_find(struct sched *sched, struct node *node, struct circle *circle)
+{
+    struct search search = {.from = node, .stamp = ++sched->visits};
+    const struct reached first = {node, 0, NULL};
+    const struct place *end = NULL;
+    *circle = (struct circle){0};
+    node->visit = search.stamp;
+    vec_push(&search.reached, first);
+    for (size_t at = 0; at < search.reached.count; at++) {
+        if (look_at(&search, at, &end)) {
+            collect(&search, at, end, circle);
+            break;
+        }
+    }
+    vec_release(&search.reached);
+}
+
+void circle_release(struct circle *circle)
+{
+    vec_release(&circle->steps);
+}
+
+uint32_t circle_ordinal(const struct circle *circle)
+{
+    uint32_t least = UINT32_MAX;
+    VEC_FOREACH (&circle->steps, step) {
+        least = step->node->ordinal < least ? step->node->ordinal : least;
+    }
+    return least;
+}
+
+/* -- Telling ------------------------------------------------------------- */
+
+bool circle_is_empty(const struct circle *circle)
+{
+    VEC_FOREACH (&circle->steps, step) {
+        struct value there = VALUE_NONE;
+        (void)entity_state_at(&step->place->entity->visible,
+                              step->place->path,
+                              &there);
+        const bool is_absent = value_is_absent(there);
+        value_unref(there);
+        if (is_absent) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_value(struct buf *to,
+                        struct value text,
+                        const char *otherwise)
+{
+    if (value_is_string(text)) {
+        const struct text at = value_text(&text);
+        buf_append(to, at.at, at.length);
+    } else {
+        buf_append_text(to, otherwise);
+    }
+}
+
+static void write_name(struct buf *to, const struct node *node)
+{
+    while (node->parent != NULL && value_is_absent(node_name(node))) {
+        node = node->parent;
+    }
+    write_value(to, node_name(node), "a node without a name");
+}
+
+/* "a, b and c", or "a, b and 7 more". */
+static void write_names(struct buf *to, const struct circle *circle)
+{
+    const size_t count = circle->steps.count;
+    const size_t shown = count > STEPS_SHOWN ? STEPS_SHOWN : count;
+    for (size_t i = 0; i < shown; i++) {
+        const bool is_last = i + 1 == count;
+        buf_append_text(to, i == 0 ? "" : is_last ? " and " : ", ");
+        write_name(to, circle->steps.at[i].node);
+    }
+    if (shown < count) {
+        buf_printf(to, " and %zu more", count - shown);
+    }
+}
+
+static void write_reads(struct buf *to, const struct circle *circle)
+{
+    const size_t count = circle->steps.count;
+    for (size_t i = 0; i < count && i < STEPS_SHOWN; i++) {
+        const struct circle_step *step = &circle->steps.at[i];
+        buf_append_text(to, i == 0 ? "" : ", ");
+        write_name(to, step->node);
+        buf_append_text(to, " reads ");
+        write_value(to, step->place->entity->id, "a document");
+    }
+    buf_append_text(to, count > STEPS_SHOWN ? ", ..." : "");
+}
+
+void circle_write(const struct circle *circle, struct buf *to)
+{
+    write_names(to, circle);
+    buf_append_text(to,
+                    circle_is_empty(circle)
+                        ? " form a circle in which no value comes first: "
+                        : " form a circle that does not settle: ");
+    write_reads(to, circle);
+    buf_append_text(to,
+                    "; to break it, let one of them read a state instead, or "
+                    "read the other with sample()");
+}
