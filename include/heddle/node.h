@@ -180,6 +180,14 @@ typedef struct hd_handler_options {
     bool several_spaces; /* may write to more than one; only what it writes to
                             the space of the stream is committed once */
     bool replace;        /* takes the place of the one that is there */
+
+    /* For streams where only the latest counts, such as pointer positions: when
+     * as many events wait as the runtime's `backlog` allows, the next one gives
+     * its payload to the last that waits, if both were sent by the same commit
+     * or both from outside, and neither has an id. Both senders are told the
+     * same outcome. Otherwise, and without this, it is refused with
+     * HD_BACKLOG. */
+    bool collapses;
 } hd_handler_options;
 
 /* The handler of the stream at a cell. There is one (HD_HANDLER_EXISTS). An
@@ -223,7 +231,8 @@ typedef struct hd_send_options {
 
 /* Sends to the stream at a cell. In a handler or an edit the event lives and
  * dies with the commit of that. `payload` may be NULL, which is null; `options`
- * and `ticket` may be. HD_BACKLOG: too many wait. */
+ * and `ticket` may be. HD_BACKLOG: as many events wait for the stream as may; a
+ * handler to which that happens fails, also if it returns HD_OK. */
 HD_API hd_status hd_cell_send(hd_cell *stream,
                               const hd_value *payload,
                               const hd_send_options *options,

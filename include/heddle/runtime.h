@@ -106,10 +106,10 @@ typedef struct hd_runtime_options {
     bool (*progress)(void *context, const hd_progress *progress);
     void *progress_context;
 
-    /* Events: at most so many wait for one stream; 0: 256. The next one is
-     * refused with HD_BACKLOG, or takes the place of the last that waits. */
+    /* Events: at most so many wait for one stream; 0: 10000. The next one is
+     * refused with HD_BACKLOG, unless the handler of the stream has
+     * `collapses`. */
     uint32_t backlog;
-    bool backlog_collapses;
     bool lane_a_space; /* events of different spaces do not wait for each
                           other */
 

@@ -465,6 +465,7 @@ static enum err declare_handler(hd_builder *builder,
         .read_count = reads.count,
         .pure = options->pure,
         .several_spaces = options->several_spaces,
+        .collapses = options->collapses,
     };
     err = builder_handler(builder->inside, &handler, out, detail);
     vec_release(&reads);

@@ -56,6 +56,7 @@ static enum err handle(hd_cell *stream,
         .pure = options->pure,
         .several_spaces = options->several_spaces,
         .replace = options->replace,
+        .collapses = options->collapses,
     };
     err = events_handle(sched,
                         events_stream(sched, stream->place),

@@ -99,8 +99,6 @@ static struct home *home_new(const hd_runtime_options *given)
     }
     home->policy = events_policy();
     home->policy.seed = host_random(&home->host);
-    home->policy.when_full =
-        given->backlog_collapses ? WHEN_FULL_COLLAPSE : WHEN_FULL_REFUSE;
     home->policy.lanes = given->lane_a_space ? LANES_SPACE : LANES_ONE;
     if (given->backlog > 0) {
         home->policy.backlog = given->backlog;

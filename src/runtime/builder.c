@@ -519,6 +519,7 @@ enum err builder_handler(struct builder *builder,
         .read_count = handler->read_count,
         .pure = handler->pure,
         .several_spaces = handler->several_spaces,
+        .collapses = handler->collapses,
     };
     err = events_handle(sched,
                         events_stream(sched, part->place),

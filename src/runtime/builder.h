@@ -131,6 +131,7 @@ struct builder_handler {
     size_t read_count;
     bool pure; /* sched/events.h */
     bool several_spaces;
+    bool collapses;
 };
 
 /* The one handler of the stream of that name; *out is the place of the

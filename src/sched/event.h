@@ -28,6 +28,7 @@ struct stream {
     uint32_t waiting;            /* events in the lane */
     struct schema *schema;       /* of payloads, or NULL; a reference */
     bool fills;                  /* with its defaults */
+    bool collapses;              /* V7; as its handler says */
     bool asked;                  /* somebody was asked to start its owner, */
     bool starting;               /* and does */
     struct err_detail *no_owner; /* why it does not, of the last try; or NULL */

@@ -3,6 +3,7 @@
 #include "sched/events.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "replica/overlay.h"
 #include "replica/space.h"
 #include "sched/event.h"
@@ -212,6 +213,7 @@ enum err events_handle(struct sched *sched,
     }
     *out = handler_new(sched, stream, spec);
     stream->handler = *out;
+    stream->collapses = spec->collapses;
     stream->asked = false;
     stream->starting = false;
     return ERR_OK;
@@ -407,62 +409,75 @@ static void listen(struct event *event, const struct event_spec *spec)
     }
 }
 
-/* The last event that waits for the stream and may stand for another one: of
- * the same origin, and with the same caller's id or without any. */
+/* The last event that waits for the stream and may stand for another one, from
+ * the back: of the same origin, and without a caller's id. */
 static struct event *find_survivor(const struct stream *stream,
-                                   const struct event_spec *spec,
-                                   struct value caller)
+                                   const struct event_spec *spec)
 {
     const struct lineage *origin =
         spec->origin != NULL ? spec->origin->launched : NULL;
     if (spec->origin != NULL && origin == NULL) {
         return NULL; /* it has sent nothing so far */
     }
-    struct event *found = NULL;
-    LIST_FOREACH (&stream->lane->events, at) {
+    struct list_node *head = &stream->lane->events.head;
+    for (struct list_node *at = head->prev; at != head; at = at->prev) {
         struct event *event = EVENT_OF(at);
         if (event->stream == stream && event->origin == origin &&
-            event->attempts == 0 && value_equal(event->caller, caller)) {
-            found = event;
+            event->attempts == 0 && value_is_absent(event->caller)) {
+            return event;
         }
     }
-    return found;
+    return NULL;
 }
 
-/* The backlog is full. OK with *out: the event is part of that one. */
+/* V7: the event is part of one that waits. */
+static void collapse_into(struct event *event, const struct event_spec *spec)
+{
+    struct events *events = event->events;
+    events->counters.collapsed++;
+    value_unref(event->payload);
+    event->payload = value_is_absent(spec->payload) ? value_null()
+                                                    : value_ref(spec->payload);
+    event->label =
+        labels_join_sender(events->sched, event->label, spec->origin);
+    event->time = spec->time != 0 ? spec->time : event->time;
+    listen(event, spec);
+}
+
+static enum err refuse_full(struct events *events,
+                            const struct stream *stream,
+                            struct err_detail *detail)
+{
+    const struct value name =
+        stream->handler != NULL && value_is_string(stream->handler->label.name)
+            ? stream->handler->label.name
+            : stream->place->entity->id;
+    const struct text text = value_text(&name);
+    events->counters.refused++;
+    return err_set(detail,
+                   ERR_BACKLOG,
+                   "the backlog of the stream %.*s is full: %u events wait for "
+                   "it, and that is the limit; send fewer at once, or later",
+                   text_shown(text.at, text.length, 80),
+                   text.at,
+                   (unsigned)events->policy.backlog);
+}
+
+/* V7. *collapsed: it needs no event of its own. */
 static enum err send_when_full(struct events *events,
                                const struct stream *stream,
                                const struct event_spec *spec,
-                               struct value caller,
-                               struct event **out,
+                               bool *collapsed,
                                struct err_detail *detail)
 {
-    const bool minted = value_is_absent(caller);
-    *out = NULL;
-    if (!minted || events->policy.when_full == WHEN_FULL_COLLAPSE) {
-        *out = find_survivor(stream, spec, caller);
+    struct event *survivor = stream->collapses && value_is_absent(spec->id)
+                                 ? find_survivor(stream, spec)
+                                 : NULL;
+    *collapsed = survivor != NULL;
+    if (survivor == NULL) {
+        return refuse_full(events, stream, detail);
     }
-    if (*out == NULL &&
-        (!minted || events->policy.when_full == WHEN_FULL_REFUSE)) {
-        events->counters.refused++;
-        return err_set(detail,
-                       ERR_BACKLOG,
-                       "%u events wait for the stream already: send it later",
-                       (unsigned)stream->waiting);
-    }
-    if (*out != NULL) {
-        events->counters.collapsed++;
-        if (minted) { /* the last one wins; of a caller's, the first */
-            value_unref((*out)->payload);
-            (*out)->payload = value_is_absent(spec->payload)
-                                  ? value_null()
-                                  : value_ref(spec->payload);
-            (*out)->label =
-                labels_join_sender(events->sched, (*out)->label, spec->origin);
-            (*out)->time = spec->time != 0 ? spec->time : (*out)->time;
-        }
-        listen(*out, spec);
-    }
+    collapse_into(survivor, spec);
     return ERR_OK;
 }
 
@@ -524,19 +539,16 @@ enum err events_send(struct sched *sched,
     if (err != ERR_OK) {
         return err;
     }
+    if (UNLIKELY(stream->waiting >= events->policy.backlog)) {
+        bool collapsed;
+        err = send_when_full(events, stream, spec, &collapsed, detail);
+        events->counters.sent += collapsed;
+        return err;
+    }
     const struct value caller =
         value_is_absent(spec->id)
             ? VALUE_NONE
             : event_caller_id(stream, spec->id, spec->session);
-    if (UNLIKELY(stream->waiting >= events->policy.backlog)) {
-        struct event *survivor;
-        err = send_when_full(events, stream, spec, caller, &survivor, detail);
-        if (err != ERR_OK || survivor != NULL) {
-            value_unref(caller);
-            events->counters.sent += err == ERR_OK;
-            return err;
-        }
-    }
     struct event *event = event_new(events);
     event->events = events;
     event->stream = stream;

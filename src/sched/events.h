@@ -27,6 +27,11 @@
  *       it, and an event with the id and another payload fails with
  *       IDEMPOTENCY_MISMATCH. Receipts of older versions have no digest; they
  *       answer any payload.
+ *   V7  At most `backlog` events wait for a stream. The next one is refused
+ * with BACKLOG; a handling with a refused event fails as a whole, whatever its
+ *       code does then. Only a stream whose handler asks for it (`collapses`)
+ *       gives the payload of the next one to the last that waits, if both have
+ *       the same origin and no caller's id; both senders are told its end.
  *
  * The gate before the handler is sched/preflight.h, the handling itself is
  * sched/handling.h. */
@@ -48,7 +53,7 @@ struct stream;
 /* -- Policy -------------------------------------------------------------- */
 
 enum {
-    EVENTS_BACKLOG = 256,       /* that wait for one stream */
+    EVENTS_BACKLOG = 10000,     /* that wait for one stream */
     EVENTS_WINDOW_MS = 30000,   /* to try again after the first conflict */
     EVENTS_DELAY_US = 781,      /* 25/32 ms before the second attempt, */
     EVENTS_DELAY_MAX_MS = 1000, /* doubled up to this, */
@@ -63,17 +68,10 @@ enum events_lanes {
     LANES_SPACE, /* one a space */
 };
 
-enum events_when_full {
-    WHEN_FULL_COLLAPSE, /* the last that waits gets the new payload, if they
-                           have the same origin */
-    WHEN_FULL_REFUSE,   /* BACKLOG */
-};
-
 /* events_policy gives the defaults; all of it can be set. */
 struct events_policy {
     enum events_lanes lanes;
     uint32_t backlog;
-    enum events_when_full when_full;
     mono_ms window; /* 0: the first conflict is the last */
     uint64_t delay_us;
     mono_ms delay_max;
@@ -150,6 +148,7 @@ struct handler_spec {
     bool several_spaces; /* may write to more than one; only what it writes to
                             the stream's own is committed once */
     bool replace;        /* takes the place of the one that is there */
+    bool collapses;      /* its stream keeps the last of many (V7) */
 };
 
 /* HANDLER_EXISTS unless it replaces. *out is borrowed until it is cancelled. */

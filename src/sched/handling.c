@@ -2,6 +2,8 @@
 
 #include "sched/handling.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -40,8 +42,16 @@ enum err handling_send(struct handling *handling,
                        struct err_detail *detail)
 {
     struct event_spec bound = *spec;
+    struct err_detail why = {0};
     bound.origin = handling_transaction(handling);
-    return events_send(handling->sched, stream, &bound, detail);
+    const enum err err = events_send(handling->sched, stream, &bound, &why);
+    if (UNLIKELY(err != ERR_OK) && detail != NULL) {
+        *detail = why;
+    }
+    if (UNLIKELY(err == ERR_BACKLOG) && handling->refused.err == ERR_OK) {
+        handling->refused = why;
+    }
+    return err;
 }
 
 /* -- What a refusal means ------------------------------------------------ */
@@ -350,6 +360,7 @@ void handling_begin(struct sched *sched, struct event *event)
     handling->run = run;
     handling->result = VALUE_NONE;
     handling->documents = 0;
+    err_clear(&handling->refused);
     open_transaction(run, event);
     if (UNLIKELY(sched->labels != NULL)) {
         (void)labels_begin(run); /* no handler is refused */
@@ -566,6 +577,23 @@ static void discard(struct event *event, enum gate_state why_not)
     event_put_back(event);
 }
 
+/* An event of the attempt was refused: the attempt fails, also if its code has
+ * ignored that (V7). If the code failed because of it, its own words say
+ * where. */
+COLD static enum run_result fail_refused(struct run *run,
+                                         enum run_result result)
+{
+    const struct err_detail *refused = &run->handling->refused;
+    if (result == RUN_AGAIN || result == RUN_WAITING) {
+        return result;
+    }
+    if (result == RUN_FAILED && strstr(run->detail.text, refused->text)) {
+        run->detail.err = refused->err;
+        return RUN_FAILED;
+    }
+    return run_fail(run, refused);
+}
+
 void handling_finish(struct run *run, enum run_result result)
 {
     struct sched *sched = run->sched;
@@ -589,6 +617,9 @@ void handling_finish(struct run *run, enum run_result result)
         end_run(run, OUTCOME_GIVEN_UP);
         discard(event, block);
         return;
+    }
+    if (UNLIKELY(run->handling->refused.err != ERR_OK)) {
+        result = fail_refused(run, result);
     }
     struct err_detail why = run->detail;
     switch (result) {

@@ -299,7 +299,7 @@ static int p_effect(lua_State *L)
 
 static int p_handler(lua_State *L)
 {
-    static const char *const names[] = {"reads"};
+    static const char *const names[] = {"reads", "collapse"};
     lua_settop(L, 4);
     const struct builder_object *p = builders_check(L);
     struct building_state *state = p->state;
@@ -312,6 +312,7 @@ static int p_handler(lua_State *L)
         .several_spaces = true,
     };
     handler.read_count = streams_check_reads(L, p->stage, &handler.reads);
+    handler.collapses = streams_check_collapse(L);
     handler.body =
         bodies_new(L, p->stage, builder_piece_of(state->builder), 3, *name);
     struct place *place = NULL;

@@ -214,7 +214,6 @@ static enum err open_runtime(struct rig *rig, struct err_detail *detail)
     }
     struct events_policy policy = events_policy();
     policy.lanes = options->lanes;
-    policy.when_full = WHEN_FULL_REFUSE;
     policy.seed = rig->trial->seed;
     const struct world_runtime_options world = {
         .spaces = names.at,

@@ -236,17 +236,6 @@ static const struct letter *push_letter(lua_State *L)
     return letter;
 }
 
-/* Raises with the word that names the error before its sentence. */
-static void raise_named(lua_State *L,
-                        enum err err,
-                        const struct err_detail *detail)
-{
-    if (err == ERR_BACKLOG) {
-        (void)luaL_error(L, "backlog: %s", err_text(err));
-    }
-    reads_raise(L, err, detail);
-}
-
 static struct ticket *push_ticket(lua_State *L)
 {
     struct ticket_object *handle =
@@ -281,7 +270,7 @@ int streams_send_to(lua_State *L, struct stage *stage, struct stream *stream)
     if (err != ERR_OK) {
         list_remove(&ticket->node);
         ticket_unref(ticket);
-        raise_named(L, err, &detail);
+        reads_raise(L, err, &detail);
     }
     return 1;
 }
@@ -506,6 +495,11 @@ size_t streams_check_reads(lua_State *L,
     return count;
 }
 
+bool streams_check_collapse(lua_State *L)
+{
+    return !lua_isnil(L, 4) && nodes_field_flag(L, 4, "collapse");
+}
+
 int streams_on(lua_State *L, struct stage *stage)
 {
     lua_settop(L, 4);
@@ -535,6 +529,7 @@ int streams_on(lua_State *L, struct stage *stage)
         .read_count = read_count,
         .pure = true,
         .several_spaces = true,
+        .collapses = streams_check_collapse(L),
     };
     struct err_detail detail = {0};
     const enum err err = events_handle(stage_sched(stage),

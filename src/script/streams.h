@@ -29,6 +29,9 @@ size_t streams_check_reads(lua_State *L,
                            const struct stage *stage,
                            const struct declared_read **out);
 
+/* Whether they ask for the collapse of events (V7 of sched/events.h). */
+bool streams_check_collapse(lua_State *L);
+
 /* heddle.send(stream, payload): inside a handler. */
 int streams_follow_up(lua_State *L);
 

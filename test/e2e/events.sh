@@ -67,4 +67,36 @@ try "and is counted nowhere" 0 42 '' get counter n
 try "the receipt is still there" 0 '{"by":2}' '' send counter add '{"by": 2}' --id pay --session me
 try "another session has its own ids" 0 '{"by":5}' '' send counter add '{"by": 5}' --id pay --session you
 
+# ---- what one handler may send ----
+
+cat >burst.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("burst", function(p)
+  local n = p:state("n", 0)
+  local bursts = p:state("bursts", 0)
+  local one = p:handler("one", function() n:increment(1) end)
+  p:handler("many", function(event)
+    bursts:increment(1)
+    for i = 1, event.count do
+      if event.careless then pcall(one.send, one, i) else one:send(i) end
+    end
+  end)
+  return { n = n, bursts = bursts }
+end)
+LUA
+"$HEDDLE" run burst.lua --once >/dev/null 2>&1
+try "a handler sends 300 events" 0 '{}' '' send burst many '{"count": 300}'
+try "and all are handled" 0 300 '' get burst n
+try "a handler sends 1000 events" 0 '{}' '' send burst many '{"count": 1000}'
+try "and all are handled, too" 0 1300 '' get burst n
+try "one more than the limit fails the handler" 1 '' \
+    'heddle: many: *burst.lua:9: the backlog of the stream *one is full: 10000 events wait for it, and that is the limit*' \
+    send burst many '{"count": 10001}'
+try "nothing of it was sent" 0 1300 '' get burst n
+try "nor written" 0 2 '' get burst bursts
+try "also if it ignores that" 1 '' 'heddle: many: the backlog of the stream *one is full: 10000 events wait for it*' \
+    send burst many '{"count": 10001, "careless": true}'
+try "nothing of that was sent" 0 1300 '' get burst n
+try "nor was that written" 0 2 '' get burst bursts
+
 finish

@@ -131,7 +131,6 @@ static void open_runtime(struct runtime *runtime)
     if (sim->profile->callers == 0 && chance(sim, 4)) {
         policy.backlog = 3;
     }
-    policy.when_full = WHEN_FULL_REFUSE;
     policy.seed = random_u64(&sim->random);
     char name[NAME_SIZE];
     (void)snprintf(name,

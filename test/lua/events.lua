@@ -141,10 +141,38 @@ end)
 
 test("the backlog has a limit", function(t)
   local rt, n, add = counter(t)
-  for i = 1, 256 do add:send{ by = 1 } end
-  t:fails(function() add:send{ by = 1 } end, "backlog")
+  for i = 1, 10000 do add:send{ by = 1 } end
+  t:fails(function() add:send{ by = 1 } end, "the backlog of the stream add is full: 10000 events wait for it")
   rt:settled()
-  t:eq(n:get(), 256)
+  t:eq(n:get(), 10000)
+end)
+
+test("a handler whose event is refused fails as a whole", function(t)
+  local rt, n, add = counter(t)
+  local many, written = rt:stream("many"), rt:doc("written", 0)
+  rt:on(many, function(event)
+    written:set(event.count)
+    for i = 1, event.count do
+      if event.careless then pcall(add.send, add, { by = 1 }) else add:send{ by = 1 } end
+    end
+  end)
+  local good = many:send{ count = 300 }; rt:settled()
+  t:eq({ good:state(), n:get(), written:get() }, { "done", 300, 300 })
+  for _, careless in ipairs{ false, true } do
+    local bad = many:send{ count = 10001, careless = careless }; rt:settled()
+    t:eq({ bad:state(), bad:error().name }, { "failed", "BACKLOG" })
+    t:ok(bad:error().message:find("10000 events wait for it, and that is the limit", 1, true))
+    t:eq({ n:get(), written:get() }, { 300, 300 })
+  end
+end)
+
+test("a stream that asks for it keeps the last of too many", function(t)
+  local rt = t:runtime()
+  local seen, at, last, calls = rt:doc("seen", 0), rt:stream("at"), nil, 0
+  rt:on(at, function(event) calls = calls + 1; seen:set(event) end, { collapse = true })
+  for i = 1, 10003 do last = at:send(i) end
+  rt:settled()
+  t:eq({ calls, seen:get(), last:state() }, { 10000, 10003, "done" })
 end)
 
 test("PRE what a handler reads is up to date", function(t)

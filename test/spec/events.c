@@ -15,6 +15,7 @@
 
 #include "lib/event_kit.h"
 #include "lib/test.h"
+#include "sched/event.h"
 
 TEST(evt_01_a_handler_gets_what_is_sent)
 {
@@ -520,16 +521,29 @@ TEST(evt_25_what_waits_has_its_id_and_its_origin)
     scene_end(&on);
 }
 
+/* A stream with room for a few, which keeps the last of more. */
+static struct scene_handler *begin_small(struct scene *on,
+                                         uint32_t backlog,
+                                         bool collapses)
+{
+    scene_begin(on, AT_HOME);
+    struct events_policy policy = events_policy();
+    policy.backlog = backlog;
+    scene_policy(on, &policy);
+    struct scene_handler *h = scene_on(on, "H", "s", "-> r", handle_store, 0);
+    h->handler->stream->collapses = collapses;
+    return h;
+}
+
 TEST(evt_26_the_last_that_waits_takes_what_is_too_much)
 {
     struct scene on;
-    scene_begin(&on, AT_HOME);
-    struct scene_handler *h = scene_on(&on, "H", "s", "-> r", handle_store, 0);
-    for (int64_t i = 1; i <= EVENTS_BACKLOG + 3; i++) {
+    struct scene_handler *h = begin_small(&on, 256, true);
+    for (int64_t i = 1; i <= 259; i++) {
         scene_send_number(&on, "s", i);
     }
     EXPECT_IDLE(&on.kit);
-    EXPECT_EQ(h->runs, EVENTS_BACKLOG);
+    EXPECT_EQ(h->runs, 256);
     EXPECT_GET(&on.kit, "r", "259");
     EXPECT_EQ(scene_counters(&on)->collapsed, 3);
     /* Each sender is told; those whose payload is gone learn what became of
@@ -540,16 +554,11 @@ TEST(evt_26_the_last_that_waits_takes_what_is_too_much)
     scene_end(&on);
 }
 
-/* By another choice nothing is lost, but not everything is taken. */
+/* Unless the stream asks for that, nothing is lost. */
 TEST(evt_26_or_it_is_refused)
 {
     struct scene on;
-    scene_begin(&on, AT_HOME);
-    struct events_policy policy = events_policy();
-    policy.when_full = WHEN_FULL_REFUSE;
-    policy.backlog = 4;
-    scene_policy(&on, &policy);
-    struct scene_handler *h = scene_on(&on, "H", "s", "", handle_nothing, 0);
+    struct scene_handler *h = begin_small(&on, 4, false);
     for (int64_t i = 1; i <= 4; i++) {
         scene_send_number(&on, "s", i);
     }
@@ -557,7 +566,10 @@ TEST(evt_26_or_it_is_refused)
     struct err_detail detail = {0};
     EXPECT(scene_try_send(&on, "s", &fifth, &detail) == NULL);
     EXPECT_EQ(detail.err, ERR_BACKLOG);
+    EXPECT_CONTAINS(detail.text,
+                    "the backlog of the stream H is full: 4 events wait");
     EXPECT_EQ(scene_counters(&on)->refused, 1);
+    EXPECT_EQ(scene_counters(&on)->collapsed, 0);
     EXPECT_IDLE(&on.kit);
     EXPECT_SEEN(h, "1 2 3 4");
     scene_send(&on, "s", "5");
@@ -569,35 +581,34 @@ TEST(evt_26_or_it_is_refused)
 TEST(evt_28_a_callers_own_event_is_not_sent_twice)
 {
     struct scene on;
-    scene_begin(&on, AT_HOME);
-    struct scene_handler *h = scene_on(&on, "H", "s", "", handle_nothing, 0);
-    for (int64_t i = 1; i < EVENTS_BACKLOG; i++) {
-        scene_send_number(&on, "s", i);
-    }
-    struct scene_sent *original = scene_send_as(&on, "s", "x", "'original'");
-    struct scene_sent *retry = scene_send_as(&on, "s", "x", "'retry'");
+    struct scene_handler *h = begin_small(&on, 2, true);
+    scene_send(&on, "s", "1");
+    struct scene_sent *original = scene_send_as(&on, "s", "x", "2");
+    const struct scene_sending again = {
+        .payload = "2",
+        .id = "x",
+        .session = "caller",
+    };
+    struct err_detail detail = {0};
+    EXPECT(scene_try_send(&on, "s", &again, &detail) == NULL);
+    EXPECT_EQ(detail.err, ERR_BACKLOG);
     EXPECT_IDLE(&on.kit);
-    EXPECT_EQ(h->runs, EVENTS_BACKLOG);
-    EXPECT_CONTAINS(buf_text(&h->seen), "'original'");
-    EXPECT(strstr(buf_text(&h->seen), "'retry'") == NULL);
-    EXPECT_EQ(original->ended, 1);
-    EXPECT_EQ(retry->ended, 1);
-    EXPECT_TEXT(buf_text(&retry->id), buf_text(&original->id));
+    EXPECT_SEEN(h, "1 2");
+    EXPECT_END(original, "done");
     scene_end(&on);
 }
 
 TEST(evt_29_a_callers_own_event_takes_nothing)
 {
     struct scene on;
-    scene_begin(&on, AT_HOME);
-    struct scene_handler *h = scene_on(&on, "H", "s", "-> r", handle_store, 0);
+    struct scene_handler *h = begin_small(&on, 256, true);
     scene_send_as(&on, "s", "x", "'own'");
-    for (int64_t i = 1; i <= EVENTS_BACKLOG + 3; i++) {
+    for (int64_t i = 1; i <= 259; i++) {
         scene_send_number(&on, "s", i);
     }
     kit_step(&on.kit);
     EXPECT_IDLE(&on.kit);
-    EXPECT_EQ(h->runs, EVENTS_BACKLOG);
+    EXPECT_EQ(h->runs, 256);
     EXPECT_GET(&on.kit, "r", "259");
     const char *own = strstr(buf_text(&h->seen), "'own'");
     EXPECT(own == buf_text(&h->seen));
@@ -610,11 +621,7 @@ TEST(evt_29_a_callers_own_event_takes_nothing)
 TEST(evt_29_nor_is_anything_taken_from_it)
 {
     struct scene on;
-    scene_begin(&on, AT_HOME);
-    struct events_policy policy = events_policy();
-    policy.backlog = 3;
-    scene_policy(&on, &policy);
-    struct scene_handler *h = scene_on(&on, "H", "s", "", handle_nothing, 0);
+    struct scene_handler *h = begin_small(&on, 3, true);
     scene_send(&on, "s", "1");
     scene_send(&on, "s", "2");
     scene_send_as(&on, "s", "x", "'own'");
@@ -633,28 +640,60 @@ TEST(evt_29_nor_is_anything_taken_from_it)
     scene_end(&on);
 }
 
-/* Only what has the same fate can be one: what a transaction sends waits in
- * addition. */
+/* Only what lives and dies with the same commit can be one. */
 TEST(evt_29_what_has_another_origin_is_not_collapsed)
 {
     struct scene on;
-    scene_begin(&on, AT_HOME);
-    struct events_policy policy = events_policy();
-    policy.backlog = 2;
-    scene_policy(&on, &policy);
-    struct scene_handler *h = scene_on(&on, "H", "s", "", handle_nothing, 0);
+    struct scene_handler *h = begin_small(&on, 3, true);
     scene_send(&on, "s", "1");
     scene_send(&on, "s", "2");
     struct transaction *origin = transaction_begin(&on.kit.replica, NULL);
     struct scene_sent *third = scene_send_from(&on, "s", origin, "3");
     struct scene_sent *fourth = scene_send_from(&on, "s", origin, "4");
+    struct transaction *other = transaction_begin(&on.kit.replica, NULL);
+    const struct scene_sending fifth = {.payload = "5", .origin = other};
+    struct err_detail detail = {0};
+    EXPECT(scene_try_send(&on, "s", &fifth, &detail) == NULL);
+    EXPECT_EQ(detail.err, ERR_BACKLOG);
     lineage_abort(origin);
     transaction_release(origin);
+    lineage_abort(other);
+    transaction_release(other);
     EXPECT_IDLE(&on.kit);
     EXPECT_SEEN(h, "1 2");
     EXPECT_END(third, "dropped ORIGIN_FAILED");
     EXPECT_END(fourth, "dropped ORIGIN_FAILED");
     EXPECT_EQ(scene_counters(&on)->collapsed, 1);
+    scene_end(&on);
+}
+
+/* Sends as many as the payload says, and does not look whether it can. */
+static enum run_result send_many(struct handling *handling,
+                                 struct scene_handler *handler)
+{
+    struct stream *stream = scene_stream(handler->on, "s");
+    for (int64_t i = 0; i < handler_payload(handling); i++) {
+        const struct event_spec spec = {.payload = value_int(i)};
+        (void)!handling_send(handling, stream, &spec, NULL);
+    }
+    return handle_store(handling, handler);
+}
+
+/* V7. */
+TEST(a_handling_with_a_refused_event_fails_as_a_whole)
+{
+    struct scene on;
+    struct scene_handler *h = begin_small(&on, 3, false);
+    scene_on(&on, "M", "m", "-> sent", send_many, 0);
+    struct scene_sent *fits = scene_send(&on, "m", "3");
+    struct scene_sent *too_many = scene_send(&on, "m", "4");
+    EXPECT_IDLE(&on.kit);
+    EXPECT_END(fits, "done");
+    EXPECT_END(too_many, "failed BACKLOG");
+    EXPECT_CONTAINS(too_many->error.text, "3 events wait for it");
+    EXPECT_CONTAINS(kit_errors(&on.kit), "M BACKLOG");
+    EXPECT_EQ(h->runs, 3);
+    EXPECT_GET(&on.kit, "sent", "3");
     scene_end(&on);
 }
 
@@ -673,11 +712,10 @@ static void note_time(void *ctx, const struct event_notice *notice)
 TEST(evt_30_its_time_is_that_of_what_it_carries)
 {
     struct scene on;
-    scene_begin(&on, AT_HOME);
-    struct scene_handler *h = scene_on(&on, "H", "s", "", handle_nothing, 0);
+    struct scene_handler *h = begin_small(&on, 4, true);
     uint64_t time = 0;
     events_listen(on.kit.sched, note_time, &time);
-    for (uint64_t i = 1; i <= EVENTS_BACKLOG + 3; i++) {
+    for (uint64_t i = 1; i <= 7; i++) {
         const struct scene_sending sending = {
             .payload = "1",
             .time = BASE_MS + i * 1000,
@@ -685,8 +723,8 @@ TEST(evt_30_its_time_is_that_of_what_it_carries)
         scene_send_with(&on, "s", &sending);
     }
     EXPECT_IDLE(&on.kit);
-    EXPECT_EQ(h->runs, EVENTS_BACKLOG);
-    EXPECT_EQ(time, BASE_MS + 259000);
+    EXPECT_EQ(h->runs, 4);
+    EXPECT_EQ(time, BASE_MS + 7000);
     scene_end(&on);
 }
 

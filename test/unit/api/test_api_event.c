@@ -13,6 +13,7 @@ struct desk {
     hd_outcome outcome;
     hd_status sent_again;
     hd_status wrote;
+    bool collapses; /* of its handler */
 };
 
 /* Appends what came, and answers with how many there are. */
@@ -58,6 +59,7 @@ static hd_node *desk_handler(struct desk *desk)
         .release = let_go,
         .reads = &desk->list,
         .read_count = 1,
+        .collapses = desk->collapses,
     };
     hd_node *node = NULL;
     hd_error error;
@@ -307,6 +309,68 @@ TEST(the_backlog_is_bounded)
     EXPECT_INT(hd_cell_send(desk.stream, NULL, NULL, NULL, &error), HD_OK);
     rig_settle(&desk.rig);
     expect_json(desk.list, "[1,2,null]");
+    desk_close(&desk);
+}
+
+static hd_status send_three(hd_run *run, void *context)
+{
+    struct desk *desk = context;
+    (void)run;
+    hd_status last = HD_OK;
+    for (int i = 0; i < 3; i++) {
+        last = hd_cell_send(desk->stream, NULL, NULL, NULL, NULL);
+    }
+    EXPECT_INT(last, HD_BACKLOG);
+    return hd_cell_set_int(desk->list, 3, NULL); /* as if nothing were wrong */
+}
+
+TEST(a_handler_with_a_refused_send_fails_as_a_whole)
+{
+    struct desk desk = {.rig = {.now = 1000}};
+    hd_runtime_options options = rig_options(&desk.rig);
+    options.backlog = 2;
+    rig_open_with(&desk.rig, &options);
+    desk_cells(&desk);
+    hd_node_free(desk_handler(&desk));
+    hd_cell *other = cell_of(&desk.rig, "other", NULL);
+    const hd_handler_options handler = {.run = send_three, .context = &desk};
+    EXPECT_INT(hd_handler_new(other, &handler, NULL, NULL), HD_OK);
+    hd_ticket *ticket = NULL;
+    EXPECT_INT(hd_cell_send(other, NULL, NULL, &ticket, NULL), HD_OK);
+    rig_settle(&desk.rig);
+    expect_outcome(ticket, HD_FAILED);
+    hd_error error;
+    EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
+    EXPECT_INT(error.status, HD_BACKLOG);
+    EXPECT_CONTAINS(error.text, "2 events wait for it, and that is the limit");
+    EXPECT_INT(desk.rig.reported.status, HD_BACKLOG);
+    EXPECT_EQ(desk.calls, 0);
+    expect_json(desk.list, "[]");
+    hd_ticket_free(ticket);
+    hd_cell_free(other);
+    desk_close(&desk);
+}
+
+TEST(a_stream_that_asks_for_it_keeps_the_last_of_too_many)
+{
+    struct desk desk = {.rig = {.now = 1000}};
+    hd_runtime_options options = rig_options(&desk.rig);
+    options.backlog = 2;
+    rig_open_with(&desk.rig, &options);
+    desk_cells(&desk);
+    desk.collapses = true;
+    hd_node_free(desk_handler(&desk));
+    hd_ticket *tickets[4];
+    for (int i = 0; i < 4; i++) {
+        const char json[] = {(char)('1' + i), '\0'};
+        tickets[i] = send_json(&desk, json, NULL);
+    }
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[1,4]");
+    for (int i = 0; i < 4; i++) {
+        expect_outcome(tickets[i], HD_DONE);
+        hd_ticket_free(tickets[i]);
+    }
     desk_close(&desk);
 }
 

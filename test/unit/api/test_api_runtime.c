@@ -379,7 +379,6 @@ TEST(the_hooks_are_the_programs)
     options.session = "desk";
     options.durability = HD_DURABLE_NONE;
     options.lane_a_space = true;
-    options.backlog_collapses = true;
     rig_open_with(&rig, &options);
     EXPECT(rig.random != 0); /* was asked */
     hd_cell *cell = cell_of(&rig, "x", NULL);
