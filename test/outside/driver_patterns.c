@@ -720,6 +720,36 @@ static hd_status build_list(hd_builder *builder,
     return status;
 }
 
+static hd_status build_choice(hd_builder *builder,
+                              struct scope *scope,
+                              const hd_value *part)
+{
+    const char *name = text_at(part, "name");
+    hd_value *reference = field(part, "otherwise");
+    hd_cell *condition = cell_of(scope, field(part, "condition"));
+    hd_cell *then = cell_of(scope, field(part, "then"));
+    hd_cell *otherwise = NULL;
+    hd_cell *output = NULL;
+    hd_status status = HD_OK;
+    if (kind_of(reference) == HD_ARRAY) {
+        otherwise = cell_of(scope, reference);
+        status = hd_build_if_else(builder,
+                                  name,
+                                  condition,
+                                  then,
+                                  otherwise,
+                                  &output,
+                                  NULL);
+    } else {
+        status = hd_build_when(builder, name, condition, then, &output, NULL);
+    }
+    hd_cell_free(condition);
+    hd_cell_free(then);
+    hd_cell_free(otherwise);
+    scope_add(scope, name, output);
+    return status;
+}
+
 static hd_status build_computed(hd_builder *builder,
                                 struct scope *scope,
                                 const hd_value *part)
@@ -787,6 +817,9 @@ hd_status build_pattern(hd_builder *builder, void *context)
     }
     if (status == HD_OK) {
         status = build_each(builder, scope, "lists", build_list);
+    }
+    if (status == HD_OK) {
+        status = build_each(builder, scope, "choices", build_choice);
     }
     if (status == HD_OK) {
         status = build_each(builder, scope, "computed", build_computed);

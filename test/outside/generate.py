@@ -54,8 +54,8 @@ class Generator:
 
     def pattern(self, name, links=0, children=0, lists=2, computed=3, handlers=3, args=(), is_child=False):
         """A random pattern. `args` are (name, type): places that may be links."""
-        pattern = {"name": name, "states": [], "args": [], "computed": [], "lists": [], "children": [],
-                   "handlers": []}
+        pattern = {"name": name, "states": [], "args": [], "computed": [], "lists": [], "choices": [],
+                   "children": [], "handlers": []}
         places = Places()
         for arg, kind in args:
             pattern["args"].append({"name": arg, "initial": self.of_type(kind)})
@@ -71,6 +71,12 @@ class Generator:
         for index in range(children):
             self.child(pattern, places, "kid%d" % index)
         self.lists(pattern, places, self.random.randrange(lists + 1))
+        if self.chance(30):
+            cells = self.random.choices(places.read["number"], k=2)
+            pattern["choices"].append({
+                "name": "i0", "condition": self.random.choice(places.written["number"] + places.written["text"]),
+                "then": cells[0], "otherwise": cells[1] if self.chance(70) else None})
+            places.add("number", ["i0"], written=False)
         for index in range(self.random.randrange(1, computed + 1)):
             pattern["computed"].append({"name": "c%d" % index, "expr": self.number_expr(places, 2)})
             places.add("number", ["c%d" % index], written=False)

@@ -93,7 +93,7 @@ class World:
 
     def part(self, piece, name):
         """(group, declaration) of a name of a piece."""
-        for group in ("states", "args", "computed", "lists", "children", "handlers"):
+        for group in ("states", "args", "computed", "lists", "choices", "children", "handlers"):
             for part in self.patterns[piece].get(group, ()):
                 if part["name"] == name:
                     return group, part
@@ -132,6 +132,8 @@ class World:
             return self.evaluate(part["expr"], inner)
         if group == "lists":
             return self.evaluate_list(part, inner)
+        if group == "choices":
+            return self.choose(part, inner)
         return ABSENT
 
     def resolve(self, frame, cell, last=True):
@@ -181,7 +183,7 @@ class World:
 
     def _is_derived(self, document):
         piece, _, name = document.rpartition("/")
-        return piece in self.patterns and self.part(piece, name)[0] in ("computed", "lists")
+        return piece in self.patterns and self.part(piece, name)[0] in ("computed", "lists", "choices")
 
     # ---- expressions ----
 
@@ -250,12 +252,19 @@ class World:
             flat += result if isinstance(result, list) else [result]
         return flat
 
+    def choose(self, part, frame):
+        """A link to the cell that was chosen. 0 and "" are true."""
+        condition = self.read(frame, part["condition"])
+        if condition is not ABSENT and condition is not None and condition is not False:
+            return self.link(frame, part["then"])
+        return self.link(frame, part["otherwise"]) if part["otherwise"] else ABSENT
+
     def result(self, piece, user=None):
         """What `heddle get` prints: every field but the streams."""
         pattern = self.patterns[piece]
         frame = Frame(self, piece, user)
         found = {}
-        for group in ("states", "args", "computed", "lists"):
+        for group in ("states", "args", "computed", "lists", "choices"):
             for part in pattern.get(group, ()):
                 value = self.expand(self.read(frame, [part["name"]]), frame)
                 if value is not ABSENT:

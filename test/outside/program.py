@@ -7,6 +7,7 @@ A pattern is a dictionary:
     args      [{name, initial}]
     computed  [{name, expr, options?}]
     lists     [{name, kind: map|filter|flat_map|reduce, list: cell, expr, initial?}]
+    choices   [{name, condition: cell, then: cell, otherwise: cell or None}]
     children  [{name, pattern, args: {name: ["value", v] or ["link", cell]}}]
     handlers  [{name, body}]
     launches  patterns that handlers launch, by name
@@ -153,7 +154,7 @@ def lua_options(options):
 
 def fields(pattern):
     """The names of the fields of the result, in order."""
-    return [part["name"] for group in ("states", "args", "computed", "lists", "children", "handlers")
+    return [part["name"] for group in ("states", "args", "computed", "lists", "choices", "children", "handlers")
             for part in pattern.get(group, ())]
 
 
@@ -182,6 +183,14 @@ def lua_body(pattern):
         else:
             lines.append('local %s = p:%s(%s, function(element) local item = element:value() return %s end, { name = "%s" })' % (
                 part["name"], part["kind"], lua_cell(part["list"]), lua_expr(part["expr"]), part["name"]))
+    for part in pattern.get("choices", ()):
+        if part["otherwise"]:
+            lines.append('local %s = p:if_else(%s, %s, %s, { name = "%s" })' % (
+                part["name"], lua_cell(part["condition"]), lua_cell(part["then"]), lua_cell(part["otherwise"]),
+                part["name"]))
+        else:
+            lines.append('local %s = p:when(%s, %s, { name = "%s" })' % (
+                part["name"], lua_cell(part["condition"]), lua_cell(part["then"]), part["name"]))
     for part in pattern.get("computed", ()):
         lines.append('local %s = p:computed("%s", function() return %s end%s)' % (
             part["name"], part["name"], lua_expr(part["expr"]), lua_options(part.get("options"))))

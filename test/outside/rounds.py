@@ -32,6 +32,7 @@ KINDS = [
     Kind("processes", 6, rounds_library.processes),
     Kind("sessions", 2, rounds_library.sessions),
     Kind("together", 6, rounds_process.together),
+    Kind("retry", 3, rounds_process.retry),
     Kind("runners", 3, rounds_process.runners),
     Kind("full", 2, rounds_process.full_disk),
     Kind("launch", 1, rounds_process.launch),
@@ -48,6 +49,7 @@ FLOORS = {
     "body return": 120, "body if": 50, "body fail_if": 10,
     # lists
     "list map": 50, "list filter": 20, "list flat_map": 25, "list reduce": 20,
+    "choice": 20,
     # what callers do
     "run": 100, "send": 250, "get": 200, "set": 80, "check": 10,
     "set set": 20, "set append": 5, "set add_unique": 5, "set remove": 2, "set increment": 2, "set delete": 2,
@@ -64,7 +66,7 @@ FLOORS = {
     "children": 6, "links that turn": 4, "pieces that read each other": 4, "user-scoped states": 6,
     "hot reload": 3, "debounce": 4, "backlog": 2, "launch": 1,
     # faults
-    "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 8, "held confirmations": 5,
+    "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 8, "held confirmations": 5,
     "refused commits": 2,
 }
 

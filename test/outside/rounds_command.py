@@ -77,6 +77,8 @@ def count_bodies(round, pattern):
                 round.count("body mixed on one place")
     for part in pattern["lists"]:
         round.count("list " + part["kind"])
+    for _ in pattern["choices"]:
+        round.count("choice")
 
 
 def some_traffic(round, pieces, most=8):
@@ -219,7 +221,7 @@ def backlog(round):
     count = round.random.choice([5, 40, 100, 250, 300, 400])
     pattern = {"name": "p", "states": [{"name": "n0", "initial": 0}, {"name": "l0", "initial": []}],
                "computed": [{"name": "c0", "expr": ["add", ["num", ["n0"]], ["len", ["l0"]]]}], "lists": [],
-               "children": [], "handlers": []}
+               "choices": [], "children": [], "handlers": []}
     pattern["handlers"].append({"name": "h0", "body": [["increment", ["n0"], ["const", 1]]]})
     pattern["handlers"].append({"name": "h1", "body": [
         ["append", ["l0"], ["event", "v"]],

@@ -65,6 +65,29 @@ def new_piece(round, **options):
 
 # ---- kinds ----
 
+def retry(round):
+    """A named event whose sender is killed and sends it again, until told."""
+    pattern = new_piece(round, handlers=2)
+    for index in range(round.random.randrange(1, 4)):
+        stream = round.random.choice(pattern["handlers"])["name"]
+        payload = round.generator.payload(near_lists(round.world, "p"))
+        words = Command.send_words("p", stream, payload, ("me", "r%d" % index))
+        action = lambda world, stream=stream, payload=payload, index=index: world.send(
+            "p", stream, payload, ("me", "r%d" % index))
+        for attempt in range(6):
+            call = round.call("send %s %s as me/r%d" % (stream, json.dumps(payload), index), action)
+            process = round.started(round.command.start(*words))
+            if attempt < 5 and round.generator.chance(80):
+                time.sleep(round.random.random() * 0.02)
+                process.kill()
+                round.count("kill -9")
+            round.answered(call, Command.finish(process))
+            if call.answer.outcome != "unknown":
+                break
+            round.count("sent again after a kill")
+    round.explain(final_get(round))
+
+
 def together(round):
     """Commands at once on one directory; some are killed."""
     pattern = new_piece(round, handlers=2, children=round.random.choice([0, 0, 1]))
