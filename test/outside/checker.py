@@ -124,7 +124,7 @@ class Search:
         if outcome == "ok":
             if refusal is not None:
                 self._note(done, "%s: the model refuses it: %s" % (call.text, refusal))
-            elif call.answer.value is not None and not self._equal(call, value):
+            elif None not in (value, call.answer.value) and not self._equal(call, value):
                 self._note(done, "%s: answered %r, a serial order gives %r" % (call.text, call.answer.value, value))
             else:
                 found.append(following)

@@ -29,17 +29,20 @@ class Generator:
     def __init__(self, random, without=()):
         self.random = random
         self.without = without
+        self.narrow = False  # few values: many writes change nothing
 
     def chance(self, percent):
         return self.random.randrange(100) < percent
 
     def element(self):
-        return self.random.choice(ELEMENTS)
+        return self.random.choice([1, "a"] if self.narrow else ELEMENTS)
 
     def list(self, most=5):
         return [self.element() for _ in range(self.random.randrange(most + 1))]
 
     def number(self):
+        if self.narrow:
+            return self.random.randrange(2)
         if self.chance(10):
             return self.random.choice([0.5, 1.5, -2.25])
         return self.random.randrange(-5, 20)
@@ -234,7 +237,7 @@ class Generator:
     def payload(self, near=()):
         """The payload of any event. `near` are lists to permute and edit."""
         near = [items for items in near if isinstance(items, list)]
-        whole = self.list()
+        whole = self.list(2 if self.narrow else 5)
         if near and self.chance(60):
             whole = list(self.random.choice(near))
             self.random.shuffle(whole)

@@ -28,6 +28,7 @@ KINDS = [
     Kind("debounce", 1, rounds_command.debounce),
     Kind("backlog", 1, rounds_command.backlog),
     Kind("library", 10, rounds_library.library),
+    Kind("turns", 6, rounds_library.turns),
     Kind("overlap", 8, rounds_library.overlap),
     Kind("processes", 6, rounds_library.processes),
     Kind("sessions", 2, rounds_library.sessions),
@@ -59,7 +60,7 @@ FLOORS = {
     "lua send": 60, "lua edit": 30, "lua restart": 4,
     "resend": 5, "resend with another payload": 2, "send to a child": 5, "send to another piece": 3,
     # several at once
-    "concurrent send": 80, "concurrent edit": 30, "concurrent set": 15, "unsettled write": 60,
+    "concurrent send": 80, "concurrent edit": 30, "concurrent set": 15, "unsettled write": 60, "turn": 60,
     "overlap on one list": 8, "processes at once": 25, "runner": 2, "runners": 2, "runner followed": 5,
     "shared session name": 3,
     # features

@@ -56,7 +56,10 @@ def some_edit(round, pattern, most=3, places=None):
 
 def edit_action(operations, reads):
     def action(world):
+        before = world.text()
         world.edit("p", operations)
+        if world.text() == before:
+            return None  # nothing is committed: what it reads may be a moment old
         frame = Frame(world, "p")
         return [world.evaluate(["value", cell], frame) for cell in reads]
     return action
@@ -137,6 +140,27 @@ def must_settle(round, process, runtime):
         round.fail("settle %d: %r" % (runtime, answer))
 
 
+def turns(round):
+    """Runtimes that take turns: each call sees all that was answered before."""
+    round.generator.narrow = round.generator.chance(50)
+    pattern = round.generator.pattern("p", links=round.random.choice([0, 0, 1]))
+    count_bodies(round, pattern)
+    first = driver(round)
+    # Two runtimes in one process, and sometimes a third in another.
+    places = [(first, 0), (first, 1)]
+    if round.generator.chance(40):
+        places.append((driver(round), 2))
+    for process, runtime in places:
+        open_piece(round, process, runtime, pattern)
+    round.world.start("p", pattern)
+    for _ in range(round.random.randrange(4, 12)):
+        process, runtime = round.random.choice(places)
+        step(round, process, runtime, pattern)
+        round.count("turn")
+    open_piece(round, first, 7, pattern)
+    look(round, first, 7)
+
+
 # ---- several callers ----
 
 def final_of(round, process, pattern, runtime=7):
@@ -150,6 +174,7 @@ def final_of(round, process, pattern, runtime=7):
 
 def overlap(round):
     """Runtimes on one directory whose writes have not met yet."""
+    round.generator.narrow = round.generator.chance(30)
     pattern = round.generator.pattern("p", children=0)
     count_bodies(round, pattern)
     process = driver(round)

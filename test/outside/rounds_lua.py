@@ -75,7 +75,10 @@ class Stage:
         self.script.line("end)")
 
         def action(world):
+            before = world.text()
             world.edit("p", operations, user)
+            if world.text() == before:
+                return None  # nothing is committed: what it reads may be a moment old
             return [world.evaluate(["value", cell], Frame(world, "p", user)) for cell in reads]
         self.begin(runtime, "edit %s reads %s" % (json.dumps(operations), json.dumps(reads)), action,
                    "say_edit(%%d, T[%d], reads%d)" % (number, number))
