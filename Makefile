@@ -182,7 +182,7 @@ $(BUILD)/bin/replay_%: $(BUILD)/fuzz/fuzz_%.o $(BUILD)/fuzz/replay_main.o \
 # The outside checker's driver: the public header and the shared library.
 $(BUILD)/bin/outside_driver: $(call objects,$(wildcard test/outside/*.c)) $(BUILD)/libheddle.so.$(VERSION)
 	@ln -sf libheddle.so.$(VERSION) $(BUILD)/$(SONAME)
-	@$(LINK) -L$(BUILD) -lheddle -Wl,-rpath,'$$ORIGIN/..'
+	@$(LINK) -L$(BUILD) -lheddle -lm -Wl,-rpath,'$$ORIGIN/..'
 
 cli: $(BUILD)/heddle
 $(BUILD)/heddle: $(call objects,$(CLI_SRC) $(LIB_SRC) $(SCRIPT_SRC))

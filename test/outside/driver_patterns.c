@@ -3,6 +3,7 @@
 #include "outside/driver_patterns.h"
 
 #include "outside/driver_values.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,13 +142,15 @@ static hd_value *combine(const char *operation,
         int64_t y = 0;
         (void)hd_value_get_int(a, &x);
         (void)hd_value_get_int(b, &y);
-        return int_value(adds ? x + y : x * y);
+        return int_value(adds ? x + y : ((x * y) % 1000 + 1000) % 1000);
     }
     double x = 0;
     double y = 0;
     (void)hd_value_get_double(a, &x);
     (void)hd_value_get_double(b, &y);
-    (void)hd_value_new_double(adds ? x + y : x * y, &result);
+    double product = fmod(x * y, 1000);
+    product += product < 0 ? 1000 : 0;
+    (void)hd_value_new_double(adds ? x + y : product, &result);
     return result;
 }
 

@@ -215,7 +215,8 @@ class World:
         if kind == "add":
             return self.evaluate(expr[1], frame) + self.evaluate(expr[2], frame)
         if kind == "mul":
-            return self.evaluate(expr[1], frame) * self.evaluate(expr[2], frame)
+            # Bounded, so that no number leaves the range of an integer.
+            return (self.evaluate(expr[1], frame) * self.evaluate(expr[2], frame)) % 1000
         if kind == "cat":
             return self.evaluate(expr[1], frame) + self.evaluate(expr[2], frame)
         if kind == "str":

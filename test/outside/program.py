@@ -28,6 +28,7 @@ local function text(c) local v = c:get() if type(v) == "string" then return v en
 local function val(c) local v = c:value() if v == nil then return heddle.null end return v end
 local function list(c) local v = c:value() if type(v) == "table" then return v end return {} end
 local function sum(t) local s = 0 for _, v in ipairs(t) do if math.type(v) then s = s + v end end return s end
+local function mul(a, b) return (a * b) % 1000 end
 local function str(v) if v == heddle.null then return "null" end if type(v) == "table" then return "t" end return tostring(v) end
 local function view(c) local s = 0 for _, v in ipairs(c:get() or {}) do if math.type(v) then s = s + v end end return s end
 '''
@@ -86,7 +87,7 @@ def lua_expr(expr):
     if kind == "add":
         return "(%s + %s)" % (lua_expr(expr[1]), lua_expr(expr[2]))
     if kind == "mul":
-        return "(%s * %s)" % (lua_expr(expr[1]), lua_expr(expr[2]))
+        return "mul(%s, %s)" % (lua_expr(expr[1]), lua_expr(expr[2]))
     if kind == "cat":
         return "(%s .. %s)" % (lua_expr(expr[1]), lua_expr(expr[2]))
     if kind == "str":

@@ -133,6 +133,20 @@ def step(round, process, runtime, pattern):
                  lambda world: world.edit("p", operations[:1]))
 
 
+def bare_step(round, process, runtime, pattern):
+    """An edit, or a read that loads a document and leaves it to get old."""
+    operations, reads = some_edit(round, pattern, 2)
+    if round.generator.chance(50):
+        document, path = operation_of("p", *operations[0])[1:3]
+        must(round, "get %d %s" % (runtime, document), process.ask("get", runtime, document=document, path=path))
+        return
+    answer = process.ask("edit", runtime, **edit_command(operations, reads))
+    count_operations(round, operations)
+    round.expect("edit %d %s reads %s" % (runtime, json.dumps(operations), json.dumps(reads)), answer,
+                 edit_action(operations, reads))
+    round.count("library edit")
+
+
 def must_settle(round, process, runtime):
     """Events that the handler sent are handled, too; one of them may fail."""
     answer = process.ask("settle", runtime)
@@ -153,9 +167,14 @@ def turns(round):
     for process, runtime in places:
         open_piece(round, process, runtime, pattern)
     round.world.start("p", pattern)
+    # A runtime that has not started the piece follows nothing of it.
+    must(round, "open 3", first.open(3))
     for _ in range(round.random.randrange(4, 12)):
-        process, runtime = round.random.choice(places)
-        step(round, process, runtime, pattern)
+        if round.generator.chance(25):
+            bare_step(round, first, 3, pattern)
+        else:
+            process, runtime = round.random.choice(places)
+            step(round, process, runtime, pattern)
         round.count("turn")
     open_piece(round, first, 7, pattern)
     look(round, first, 7)
