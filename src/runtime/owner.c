@@ -107,6 +107,11 @@ static bool advance(struct runtime *runtime, struct owner *owner)
 {
     struct err_detail why = {0};
     struct piece *piece = piece_find(runtime, owner->space, owner->name);
+    if (piece != NULL && !owner->started && piece->taken_up &&
+        piece->state == PIECE_FAILED) { /* its file may be another one now */
+        piece_stop(piece);
+        piece = NULL;
+    }
     if (piece == NULL && piece_is_launching(runtime, owner->name)) {
         return false; /* it starts when its launch has landed */
     }

@@ -300,6 +300,13 @@ static struct stream *check_target(lua_State *L,
                                    struct stage **stage)
 {
     struct place *place = cells_test(L, argument, stage);
+    if (place == NULL && lua_isnoneornil(L, argument)) {
+        (void)luaL_argerror(
+            L,
+            argument,
+            "a stream is expected, not nil; in a handler "
+            "'child.add' reads a value: use child:key(\"add\")");
+    }
     if (place == NULL) {
         const struct stream_object *stream = check_stream(L, argument);
         *stage = stream->binding.stage;

@@ -210,6 +210,44 @@ send sender
 value "without the target's process as well" 9 counter n
 stop "$sender"
 
+# The target is migrated while a process has taken it up.
+cat >twice.lua <<'LUA'
+local heddle = require "heddle"
+local test = require "heddle.test"
+local function counter(version)
+  return heddle.pattern("counter", function(p)
+    local n = p:state("n", 0)
+    if version == 2 then p:migrate(2, function() n:set(100) end) end
+    return { n = n, bump = p:handler("bump", function() n:increment(1) end) }
+  end)
+end
+local sender = heddle.pattern("sender", function(p)
+  local to = p:arg("to")
+  return { bump = p:handler("bump", function() heddle.send(to:key("bump")) end) }
+end)
+test("a piece that was taken up is taken up again when it was migrated", function(t)
+  local engine = t:engine()
+  local first = counter(1)
+  local one = t:runtime{ engine = engine }
+  local made = one:run(first, {}, { name = "c" })
+  one:settled()
+  local to = made:cell()
+  made:stop()
+  local s = one:run(sender, { to = to }, { name = "s" })
+  s:send("bump")
+  one:settled()
+  local two = t:runtime{ engine = engine }
+  local c = two:run(counter(2), {}, { name = "c" })
+  two:settled()
+  t:eq(c:get("n"), 100)
+  s:send("bump")
+  one:settled()
+  two:settled()
+  t:eq(c:get("n"), 101)
+end)
+LUA
+check "a target that was migrated meanwhile" "$HEDDLE" test twice.lua
+
 # ---- a piece that a handler launched ----
 
 cat >maker.lua <<'LUA'
@@ -268,6 +306,16 @@ aimed lost1 piece:nowhere
 lost "a target that does not exist is said" "there is no piece nowhere" send lost1 bump '"given"'
 aimed lost2 other
 lost "a stream without a handler, too" "the stream other was not handled" send lost2 bump '"given"'
+cat >nil.lua <<'LUA'
+local heddle = require "heddle"
+local inner = heddle.pattern("inner", function(p) return { bump = p:handler("bump", function() end) } end)
+return heddle.pattern("nil", function(p)
+  local one = p:piece(inner, {}, { name = "one" })
+  return { bump = p:handler("bump", function() heddle.send(one.bump) end) }
+end)
+LUA
+"$HEDDLE" run nil.lua --once >/dev/null 2>&1
+lost "what is no stream says what to write" 'use child:key("add")' send nil bump
 mv counter.lua away.lua
 lost "a target whose file is gone" "counter.lua: No such file" send sender bump
 echo 'return {' >counter.lua
