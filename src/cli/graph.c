@@ -20,10 +20,10 @@ static bool is_text(struct value value, const char *text)
 }
 
 /* A label between double quotes. */
-static void append_label(struct buf *to, struct value name, const char *quote)
+static void append_label(struct buf *to, struct value node, const char *quote)
 {
     struct buf shown = {0};
-    look_append(&shown, name);
+    look_append_node(&shown, node, "name");
     for (size_t i = 0; i < shown.length; i++) {
         if (shown.at[i] == '"') {
             buf_append_text(to, quote);
@@ -63,7 +63,7 @@ static void print_dot(struct value graph)
         buf_append_text(&line, "  ");
         look_append(&line, object_field(one, "id"));
         buf_append_text(&line, " [label=\"");
-        append_label(&line, object_field(one, "name"), "\\\"");
+        append_label(&line, one, "\\\"");
         buf_printf(&line,
                    "\", shape=%s, fillcolor=\"%s\"];",
                    is_text(kind, "input")    ? "ellipse"
@@ -100,7 +100,7 @@ static void print_mermaid(struct value graph)
         buf_append_text(&line, "  ");
         look_append(&line, object_field(one, "id"));
         buf_append_text(&line, input ? "([\"" : effect ? "{{\"" : "[\"");
-        append_label(&line, object_field(one, "name"), "#quot;");
+        append_label(&line, one, "#quot;");
         buf_append_text(&line, input ? "\"])" : effect ? "\"}}" : "\"]");
         print_line(&line);
     }
@@ -114,17 +114,18 @@ static void print_mermaid(struct value graph)
     buf_release(&line);
 }
 
-/* The name of a node or an input, by its id. */
-static struct value name_of(struct value graph, struct value id)
+/* Appends the name of a node or an input, by its id. */
+static void append_name_of(struct buf *to, struct value graph, struct value id)
 {
     struct array_iter nodes = array_iter(object_field(graph, "nodes"));
     struct value one;
     while (array_next(&nodes, &one)) {
         if (key_equal(object_field(one, "id"), id)) {
-            return object_field(one, "name");
+            look_append_node(to, one, "name");
+            return;
         }
     }
-    return id;
+    look_append(to, id);
 }
 
 static void print_text(struct value graph)
@@ -136,7 +137,7 @@ static void print_text(struct value graph)
         if (is_text(object_field(one, "kind"), "input")) {
             continue;
         }
-        look_append(&line, object_field(one, "name"));
+        look_append_node(&line, one, "name");
         buf_append_text(&line, " (");
         look_append(&line, object_field(one, "kind"));
         buf_append_text(&line, ", ");
@@ -152,7 +153,7 @@ static void print_text(struct value graph)
         while (array_next(&edges, &edge)) {
             if (key_equal(object_field(edge, "to"), object_field(one, "id"))) {
                 buf_append_text(&line, count++ == 0 ? " <- " : ", ");
-                look_append(&line, name_of(graph, object_field(edge, "from")));
+                append_name_of(&line, graph, object_field(edge, "from"));
             }
         }
         print_line(&line);

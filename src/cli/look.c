@@ -105,9 +105,20 @@ int look_node(const struct options *options,
               struct survey_node **out)
 {
     const char *word = options->operands[operand].word;
-    *out = survey_node(piece, word);
+    const char *user = options->values.user;
+    *out = user != NULL ? survey_node_of_user(piece, word, user)
+                        : survey_node(piece, word);
     if (*out != NULL) {
         return CODE_OK;
+    }
+    if (user != NULL && survey_node(piece, word) != NULL) {
+        struct err_detail detail = {0};
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "%.80s has no recorded run of the user %.80s",
+                      word,
+                      user);
+        return look_report(options, &detail);
     }
     struct buf names = {0};
     size_t count = 0;
@@ -234,13 +245,23 @@ static bool is_text(struct value value, const char *text)
     return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
 }
 
+void look_append_node(struct buf *to, struct value node, const char *field)
+{
+    const struct value scope = object_field(node, "scope");
+    look_append(to, object_field(node, field));
+    if (value_is_string(scope)) {
+        buf_append_char(to, '@');
+        look_append(to, scope);
+    }
+}
+
 void look_append_author(struct buf *to, struct value by)
 {
     const struct value type = object_field(by, "type");
     const struct value piece = object_field(by, "piece");
     if (is_text(type, "node")) {
         buf_append_text(to, "node ");
-        look_append(to, object_field(by, "node"));
+        look_append_node(to, by, "node");
     } else if (is_text(type, "event")) {
         buf_append_text(to, "event ");
         look_append(to, object_field(by, "handler"));

@@ -55,6 +55,10 @@ void look_append_json(struct buf *to, struct value value, size_t most);
 /* "2026-11-16 09:30:00Z" */
 void look_append_time(struct buf *to, uint64_t ms);
 
+/* The name of a node, at `field` of what describes it, with "@user:NAME" if it
+ * has run for a user. */
+void look_append_node(struct buf *to, struct value node, const char *field);
+
 /* "event add of shopping", from a "by" of host/explain.h. */
 void look_append_author(struct buf *to, struct value by);
 

@@ -243,7 +243,7 @@ static const struct command root_commands[] = {
         .name = "why",
         .operands = "PIECE NODE",
         .operand_count = 2,
-        .options = LOOK_OPTIONS,
+        .options = LOOK_OPTIONS | OPTION_USER,
         .brief = "why a node ran last, back to the origin",
         .manual =
             "Prints what changed between the last two runs of a node, with\n"
@@ -257,7 +257,7 @@ static const struct command root_commands[] = {
         .name = "why-not",
         .operands = "PIECE NODE",
         .operand_count = 2,
-        .options = LOOK_OPTIONS,
+        .options = LOOK_OPTIONS | OPTION_USER,
         .brief = "why a node does not run, and what would make it",
         .manual = "Prints the first condition for a run that is missing, and\n"
                   "what would help.\n",

@@ -112,7 +112,7 @@ static void add_row(struct look_table *table, struct value node)
     const bool live = is_true(object_field(node, "live"));
     const bool wanted = is_true(object_field(node, "wanted"));
     const bool handler = is_text(object_field(node, "kind"), "handler");
-    look_append(&row->cells[0], object_field(node, "node"));
+    look_append_node(&row->cells[0], node, "node");
     look_append(&row->cells[1], object_field(node, "kind"));
     if (handler) {
         buf_append_text(&row->cells[2], "-");

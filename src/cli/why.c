@@ -205,7 +205,7 @@ static void print_why(struct value why)
     struct buf line = {0};
     const bool never = is_text(object_field(why, "reason"), "never");
     buf_append_text(&line, look_colour(LOOK_STRONG));
-    look_append(&line, object_field(why, "node"));
+    look_append_node(&line, why, "node");
     buf_append_text(&line, look_colour(LOOK_PLAIN));
     if (never) {
         buf_append_text(&line,
@@ -316,7 +316,7 @@ static void print_why_not(const struct survey_node *node, struct value why)
     struct buf line = {0};
     const struct value reads = object_field(why, "reads");
     buf_append_text(&line, look_colour(LOOK_STRONG));
-    look_append(&line, object_field(why, "node"));
+    look_append_node(&line, why, "node");
     buf_append_text(&line, look_colour(LOOK_PLAIN));
     buf_append_text(&line, ": ");
     look_append(&line, object_field(why, "sentence"));

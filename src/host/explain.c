@@ -179,6 +179,9 @@ static void put_node(struct value *object, const struct survey_node *node)
 {
     object_put_adopt(object, "piece", value_ref(node->piece->name));
     object_put_adopt(object, "node", value_ref(node->name));
+    if (!value_is_absent(survey_scope(node))) {
+        object_put_adopt(object, "scope", value_ref(survey_scope(node)));
+    }
 }
 
 /* The stream of a receipt is the document of its handler. */

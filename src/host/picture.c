@@ -75,6 +75,9 @@ static enum err describe_node(struct survey *survey,
 {
     struct value object = value_empty_object();
     object_put_adopt(&object, "node", value_ref(node->name));
+    if (!value_is_absent(survey_scope(node))) {
+        object_put_adopt(&object, "scope", value_ref(survey_scope(node)));
+    }
     object_put_adopt(&object, "kind", value_ref(node->kind));
     object_put_adopt(&object, "status", value_text_new(survey_status(node)));
     object_put_adopt(&object, "live", value_bool(node->live));
@@ -200,6 +203,19 @@ static void add_edge(struct drawing *drawing, const struct edge *edge)
     vec_push(&drawing->edges, *edge);
 }
 
+/* Whether it is a user's instance of an output: the edge is drawn from the
+ * shared one, which is read as well. */
+static bool is_instance(const struct drawing *drawing,
+                        const struct run_place *place)
+{
+    const struct value space = value_text_new("space");
+    const struct survey_document *document =
+        survey_document(drawing->survey, space, place->id);
+    const bool own = !key_equal(place->scope_key, space);
+    value_unref(space);
+    return own && document != NULL && document->outputs.count > 0;
+}
+
 /* What one read comes from: nodes of this piece, or a document. */
 static void draw_read(struct drawing *drawing,
                       const struct survey_node *node,
@@ -216,7 +232,8 @@ static void draw_read(struct drawing *drawing,
     for (size_t i = 0; document != NULL && i < document->outputs.count; i++) {
         const struct survey_output *output = &document->outputs.at[i];
         if (output->node->piece == drawing->piece && output->node != node &&
-            survey_reads(place, output)) {
+            survey_reads(place, output) &&
+            survey_is_shared(node, output->node)) {
             (void)snprintf(edge.from,
                            sizeof edge.from,
                            "n%zu",
@@ -226,7 +243,7 @@ static void draw_read(struct drawing *drawing,
         }
         drawn = drawn || output->node == node;
     }
-    if (!drawn) {
+    if (!drawn && !is_instance(drawing, place)) {
         (void)snprintf(edge.from,
                        sizeof edge.from,
                        "i%" PRIu32,
@@ -286,6 +303,9 @@ static struct value describe_drawing(const struct drawing *drawing)
         (void)snprintf(id, sizeof id, "n%zu", number++);
         object_put_adopt(&one, "id", value_text_new(id));
         object_put_adopt(&one, "name", value_ref(node->name));
+        if (!value_is_absent(survey_scope(node))) {
+            object_put_adopt(&one, "scope", value_ref(survey_scope(node)));
+        }
         object_put_adopt(&one, "kind", value_ref(node->kind));
         object_put_adopt(&one, "status", value_text_new(survey_status(node)));
         object_put_adopt(&one, "live", value_bool(node->live));

@@ -23,15 +23,15 @@ static bool is_text(struct value value, const char *text)
 
 /* -- Documents of the space ---------------------------------------------- */
 
-/* The field `field` of a document, new; or absent. */
-static enum err read_field(struct survey *survey,
-                           struct value id,
-                           const char *field,
-                           struct value *out,
-                           struct err_detail *detail)
+/* The field `field` of an instance of a document, new; or absent. */
+static enum err read_instance(struct survey *survey,
+                              struct value scope_key,
+                              struct value id,
+                              const char *field,
+                              struct value *out,
+                              struct err_detail *detail)
 {
-    const struct value space = value_text_new("space");
-    const struct engine_address address = {survey->branch, space, id};
+    const struct engine_address address = {survey->branch, scope_key, id};
     struct value document = VALUE_NONE;
     uint64_t seq = 0;
     *out = VALUE_NONE;
@@ -41,6 +41,17 @@ static enum err read_field(struct survey *survey,
         *out = value_ref(object_field(document, field));
     }
     value_unref(document);
+    return err;
+}
+
+static enum err read_field(struct survey *survey,
+                           struct value id,
+                           const char *field,
+                           struct value *out,
+                           struct err_detail *detail)
+{
+    const struct value space = value_text_new("space");
+    const enum err err = read_instance(survey, space, id, field, out, detail);
     value_unref(space);
     return err;
 }
@@ -127,7 +138,42 @@ static void name_rows(struct naming *naming,
     }
 }
 
-/* The children of a list, by the keys of its elements (runtime/spread.h). */
+/* The children of a list, by the keys of the elements that an instance of its
+ * document has. `front` is what their names begin with. */
+static enum err name_elements(struct survey *survey,
+                              struct naming *naming,
+                              struct value scope_key,
+                              struct text cell,
+                              struct text front,
+                              struct err_detail *detail)
+{
+    const struct value id = document_id(naming->piece->name, cell);
+    struct value elements = VALUE_NONE;
+    const enum err err =
+        read_instance(survey, scope_key, id, "value", &elements, detail);
+    const struct value kind = value_text_new("child");
+    struct object_iter iter = object_iter(
+        value_is_object(elements) ? elements : value_empty_object());
+    struct value key;
+    struct value element;
+    while (object_next(&iter, &key, &element)) {
+        struct buf name = {0};
+        const struct text last = value_text(&key);
+        buf_append(&name, front.at, front.length);
+        buf_append(&name, last.at, last.length);
+        const struct value child =
+            value_string_new(buf_text(&name), name.length);
+        name_rows(naming, child, kind, is_text(scope_key, "space"));
+        value_unref(child);
+        buf_release(&name);
+    }
+    value_unref(kind);
+    value_unref(elements);
+    value_unref(id);
+    return err;
+}
+
+/* The children of a list (runtime/spread.h); each user may have some. */
 static enum err name_children(struct survey *survey,
                               struct naming *naming,
                               struct value cell,
@@ -140,29 +186,18 @@ static enum err name_children(struct survey *survey,
         text.at[text.length - tail - 1] != '/') {
         return ERR_OK;
     }
-    const struct value id = document_id(naming->piece->name, text);
-    struct value elements = VALUE_NONE;
-    const enum err err = read_field(survey, id, "value", &elements, detail);
-    const struct value kind = value_text_new("child");
-    if (value_is_object(elements)) {
-        struct object_iter iter = object_iter(elements);
-        struct value key;
-        struct value element;
-        while (object_next(&iter, &key, &element)) {
-            struct buf name = {0};
-            const struct text last = value_text(&key);
-            buf_append(&name, text.at, text.length - tail);
-            buf_append(&name, last.at, last.length);
-            const struct value child =
-                value_string_new(buf_text(&name), name.length);
-            name_rows(naming, child, kind, true);
-            value_unref(child);
-            buf_release(&name);
+    const struct text front = {text.at, text.length - tail};
+    const struct value space = value_text_new("space");
+    struct value last = space;
+    enum err err = name_elements(survey, naming, space, text, front, detail);
+    for (size_t i = 0; i < naming->rows.count && err == ERR_OK; i++) {
+        const struct value key = naming->rows.at[i].run->scope_key;
+        if (!naming->rows.at[i].named && !key_equal(key, last)) {
+            err = name_elements(survey, naming, key, text, front, detail);
+            last = key;
         }
     }
-    value_unref(kind);
-    value_unref(elements);
-    value_unref(id);
+    value_unref(space);
     return err;
 }
 
@@ -450,7 +485,9 @@ static void mark_from(struct survey *survey, node_list *stack, bool live)
                 continue;
             }
             VEC_FOREACH (&document->outputs, output) {
-                if (survey_reads(place, output) && mark(output->node, live)) {
+                if (survey_reads(place, output) &&
+                    survey_is_shared(node, output->node) &&
+                    mark(output->node, live)) {
                     vec_push(stack, output->node);
                 }
             }
@@ -683,6 +720,67 @@ struct survey_node *survey_node(const struct survey_piece *piece,
         }
     }
     return NULL;
+}
+
+struct value survey_scope(const struct survey_node *node)
+{
+    return node->run == NULL || is_text(node->run->scope_key, "space")
+               ? VALUE_NONE
+               : node->run->scope_key;
+}
+
+/* The user for whom it has run, new; or absent. */
+static struct value user_of(const struct survey_node *node)
+{
+    enum scope scope = SCOPE_SPACE;
+    struct identity identity = {0};
+    const struct value key = survey_scope(node);
+    if (value_is_absent(key) ||
+        scope_key_read(key, &scope, &identity, NULL) != ERR_OK) {
+        return VALUE_NONE;
+    }
+    value_unref(identity.session);
+    return identity.principal;
+}
+
+bool survey_is_shared(const struct survey_node *reader,
+                      const struct survey_node *writer)
+{
+    if (value_is_absent(survey_scope(reader)) ||
+        value_is_absent(survey_scope(writer))) {
+        return true;
+    }
+    const struct value one = user_of(reader);
+    const struct value other = user_of(writer);
+    const bool shared = key_equal(one, other);
+    value_unref(one);
+    value_unref(other);
+    return shared;
+}
+
+/* Whether it has run for the user, or a session of that user. */
+static bool is_of_user(const struct survey_node *node, const char *user)
+{
+    const struct value own = user_of(node);
+    const bool is = is_text(own, user);
+    value_unref(own);
+    return is;
+}
+
+struct survey_node *survey_node_of_user(const struct survey_piece *piece,
+                                        const char *name,
+                                        const char *user)
+{
+    struct survey_node *shared = NULL;
+    VEC_FOREACH (&piece->nodes, node) {
+        if (is_text(node->name, name) && is_of_user(node, user)) {
+            return node;
+        }
+        if (is_text(node->name, name) && value_is_absent(survey_scope(node))) {
+            shared = node;
+        }
+    }
+    return shared;
 }
 
 const char *survey_status(const struct survey_node *node)

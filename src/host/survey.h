@@ -82,6 +82,16 @@ struct survey_piece *survey_piece(const struct survey *survey,
 struct survey_node *survey_node(const struct survey_piece *piece,
                                 const char *name);
 
+/* The node of that name whose last run was that of a user, or of all; NULL: it
+ * has run for others only, or there is none. */
+struct survey_node *survey_node_of_user(const struct survey_piece *piece,
+                                        const char *name,
+                                        const char *user);
+
+/* The scope key of a node that has run for a user or a session, borrowed;
+ * absent: it has run for all, or not at all. */
+struct value survey_scope(const struct survey_node *node);
+
 /* The document with its writers, or NULL. */
 const struct survey_document *survey_document(const struct survey *survey,
                                               struct value scope_key,
@@ -93,6 +103,11 @@ static inline bool survey_reads(const struct run_place *read,
 {
     return path_overlaps(read->path, output->place->path);
 }
+
+/* Whether a node can read what another one has written: not if they have run
+ * for different users. */
+bool survey_is_shared(const struct survey_node *reader,
+                      const struct survey_node *writer);
 
 /* The node whose last run made this commit, or NULL. */
 struct survey_node *survey_landed(const struct survey *survey, uint64_t seq);

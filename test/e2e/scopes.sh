@@ -85,6 +85,22 @@ check "no shared document has any" sh -c \
     '! "$HEDDLE" store show data/main.db --json | tr -d "[]\"" | tr , "\n" | grep "^piece:prefs/" |
         while read -r id; do "$HEDDLE" store show data/main.db "$id"; done | grep -E "\b(16|18|32|36|55|77)\b"'
 
+# ---- looking ----
+
+"$HEDDLE" ps --dir data >ps
+check "ps tells the users' nodes apart: alice" grep -q "^  total@user:alice " ps
+check "ps tells the users' nodes apart: bob" grep -q "^  total@user:bob " ps
+check "ps names the elements of a user's list" grep -q "^  list/2@user:bob " ps
+check "ps has a handler once" test "$(grep -c "^  raise " ps)" = 1
+"$HEDDLE" why prefs twice --user bob --dir data >why
+check "why, of a user: the node" grep -q "^twice@user:bob ran 3 times" why
+check "why, of a user: the cause" grep -qF "piece:prefs/total@user:bob#/value: 17 -> 18" why
+check "why-not, of a user" sh -c '"$HEDDLE" why-not prefs total --user alice --dir data | grep -q "^total@user:alice: it is up to date"'
+check "why, of a user for whom nothing ran" sh -c \
+    '! "$HEDDLE" why prefs twice --user nobody --dir data 2>nobody && grep -q "no recorded run of the user nobody" nobody'
+check "graph: nobody reads from another user" sh -c \
+    '"$HEDDLE" graph prefs --dir data | grep -qx "twice@user:bob (computed, clean) <- total@user:bob"'
+
 # ---- both at once ----
 
 # start USER: a process that runs the piece; its id is in $pid.
