@@ -38,14 +38,12 @@ struct value change_kinds_of(struct value about, struct value name)
                : array_push_adopt(value_empty_array(), value_ref(kind));
 }
 
-/* The kind of the plain document; absent if there is none. New. */
+/* The kind of the plain document; absent if there is none. Borrowed. */
 static struct value owner_of(struct value about, struct value name)
 {
-    const struct value kinds = change_kinds_of(about, name);
-    const struct value owner =
-        array_count(kinds) > 0 ? value_ref(array_at(kinds, 0)) : VALUE_NONE;
-    value_unref(kinds);
-    return owner;
+    const struct value several = field_of(about, "kinds", name);
+    return value_is_array(several) ? array_at(several, 0)
+                                   : field_of(about, "cells", name);
 }
 
 static bool contains(struct value kinds, struct value kind)
@@ -62,20 +60,21 @@ static bool contains(struct value kinds, struct value kind)
 
 bool change_had(struct value about, struct value name, enum part_kind kind)
 {
-    const struct value kinds = change_kinds_of(about, name);
+    const struct value several = field_of(about, "kinds", name);
+    if (!value_is_array(several)) {
+        return value_is_text(field_of(about, "cells", name),
+                             part_kind_name(kind));
+    }
     const struct value wanted = value_text_new(part_kind_name(kind));
-    const bool had = contains(kinds, wanted);
+    const bool had = contains(several, wanted);
     value_unref(wanted);
-    value_unref(kinds);
     return had;
 }
 
 bool change_takes_over(struct value about, struct value name)
 {
     const struct value owner = owner_of(about, name);
-    const bool takes = !value_is_absent(owner) && !change_is_data(owner);
-    value_unref(owner);
-    return takes;
+    return !value_is_absent(owner) && !change_is_data(owner);
 }
 
 struct value change_document_id(struct value piece,
@@ -84,9 +83,7 @@ struct value change_document_id(struct value piece,
                                 struct value kind)
 {
     const struct value owner = owner_of(about, name);
-    const bool plain = !change_is_data(owner) || value_equal(owner, kind);
-    value_unref(owner);
-    if (plain) {
+    if (!change_is_data(owner) || value_equal(owner, kind)) {
         return piece_document_id(piece, name);
     }
     const struct text text = value_text(&name);
@@ -127,6 +124,11 @@ static struct value kinds_now(struct value about,
                                  : array_push_adopt(kinds, value_ref(kind));
 }
 
+static bool has_several(struct value about, struct value name)
+{
+    return value_is_array(field_of(about, "kinds", name));
+}
+
 struct value change_kinds(const struct piece *piece,
                           const struct builder *builder)
 {
@@ -135,6 +137,11 @@ struct value change_kinds(const struct piece *piece,
     struct value name;
     struct value kind;
     while (object_next(&iter, &name, &kind)) {
+        const struct value owner = owner_of(piece->about, name);
+        if (!change_is_data(owner) ||
+            (value_equal(owner, kind) && !has_several(piece->about, name))) {
+            continue; /* nearly always */
+        }
         const struct value kinds = kinds_now(piece->about, name, kind);
         if (array_count(kinds) > 1) {
             all = object_set_adopt(all, value_ref(name), kinds);
