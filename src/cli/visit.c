@@ -767,6 +767,31 @@ static void read_note(const struct entity *document, struct buf *file)
     }
 }
 
+/* Of those of its file, that of the piece: the one of the name that it was
+ * started with; or the one that the file returns, if that has another name now.
+ * A piece that a handler launched is of no other pattern than its own. */
+static struct pattern *choose_pattern(const struct visit *visit,
+                                      struct value about,
+                                      struct err_detail *detail)
+{
+    struct buf name = {0};
+    append_value(&name, object_field(about, "pattern"));
+    struct pattern *pattern =
+        program_pattern_named(visit->program, buf_text(&name));
+    if (pattern == NULL && value_is_absent(object_field(about, "child"))) {
+        pattern = program_pattern(visit->program);
+    }
+    if (pattern == NULL) {
+        (void)err_set(detail,
+                      ERR_NOT_FOUND,
+                      "%s has no pattern %s",
+                      buf_text(&visit->file),
+                      buf_text(&name));
+    }
+    buf_release(&name);
+    return pattern;
+}
+
 int visit_resume(struct visit *visit, const char *name)
 {
     struct entity *document = NULL;
@@ -801,12 +826,16 @@ int visit_resume(struct visit *visit, const char *name)
     if (code != CODE_OK) {
         return code;
     }
-    const struct value text = value_text_new(name);
     const struct value about = object_field(document->visible.rest, "piece");
+    struct pattern *pattern = choose_pattern(visit, about, &detail);
+    if (pattern == NULL) {
+        return visit_report(visit->options, name, &detail);
+    }
+    const struct value text = value_text_new(name);
     const struct value note = value_ref(object_field(about, "note"));
     const struct piece_options options = {
         .name = text,
-        .pattern = program_pattern(visit->program),
+        .pattern = pattern,
         .note = note,
         .must_exist = true,
     };

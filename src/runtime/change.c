@@ -340,7 +340,8 @@ enum err change_check_pattern(const struct piece *piece,
                               struct err_detail *detail)
 {
     const struct value before = object_field(piece->about, "note");
-    const bool has_note = !value_is_absent(piece->note);
+    const bool is_child = !value_is_absent(object_field(piece->about, "child"));
+    const bool has_note = !is_child && !value_is_absent(piece->note);
     if (!piece->resumed || (has_note && !value_is_absent(before) &&
                             value_equal(before, piece->note))) {
         return ERR_OK;

@@ -282,6 +282,11 @@ check "it sees the events" until_true says maker '"count":4'
 value "each once" 4 maker count
 stop "$maker"
 
+name=$(sed 's/.*"piece:\([^"]*\)".*/\1/' made.txt)
+value "a launched piece is taken up with its own pattern" 4 "$name" n
+send "$name"
+value "and can be sent to" 5 maker count
+
 # ---- what cannot be handled ----
 
 # lost NAME SENTENCE ARGUMENT...: exit code 1, and the sentence.
