@@ -106,8 +106,8 @@ HD_API hd_status hd_node_why(hd_node *node,
  *    "sentence":"total has to run, and waits for its debounce: ..."}
  *
  * "condition" is the first one that is missing: "event" (a handler: one to
- * handle), "running", "clean", "nobody-looks", "gated", "waits" (for the run of
- * another node, which goes on later); or "none": it runs in the next step. */
+ * handle), "running", "clean", "nobody-looks", "gated", "waits" (for another
+ * node, which has to run first); or "none": it runs in the next step. */
 HD_API hd_status hd_node_why_not(hd_node *node,
                                  hd_value **account,
                                  hd_error *error);
@@ -149,7 +149,9 @@ HD_API void hd_survey_free(hd_survey *survey);
  *                         "live":true,"wanted":true,"runs":3,"seq":12,"at":MS,
  *                         "reason":"change","cause":{...}}]}]}
  *
- * "status" is "clean", "dirty", "failed", "unknown" or "never-ran". "sessions",
+ * "status" is "clean", "dirty", "failed", "unknown" or "never-ran". A handler
+ * has no "status", "live", "wanted" and "runs": the log has its events.
+ * "sessions",
  * and with them "started" and "live", are of the processes that tell they are
  * there: those of the command `heddle` do. */
 HD_API hd_status hd_survey_pieces(hd_survey *survey,
@@ -206,8 +208,9 @@ HD_API hd_status hd_survey_why(hd_survey *survey,
  *    "sentence":"...","needs":"...","reads":["cart#/value"],"seq":12,
  *    "changed":13,"debounceMs":0,"throttleMs":0}
  *
- * "condition" is "event", "failed", "clean", "nobody-looks", "not-started",
- * "gated" or "none". Of a place: {"address":A,"writers":[{...}]}. */
+ * "condition" is "event", "failed", "waits", "clean", "nobody-looks",
+ * "not-started", "gated" or "none"; "waits" has "waitsFor", the "piece" and
+ * "node" that has to run first. Of a place: {"address":A,"writers":[{...}]}. */
 HD_API hd_status hd_survey_why_not(hd_survey *survey,
                                    const hd_question *question,
                                    hd_value **account,
@@ -234,8 +237,9 @@ HD_API hd_status hd_survey_log(hd_survey *survey,
 
 /* What `heddle show` knows: what was at a JSON Pointer of the result of a piece
  * (NULL: all of it) after the commit with that number (0: the newest), with
- * what the links in it led to then. HD_NOT_FOUND: nothing; HD_SEQUENCE: there
- * is no such commit, or it was folded. */
+ * what the links in it led to then. The piece may have been removed since.
+ * HD_NOT_FOUND: nothing; HD_SEQUENCE: there is no such commit, or it was
+ * folded. */
 HD_API hd_status hd_survey_show(hd_survey *survey,
                                 const char *piece,
                                 const char *path,

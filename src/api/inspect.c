@@ -11,6 +11,7 @@
 #include "runtime/piece.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
+#include "sched/preflight.h"
 #include "sched/scheduler.h"
 #include "value/array.h"
 #include "value/object.h"
@@ -366,13 +367,13 @@ static struct value why(const struct sched *sched,
 /* -- Why not ------------------------------------------------------------- */
 
 /* In the order of introspection_why_not, whose sentence stands beside it. */
-static const char *missing(const struct sched *sched, const struct node *node)
+static const char *missing(struct sched *sched, const struct node *node)
 {
     if (node->running) {
         return "running";
     }
     if (node->status == NODE_CLEAN) {
-        return "clean";
+        return preflight_stale_source(sched, node) != NULL ? "waits" : "clean";
     }
     if (!node->counted && !node->again) {
         return "nobody-looks";
@@ -394,7 +395,7 @@ static struct value why_not_handler(const struct node *node)
     return object;
 }
 
-static struct value why_not(const struct sched *sched, const struct node *node)
+static struct value why_not(struct sched *sched, const struct node *node)
 {
     if (node->kind == NODE_HANDLER) {
         return why_not_handler(node);
@@ -472,7 +473,7 @@ hd_status hd_node_why_not(hd_node *node, hd_value **account, hd_error *error)
 
 /* -- Of a place ---------------------------------------------------------- */
 
-static struct value describe_writer(const struct sched *sched,
+static struct value describe_writer(struct sched *sched,
                                     const struct node *writer)
 {
     struct value object = value_empty_object();
@@ -482,8 +483,7 @@ static struct value describe_writer(const struct sched *sched,
 }
 
 /* Whoever writes what somebody who reads the place would see, each once. */
-static struct value describe_writers(const struct sched *sched,
-                                     struct place *place)
+static struct value describe_writers(struct sched *sched, struct place *place)
 {
     const struct read_link read = {.place = place, .kind = READ_DEEP};
     struct value writers = value_empty_array();

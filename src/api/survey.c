@@ -11,6 +11,7 @@
 #include "host/past.h"
 #include "host/picture.h"
 #include "value/array.h"
+#include "value/object.h"
 #include "value/utf8.h"
 
 enum {
@@ -377,34 +378,41 @@ hd_status hd_survey_log(hd_survey *survey,
     struct value answer = VALUE_NONE;
     struct survey_piece *piece = NULL;
     enum err err = check(survey, &detail);
-    if (err == ERR_OK && given->piece != NULL) {
-        err = find_piece(survey, given->piece, &piece, &detail);
-    }
     if (err == ERR_OK) {
         err = picture_log(survey->inside, &span, &answer, &detail);
+    }
+    if (err == ERR_OK && given->piece != NULL &&
+        array_count(object_field(answer, "commits")) == 0) {
+        err = find_piece(survey, given->piece, &piece, &detail);
     }
     return answer_adopt(err, &detail, answer, log, error);
 }
 
 /* What was there then, new; NOT_FOUND. */
 static enum err show(const hd_survey *survey,
-                     const struct survey_piece *piece,
+                     const char *piece,
                      const struct path *path,
                      uint64_t seq,
                      struct value *out,
                      struct err_detail *detail)
 {
+    struct survey_piece *found = NULL;
+    struct value name = value_text_new(piece);
     struct value keys = value_empty_array();
     for (uint32_t i = 0; i < path->length; i++) {
         keys = array_push_adopt(keys, value_ref(path->at[i].key));
     }
     enum err err = past_read(&survey->inside->engine,
-                             piece->name,
+                             name,
                              keys,
                              seq > 0 ? seq : ENGINE_HEAD,
                              out,
                              detail);
     value_unref(keys);
+    value_unref(name);
+    if (err == ERR_OK && value_is_absent(*out)) {
+        err = find_piece(survey, piece, &found, detail);
+    }
     if (err == ERR_OK && value_is_absent(*out)) {
         err = err_set(detail, ERR_NOT_FOUND, "there is nothing");
     }
@@ -424,17 +432,16 @@ hd_status hd_survey_show(hd_survey *survey,
     *value = NULL;
     struct err_detail detail = {0};
     struct value answer = VALUE_NONE;
-    struct survey_piece *found = NULL;
     struct path *at = NULL;
     enum err err = check(survey, &detail);
-    if (err == ERR_OK) {
-        err = find_piece(survey, piece, &found, &detail);
+    if (err == ERR_OK && piece == NULL) {
+        err = err_set(&detail, ERR_ARGUMENT, "'piece' must not be NULL");
     }
     if (err == ERR_OK) {
         err = read_path(survey, "", path, &at, &detail);
     }
     if (err == ERR_OK) {
-        err = show(survey, found, at, seq, &answer, &detail);
+        err = show(survey, piece, at, seq, &answer, &detail);
         path_unref(at);
     }
     return answer_adopt(err, &detail, answer, value, error);

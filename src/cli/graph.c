@@ -140,8 +140,10 @@ static void print_text(struct value graph)
         look_append_node(&line, one, "name");
         buf_append_text(&line, " (");
         look_append(&line, object_field(one, "kind"));
-        buf_append_text(&line, ", ");
-        look_append(&line, object_field(one, "status"));
+        if (!is_text(object_field(one, "kind"), "handler")) {
+            buf_append_text(&line, ", ");
+            look_append(&line, object_field(one, "status"));
+        }
         buf_append_text(
             &line,
             value_is_same(object_field(one, "live"), value_bool(true))

@@ -106,13 +106,15 @@ int log_run(const struct options *options)
         return code;
     }
     if (options->operand_count > 0) {
-        code = look_piece(options, survey, 0, &piece);
         span.piece = options->operands[0].word;
     }
-    if (code == CODE_OK &&
-        picture_log(survey, &span, &log, &detail) != ERR_OK) {
+    if (picture_log(survey, &span, &log, &detail) != ERR_OK) {
         code = look_report(options, &detail);
-    } else if (code == CODE_OK) {
+    } else if (span.piece != NULL &&
+               array_count(object_field(log, "commits")) == 0) {
+        code = look_piece(options, survey, 0, &piece);
+    }
+    if (code == CODE_OK) {
         print_log(options, log);
     }
     value_unref(log);
@@ -165,27 +167,25 @@ int show_run(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    code = look_piece(options, survey, 0, &piece);
-    if (code == CODE_OK) {
-        const struct value path = read_path(
-            options->operand_count > 1 ? options->operands[1].word : "");
-        struct value found = VALUE_NONE;
-        if (past_read(&survey->engine,
-                      piece->name,
-                      path,
-                      seq,
-                      &found,
-                      &detail) != ERR_OK) {
-            code = look_report(options, &detail);
-        } else if (value_is_absent(found)) {
-            (void)err_set(&detail, ERR_NOT_FOUND, "there is nothing");
-            (void)look_report(options, &detail);
-            code = CODE_NO;
-        } else {
-            look_print_adopt(options, found);
-        }
-        value_unref(path);
+    const struct value name = value_text_new(options->operands[0].word);
+    const struct value path =
+        read_path(options->operand_count > 1 ? options->operands[1].word : "");
+    struct value found = VALUE_NONE;
+    if (past_read(&survey->engine, name, path, seq, &found, &detail) !=
+        ERR_OK) {
+        code = look_report(options, &detail);
+    } else if (!value_is_absent(found)) { /* the piece may be gone by now */
+        look_print_adopt(options, found);
+    } else {
+        code = look_piece(options, survey, 0, &piece);
     }
+    if (code == CODE_OK && value_is_absent(found)) {
+        (void)err_set(&detail, ERR_NOT_FOUND, "there is nothing");
+        (void)look_report(options, &detail);
+        code = CODE_NO;
+    }
+    value_unref(path);
+    value_unref(name);
     survey_close(survey);
     return code;
 }

@@ -214,11 +214,12 @@ static void print_why(struct value why)
                             : " has no recorded run");
     } else {
         buf_printf(&line,
-                   " ran %" PRIu64 " times, the last time at seq %" PRIu64,
+                   " ran %" PRIu64 " times, last at seq %" PRIu64,
                    number_of(why, "runs"),
                    number_of(why, "seq"));
         buf_append_text(&line,
-                        number_of(why, "landed") > 0 ? "" : ", without effect");
+                        number_of(why, "landed") > 0 ? ""
+                                                     : "; no document changed");
     }
     end_line(&line);
     print_run(why, 1);
@@ -301,6 +302,16 @@ static void print_advice(const struct survey_node *node, struct value why)
             file.length > 0 ? buf_text(&file) : "FILE",
             buf_text(&piece));
         buf_release(&file);
+    } else if (is_text(condition, "waits")) {
+        const struct value source = object_field(why, "waitsFor");
+        buf_clear(&piece);
+        buf_clear(&name);
+        look_append(&piece, object_field(source, "piece"));
+        look_append(&name, object_field(source, "node"));
+        say(1,
+            "why that has not run: heddle why-not %s %s",
+            buf_text(&piece),
+            buf_text(&name));
     } else if (is_text(condition, "gated")) {
         say(1,
             "debounce %" PRIu64 " ms, throttle %" PRIu64 " ms",

@@ -693,7 +693,9 @@ static struct value describe_node(const struct survey_node *node)
     struct value object = value_empty_object();
     put_node(&object, node);
     object_put_adopt(&object, "kind", value_ref(node->kind));
-    put_text(&object, "status", survey_status(node));
+    if (survey_has_runs(node)) {
+        put_text(&object, "status", survey_status(node));
+    }
     return object;
 }
 
@@ -733,6 +735,29 @@ enum err explain_why(struct survey *survey,
 
 /* -- Why not ------------------------------------------------------------- */
 
+/* The next output that a read of the place would see, from *at on; NULL at the
+ * end. A node that writes several parts is told once. */
+static const struct survey_node *next_writer(
+    const struct survey_document *document,
+    const struct run_place *place,
+    size_t *at)
+{
+    for (; document != NULL && *at < document->outputs.count; (*at)++) {
+        const struct survey_output *output = &document->outputs.at[*at];
+        bool told = false;
+        for (size_t i = 0; i < *at; i++) {
+            const struct survey_output *before = &document->outputs.at[i];
+            told = told || (before->node == output->node &&
+                            survey_reads(place, before));
+        }
+        if (!told && survey_reads(place, output)) {
+            (*at)++;
+            return output->node;
+        }
+    }
+    return NULL;
+}
+
 /* What is missing, and what would help. */
 struct missing {
     const char *condition;
@@ -740,10 +765,64 @@ struct missing {
     const char *needs;
 };
 
-static struct missing find_missing(const struct survey_node *node)
+static enum resume_state state_of(const struct survey_node *node)
+{
+    return node->run != NULL ? node->run->state : RESUME_UNKNOWN;
+}
+
+struct upstream {
+    const struct survey *survey;
+    VEC(const struct survey_node *) at; /* each once */
+};
+
+static void add_writers(struct upstream *upstream,
+                        const struct survey_node *node)
+{
+    VEC_FOREACH (&node->run->places, place) {
+        const struct survey_document *document =
+            place_is_read(place->kind)
+                ? survey_document(upstream->survey, place->scope_key, place->id)
+                : NULL;
+        size_t at = 0;
+        const struct survey_node *writer = next_writer(document, place, &at);
+        while (writer != NULL) {
+            bool is_known = !survey_is_shared(node, writer);
+            VEC_FOREACH (&upstream->at, known) {
+                is_known = is_known || *known == writer;
+            }
+            if (!is_known) {
+                vec_push(&upstream->at, writer);
+            }
+            writer = next_writer(document, place, &at);
+        }
+    }
+}
+
+/* A node that has to run and leads to what this one, which is clean, has read;
+ * or NULL. */
+static const struct survey_node *find_source(const struct survey *survey,
+                                             const struct survey_node *node)
+{
+    struct upstream upstream = {.survey = survey};
+    const struct survey_node *found = NULL;
+    add_writers(&upstream, node);
+    for (size_t i = 0; i < upstream.at.count && found == NULL; i++) {
+        const struct survey_node *source = upstream.at.at[i];
+        if (source != node && state_of(source) != RESUME_CLEAN) {
+            found = source;
+        } else if (source->run != NULL) {
+            add_writers(&upstream, source);
+        }
+    }
+    vec_release(&upstream.at);
+    return found;
+}
+
+static struct missing find_missing(const struct survey_node *node,
+                                   const struct survey_node *source)
 {
     const struct run_action *run = node->run;
-    const enum resume_state state = run != NULL ? run->state : RESUME_UNKNOWN;
+    const enum resume_state state = state_of(node);
     if (is_text(node->kind, "handler")) {
         return (struct missing){"event",
                                 "it runs once for each event of its stream",
@@ -754,6 +833,12 @@ static struct missing find_missing(const struct survey_node *node)
                                 "its last run failed, and nothing that it "
                                 "read has changed since",
                                 "a change of what it reads, or of its code"};
+    }
+    if (source != NULL) {
+        return (struct missing){"waits",
+                                "what it reads is out of date: another node "
+                                "has to run first",
+                                "a run of that node"};
     }
     if (state == RESUME_CLEAN) {
         return (struct missing){"clean",
@@ -797,13 +882,19 @@ static bool is_hidden(const struct path *path)
 struct value explain_why_not(const struct survey *survey,
                              const struct survey_node *node)
 {
-    const struct missing missing = find_missing(node);
+    const struct survey_node *source =
+        state_of(node) == RESUME_CLEAN ? find_source(survey, node) : NULL;
+    const struct missing missing = find_missing(node, source);
     struct value object = describe_node(node);
     struct value reads = value_empty_array();
-    (void)survey;
     put_text(&object, "condition", missing.condition);
     put_text(&object, "sentence", missing.sentence);
     put_text(&object, "needs", missing.needs);
+    if (source != NULL) {
+        struct value waits = value_empty_object();
+        put_node(&waits, source);
+        object_put_adopt(&object, "waitsFor", waits);
+    }
     if (node->run != NULL) {
         VEC_FOREACH (&node->run->places, place) {
             if (place_is_read(place->kind) && !is_hidden(place->path)) {
@@ -822,29 +913,6 @@ struct value explain_why_not(const struct survey *survey,
 }
 
 /* -- Places -------------------------------------------------------------- */
-
-/* The next output that a read of the place would see, from *at on; NULL at the
- * end. A node that writes several parts is told once. */
-static const struct survey_node *next_writer(
-    const struct survey_document *document,
-    const struct run_place *place,
-    size_t *at)
-{
-    for (; document != NULL && *at < document->outputs.count; (*at)++) {
-        const struct survey_output *output = &document->outputs.at[*at];
-        bool told = false;
-        for (size_t i = 0; i < *at; i++) {
-            const struct survey_output *before = &document->outputs.at[i];
-            told = told || (before->node == output->node &&
-                            survey_reads(place, before));
-        }
-        if (!told && survey_reads(place, output)) {
-            (*at)++;
-            return output->node;
-        }
-    }
-    return NULL;
-}
 
 /* The last commit that wrote there. */
 static enum err put_last_commit(struct account *account,

@@ -20,6 +20,17 @@ static void put_number(struct value *object, const char *name, uint64_t number)
     object_put_adopt(object, name, value_int((int64_t)number));
 }
 
+static void put_status(struct value *object, const struct survey_node *node)
+{
+    if (!survey_has_runs(node)) {
+        return;
+    }
+    object_put_adopt(object, "status", value_text_new(survey_status(node)));
+    object_put_adopt(object, "live", value_bool(node->live));
+    object_put_adopt(object, "wanted", value_bool(node->wanted));
+    put_number(object, "runs", node->run != NULL ? node->run->runs : 0);
+}
+
 /* When the state came to be that the last run is good for. */
 static uint64_t time_of(struct survey *survey, const struct survey_node *node)
 {
@@ -79,10 +90,7 @@ static enum err describe_node(struct survey *survey,
         object_put_adopt(&object, "scope", value_ref(survey_scope(node)));
     }
     object_put_adopt(&object, "kind", value_ref(node->kind));
-    object_put_adopt(&object, "status", value_text_new(survey_status(node)));
-    object_put_adopt(&object, "live", value_bool(node->live));
-    object_put_adopt(&object, "wanted", value_bool(node->wanted));
-    put_number(&object, "runs", node->run != NULL ? node->run->runs : 0);
+    put_status(&object, node);
     enum err err = ERR_OK;
     if (node->run != NULL) {
         err = put_run(survey, node, &object, detail);
@@ -307,13 +315,7 @@ static struct value describe_drawing(const struct drawing *drawing)
             object_put_adopt(&one, "scope", value_ref(survey_scope(node)));
         }
         object_put_adopt(&one, "kind", value_ref(node->kind));
-        object_put_adopt(&one, "status", value_text_new(survey_status(node)));
-        object_put_adopt(&one, "live", value_bool(node->live));
-        object_put_adopt(&one, "wanted", value_bool(node->wanted));
-        object_put_adopt(
-            &one,
-            "runs",
-            value_int(node->run != NULL ? (int64_t)node->run->runs : 0));
+        put_status(&one, node);
         nodes = array_push_adopt(nodes, one);
     }
     VEC_FOREACH (&drawing->inputs, input) {

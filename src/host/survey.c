@@ -783,6 +783,11 @@ struct survey_node *survey_node_of_user(const struct survey_piece *piece,
     return shared;
 }
 
+bool survey_has_runs(const struct survey_node *node)
+{
+    return !is_text(node->kind, "handler");
+}
+
 const char *survey_status(const struct survey_node *node)
 {
     return node->run != NULL ? resume_state_name(node->run->state)

@@ -112,7 +112,12 @@ bool survey_is_shared(const struct survey_node *reader,
 /* The node whose last run made this commit, or NULL. */
 struct survey_node *survey_landed(const struct survey *survey, uint64_t seq);
 
-/* "clean", "dirty", "failed", "unknown"; "never-ran" without a row. */
+/* Whether its runs are recorded. Those of a handler are not: its events are in
+ * the log. */
+bool survey_has_runs(const struct survey_node *node);
+
+/* "clean", "dirty", "failed", "unknown"; "never-ran" without a row. For nodes
+ * that have runs. */
 const char *survey_status(const struct survey_node *node);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "replica/space.h"
 #include "sched/gates.h"
+#include "sched/preflight.h"
 
 void introspection_begin(struct sched *sched)
 {
@@ -252,8 +253,26 @@ static void write_gate(const struct sched *sched,
                (unsigned long long)(at - sched->now));
 }
 
+static void write_clean(struct sched *sched,
+                        const struct node *node,
+                        struct buf *out)
+{
+    const struct node *source = preflight_stale_source(sched, node);
+    if (source == NULL) {
+        buf_printf(out,
+                   " is up to date: it runs when something that it read "
+                   "changes");
+        return;
+    }
+    buf_printf(out, " waits for ");
+    introspection_write_name(out, node_name(source), source->ordinal);
+    buf_printf(out,
+               ", which has to run first: it runs if that changes something "
+               "that it read");
+}
+
 /* The first condition that is missing, and what would make it true. */
-void introspection_why_not(const struct sched *sched,
+void introspection_why_not(struct sched *sched,
                            const struct node *node,
                            struct buf *out)
 {
@@ -267,9 +286,7 @@ void introspection_why_not(const struct sched *sched,
                        ? " is running: its run goes on later"
                        : " is running");
     } else if (node->status == NODE_CLEAN) {
-        buf_printf(out,
-                   " is up to date: it runs when something that it read "
-                   "changes");
+        write_clean(sched, node, out);
     } else if (!node->counted && !node->again) {
         buf_printf(out,
                    " has to run, and nobody looks: it runs when an effect "

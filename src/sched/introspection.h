@@ -111,7 +111,7 @@ const char *introspection_outcome(enum run_outcome outcome);
 void introspection_why(const struct sched *sched,
                        const struct node *node,
                        struct buf *out);
-void introspection_why_not(const struct sched *sched,
+void introspection_why_not(struct sched *sched,
                            const struct node *node,
                            struct buf *out);
 

@@ -305,6 +305,18 @@ static struct search search_begin(struct sched *sched, struct node *self)
     };
 }
 
+/* From the nodes in sched->stack along what they read. */
+static void climb(struct search *search)
+{
+    struct sched *sched = search->sched;
+    for (size_t i = search->base; i < sched->stack.count; i++) {
+        const struct node *node = sched->stack.at[i];
+        VEC_FOREACH (&node->reads, read) {
+            reach_writers(search, read);
+        }
+    }
+}
+
 /* Everything that leads to the closure, in sched->stack from `base` on, its
  * own writers first. */
 static struct search collect_upstream(struct sched *sched,
@@ -315,13 +327,26 @@ static struct search collect_upstream(struct sched *sched,
     search.through = true;
     reach_closure(&search, closure);
     search.writers = sched->stack.count - search.base;
-    for (size_t i = search.base; i < sched->stack.count; i++) {
-        const struct node *node = sched->stack.at[i];
-        VEC_FOREACH (&node->reads, read) {
-            reach_writers(&search, read);
-        }
-    }
+    climb(&search);
     return search;
+}
+
+struct node *preflight_stale_source(struct sched *sched,
+                                    const struct node *node)
+{
+    struct search search = search_begin(sched, NULL);
+    struct node *found = NULL;
+    search.through = true;
+    VEC_FOREACH (&node->reads, read) {
+        reach_writers(&search, read);
+    }
+    climb(&search);
+    for (size_t i = search.base; i < sched->stack.count && found == NULL; i++) {
+        struct node *source = sched->stack.at[i];
+        found = node_is_stale(source) ? source : NULL;
+    }
+    sched->stack.count = search.base;
+    return found;
 }
 
 static struct gate_look look_closer(struct sched *sched,

@@ -41,6 +41,12 @@ struct gate_look preflight_look(struct sched *sched,
                                 struct node *self,
                                 const struct closure *closure);
 
+/* A stale node that leads to what a node has read, or NULL: the node is out of
+ * date when that one has run, perhaps. For those who ask; it visits everything
+ * that leads there. */
+struct node *preflight_stale_source(struct sched *sched,
+                                    const struct node *node);
+
 /* Lends demand to the writers of the closure, and hurries materializers that
  * stand before it; each lent node is pushed to `lent`. */
 struct lent_nodes {

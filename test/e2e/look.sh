@@ -199,4 +199,50 @@ done
 check "bash reads its own" bash -n -c "$("$HEDDLE" completion bash)"
 refuses 2 "there are no others" "bash, zsh and fish" completion tcsh
 
+# ---- what waits, what notified, what was removed ----
+
+mkdir waits
+cat >waits/slow.lua <<'END'
+local heddle = require "heddle"
+return heddle.pattern("slow", function(p)
+  local n = p:state("n", 1)
+  local late = p:computed("late", function() return n:get() * 2 end, { debounce = 600000 })
+  local more = p:computed("more", function() return late:get() * 2 end)
+  p:effect("tell", function() heddle.notify("n is " .. n:get()) end)
+  p:effect("look", function() more:get() end)
+  local bump = p:handler("bump", function() n:increment(1) end)
+  p:handler("other", function() end)
+  return { n = n, bump = bump }
+end)
+END
+"$HEDDLE" run waits/slow.lua --once --dir waits.d >/dev/null 2>&1
+has "why-not: nothing waits" '^look: it is up to date' why-not slow look --dir waits.d
+"$HEDDLE" send slow bump --dir waits.d >/dev/null
+"$HEDDLE" set slow n --increment 1 --dir waits.d
+has "why-not: what reads from a node that has to run waits for it" \
+    '^more: what it reads is out of date: another node has to run first$' why-not slow more --dir waits.d
+has "why-not: also behind others" '^look: what it reads is out of date' why-not slow look --dir waits.d
+has "why-not: and which node that is" 'heddle why-not slow late$' why-not slow look --dir waits.d
+has "why-not: the same for programs" '"condition":"waits".*"waitsFor":{"piece":"slow","node":"late"}' why-not slow look --dir waits.d --json
+hasnt "why-not: that node is not up to date either" 'up to date' why-not slow late --dir waits.d
+"$HEDDLE" run waits/slow.lua --once --dir waits.d >run.out 2>&1
+check "an effect notifies" grep -q 'notify: n is 3' run.out
+has "why: of an effect that notified, what changed is told and nothing else" \
+    '^tell ran 2 times, last at seq [0-9]*; no document changed$' why slow tell --dir waits.d
+hasnt "why: it does not say that it had no effect" 'without effect' why slow tell --dir waits.d
+
+has "graph: a handler has no status" '^bump (handler)$' graph slow --dir waits.d
+has "graph: whether it ran or not" '^other (handler)$' graph slow --dir waits.d
+hasnt "graph: no handler is said never to have run" 'never-ran' graph slow --dir waits.d --json
+hasnt "ps: the same for programs" 'never-ran' ps --dir waits.d --json
+
+echo 'slow:remove()' | "$HEDDLE" repl slow --dir waits.d >/dev/null 2>&1
+hasnt "a piece that was removed is not listed" slow ps --dir waits.d
+has "show --at: it is there as it was" '^{"n":1}$' show slow --at 3 --dir waits.d
+has "show --at: and its states" '^2$' show slow n --at 4 --dir waits.d
+has "log: its commits are there" 'bump' log slow --dir waits.d
+refuses 1 "show: now there is nothing" "there is no piece 'slow'" show slow --dir waits.d
+refuses 1 "show --at: of a piece that never was" "there is no piece 'slaw'" show slaw --at 3 --dir waits.d
+refuses 1 "log: of a piece that never was" "there is no piece 'slaw'" log slaw --dir waits.d
+
 finish

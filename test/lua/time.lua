@@ -209,3 +209,18 @@ test("IDEM without the check nobody looks", function(t)
   t:eq(rt:pull(a), 1)
   t:eq(n, 1)
 end)
+
+test("why_not: a clean node behind one that has to run waits for it", function(t)
+  local rt = t:runtime()
+  local s, late, more = rt:doc("s", 1), rt:doc("late"), rt:doc("more")
+  rt:computation{ name = "late", writes = { late }, debounce = 1000, fn = function() late:set(s:get()) end }
+  rt:computation{ name = "more", writes = { more }, fn = function() more:set(late:get()) end }
+  local look = rt:effect{ name = "look", fn = function() more:get() end }
+  rt:idle()
+  t:ok(rt:why_not(look).text:find("look is up to date", 1, true))
+  s:set(2); rt:step()
+  t:ok(rt:why_not(look).text:find("look waits for late, which has to run first", 1, true))
+  rt:advance(1000); rt:idle()
+  t:eq(more:get(), 2)
+  t:ok(rt:why_not(look).text:find("look is up to date", 1, true))
+end)
