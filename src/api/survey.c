@@ -385,6 +385,10 @@ hd_status hd_survey_log(hd_survey *survey,
         array_count(object_field(answer, "commits")) == 0) {
         err = find_piece(survey, given->piece, &piece, &detail);
     }
+    if (err != ERR_OK) {
+        value_unref(answer);
+        answer = VALUE_NONE;
+    }
     return answer_adopt(err, &detail, answer, log, error);
 }
 
