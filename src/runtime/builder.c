@@ -13,7 +13,7 @@
 
 /* What the code of this folder means to those who kept its runs. A change of
  * how bodies are called, or of what their results become, changes it. */
-static const char runtime_version[] = "heddle runtime 1";
+static const char runtime_version[] = "heddle runtime 2";
 
 enum {
     NAME_BYTES_MAX = 128, /* of one part */

@@ -12,6 +12,7 @@
 #include "runtime/cell.h"
 #include "runtime/spread.h"
 #include "sched/lineage.h"
+#include "sched/scopes.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -172,20 +173,21 @@ static enum err try_to_write(struct task *task,
                              struct transaction *transaction,
                              struct err_detail *detail)
 {
-    struct place *output = task->owner->output;
+    struct place *output =
+        place_payload(scopes_instance(task->owner->output->entity));
     struct value now;
     const enum err read =
         transaction_read(transaction, output, READ_DEEP, READ_FOR_BOTH, &now);
     (void)read; /* nothing is an answer */
     const bool wanted = is_pending(now) && is_about(now, task->digest);
     value_unref(now);
-    if (!wanted) {
-        return err_set(detail, ERR_GIVEN_UP, "nobody waits for it any more");
-    }
-    const enum err err = transaction_put_adopt(transaction,
-                                               output,
-                                               value_ref(task->outcome),
-                                               detail);
+    const enum err err =
+        wanted ? transaction_put_adopt(transaction,
+                                       output,
+                                       value_ref(task->outcome),
+                                       detail)
+               : err_set(detail, ERR_GIVEN_UP, "nobody waits for it any more");
+    place_unref(output);
     return err == ERR_OK ? transaction_commit(transaction, detail) : err;
 }
 
@@ -327,6 +329,27 @@ static struct value see_to(struct run *run,
     return output;
 }
 
+/* What the last run, or the end of a task, has left: in the instance of the
+ * output that belongs to the scope of the input (sched/scopes.h). */
+static enum err read_before(struct run *run,
+                            const struct work *work,
+                            struct value *out)
+{
+    struct place *output = NULL;
+    enum err err = ERR_OK;
+    *out = VALUE_NONE;
+    if (run->view != NULL) { /* it sees what is there */
+        output = place_payload(scopes_instance(work->output->entity));
+    } else {
+        err = scopes_own(run->transaction, work->output->entity, &output, NULL);
+    }
+    if (err == ERR_OK) {
+        err = run_read(run, output, READ_DEEP, READ_NOT_FOR_SCHEDULING, out);
+        place_unref(output);
+    }
+    return err;
+}
+
 static enum run_result run_work(struct run *run,
                                 void *ctx,
                                 struct value *result)
@@ -346,11 +369,7 @@ static enum run_result run_work(struct run *run,
         return err == ERR_STALE ? RUN_AGAIN : run_fail(run, &detail);
     }
     struct value before = VALUE_NONE;
-    const enum err own = run_read(run,
-                                  work->output,
-                                  READ_DEEP,
-                                  READ_NOT_FOR_SCHEDULING,
-                                  &before);
+    const enum err own = read_before(run, work, &before);
     if (own != ERR_STALE && !run_is_waiting(run) && run->node->registered) {
         *result = see_to(run, work, input, before);
     }
@@ -390,7 +409,7 @@ enum err builder_task(struct builder *builder,
     }
     work->output = place_ref(*out);
     work->node = vec_last(&builder->piece->parts)->node;
-    if (is_pending((*out)->entity->visible.payload)) {
+    if (is_pending(scopes_instance((*out)->entity)->visible.payload)) {
         scheduler_invalidate(work->runtime->sched, work->node); /* K3 */
     }
     return ERR_OK;

@@ -74,6 +74,20 @@ struct entity *scopes_instance(struct entity *entity)
     return entity;
 }
 
+enum err scopes_own(const struct transaction *transaction,
+                    const struct entity *entity,
+                    struct place **out,
+                    struct err_detail *detail)
+{
+    struct entity *own = NULL;
+    const enum scope scope =
+        transaction->scope > entity->scope ? transaction->scope : entity->scope;
+    const enum err err =
+        entity_of(entity->space, scope, entity->id, &own, detail);
+    *out = err == ERR_OK ? place_payload(own) : NULL;
+    return err;
+}
+
 enum err scopes_read(struct run *run,
                      struct place *place,
                      struct value *out,
@@ -172,12 +186,12 @@ static enum err keep_narrow(struct run *run, struct err_detail *detail)
     if (run->node->write_count == 0) {
         return ERR_OK;
     }
-    const struct entity *output = run->node->writes[0].place->entity;
-    struct entity *own = NULL;
-    const enum err err =
-        entity_of(output->space, transaction->scope, output->id, &own, detail);
+    struct place *payload = NULL;
+    const enum err err = scopes_own(transaction,
+                                    run->node->writes[0].place->entity,
+                                    &payload,
+                                    detail);
     if (err == ERR_OK) {
-        struct place *payload = place_payload(own);
         struct value value;
         (void)transaction_read(transaction,
                                payload,

@@ -40,6 +40,13 @@ MUST_CHECK enum err scopes_lead(struct transaction *transaction,
                                 struct place **out,
                                 struct err_detail *detail);
 
+/* The payload, new, of the instance of a document that belongs to what a
+ * transaction has read so far: that of its narrowest scope. */
+MUST_CHECK enum err scopes_own(const struct transaction *transaction,
+                               const struct entity *entity,
+                               struct place **out,
+                               struct err_detail *detail);
+
 /* A read in a run (run_read) that follows scope links and no others; *at is
  * where the value is, new. */
 MUST_CHECK enum err scopes_read(struct run *run,

@@ -5,6 +5,8 @@
 
 /* A pattern with a state per user, and how often its functions were called. */
 struct form {
+    hd_task *task; /* the last that was begun */
+    unsigned tasks;
     unsigned totals;
     unsigned twices;
     unsigned doubles;
@@ -82,6 +84,15 @@ static hd_status run_double(hd_run *run, hd_cell *element, void *context)
     return return_int(run, 2 * number);
 }
 
+static void start_task(hd_task *task, const hd_value *input, void *context)
+{
+    (void)input;
+    struct form *form = context;
+    hd_task_free(form->task);
+    form->task = task;
+    form->tasks++;
+}
+
 static hd_status run_set(hd_run *run, void *context)
 {
     const struct parts *parts = context;
@@ -140,6 +151,14 @@ static hd_status build(hd_builder *builder, void *context)
         .context = context,
     };
     EXPECT_INT(hd_build_map(builder, "doubles", &map, &doubles, &error), HD_OK);
+    const hd_task_options task = {
+        .input = parts.mine,
+        .start = start_task,
+        .context = context,
+    };
+    hd_cell *answer = NULL;
+    EXPECT_INT(hd_build_task(builder, "answer", &task, &answer, &error), HD_OK);
+    EXPECT_INT(hd_build_result(builder, "answer", answer, &error), HD_OK);
     const hd_handler_options handler = {
         .run = run_set,
         .context = parts_new(&parts),
@@ -300,6 +319,61 @@ TEST(a_shared_document_holds_a_link_and_no_data)
     hd_cell_free(total);
     user_close(&bob);
     user_close(&alice);
+    kit_folder_remove(folder);
+}
+
+/* Ends the last task with that value. */
+static void finish(struct user *user, struct form *form, const char *json)
+{
+    hd_value *value = value_of(json);
+    hd_error error;
+    EXPECT_INT(hd_task_finish(form->task, value, &error), HD_OK);
+    hd_value_unref(value);
+    rig_settle(&user->rig);
+}
+
+TEST(a_task_on_a_users_data_is_that_users)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct form form = {0};
+    struct user alice;
+    struct user bob;
+    user_open(&alice, folder, "alice", &form);
+    expect_get(&alice, "/answer/state", "\"pending\"");
+    EXPECT_EQ(form.tasks, 1);
+    finish(&alice, &form, "\"for alice\"");
+    expect_get(&alice, "/answer/value", "\"for alice\"");
+    user_open(&bob, folder, "bob", &form);
+    expect_get(&bob, "/answer/state", "\"pending\"");
+    EXPECT_EQ(form.tasks, 2);
+    finish(&bob, &form, "\"for bob\"");
+    expect_get(&bob, "/answer/value", "\"for bob\"");
+    expect_get(&alice, "/answer/value", "\"for alice\"");
+    user_close(&bob);
+    user_close(&alice);
+
+    /* What is done stays so. */
+    user_open(&alice, folder, "alice", &form);
+    user_open(&bob, folder, "bob", &form);
+    expect_get(&bob, "/answer/value", "\"for bob\"");
+    expect_get(&alice, "/answer/value", "\"for alice\"");
+    EXPECT_EQ(form.tasks, 2);
+    send(&alice, "6");
+    expect_get(&alice, "/answer/state", "\"pending\"");
+    expect_get(&bob, "/answer/value", "\"for bob\"");
+    EXPECT_EQ(form.tasks, 3);
+    user_close(&alice);
+
+    /* What was pending is begun again. */
+    user_open(&alice, folder, "alice", &form);
+    expect_get(&alice, "/answer/state", "\"pending\"");
+    EXPECT_EQ(form.tasks, 4);
+    finish(&alice, &form, "6");
+    expect_get(&alice, "/answer/value", "6");
+    user_close(&alice);
+    user_close(&bob);
+    hd_task_free(form.task);
     kit_folder_remove(folder);
 }
 
