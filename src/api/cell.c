@@ -8,6 +8,7 @@
 #include "api/memory.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "replica/overlay.h"
 #include "value/utf8.h"
 
 /* -- Handles ------------------------------------------------------------- */
@@ -295,7 +296,7 @@ enum err cell_need(hd_runtime *runtime,
                    struct err_detail *detail)
 {
     struct hd_run *frame = runtime->run;
-    if (entity->loaded || entity_state_exists(&entity->visible) ||
+    if (entity_is_available(entity) ||
         (frame == NULL && runtime->busy > 0)) {
         return ERR_OK; /* or nobody waits for it: what is here is what counts */
     }

@@ -273,7 +273,7 @@ static enum err call_in(struct editing *editing,
     struct hd_run *frame = api_frame_begin(runtime, &access);
     const hd_status status = editing->edit(runtime, editing->context);
     enum err err = ERR_OK;
-    if (frame->stale) {
+    if (frame->stale || transaction_is_awaiting(transaction)) {
         editing->again = true;
         err = ERR_STALE;
     } else if (status != HD_OK) {

@@ -168,6 +168,40 @@ static void add_parents(struct commit *commit,
     }
 }
 
+static bool is_read(const struct space *space,
+                    const struct transaction *transaction,
+                    const struct entity *entity,
+                    const struct path *path)
+{
+    VEC_FOREACH (&transaction->reads, read) {
+        if (read->place->entity == entity && read->kind == READ_DEEP &&
+            path_is_prefix(read->place->path, path) &&
+            is_for_commit(space, read)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What operations are right for only if it is as it was (W4 of
+ * replica/draft.h). */
+static void add_claims(struct commit *commit,
+                       const struct space *space,
+                       const struct transaction *transaction)
+{
+    for (size_t i = 0; i < transaction->drafts_used; i++) {
+        const struct draft *draft = transaction->drafts.at[i];
+        if (draft->entity->space != space || draft->entity->pinned) {
+            continue;
+        }
+        VEC_FOREACH (&draft->claims, path) {
+            if (!is_read(space, transaction, draft->entity, *path)) {
+                add_read(commit, draft->entity, *path, READ_DEEP);
+            }
+        }
+    }
+}
+
 /* -- All of it ----------------------------------------------------------- */
 
 void commit_reads_add(struct commit *commit,
@@ -180,6 +214,7 @@ void commit_reads_add(struct commit *commit,
         add_many(commit, space, transaction);
     }
     add_parents(commit, space, transaction);
+    add_claims(commit, space, transaction);
     VEC_FOREACH (&transaction->create_only, entity) {
         if ((*entity)->space == space) {
             struct commit_precondition *precondition =

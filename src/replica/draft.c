@@ -75,11 +75,21 @@ void draft_clear(struct draft *draft)
         place_unref(write->place);
     }
     vec_clear(&draft->writes);
+    draft_drop_claims(draft);
+}
+
+void draft_drop_claims(struct draft *draft)
+{
+    VEC_FOREACH (&draft->claims, path) {
+        path_unref(*path);
+    }
+    draft->claims.count = 0;
 }
 
 void draft_free(struct draft *draft)
 {
     vec_release(&draft->writes);
+    vec_release(&draft->claims);
     mem_free(draft, sizeof *draft);
 }
 
@@ -244,6 +254,7 @@ static enum err write_below(struct entity_state *state,
     struct path *parent;
     const struct value array = array_around(state, path, &parent);
     const bool in_array = !value_is_absent(array);
+    write->vacant = value_is_absent(old);
     const bool behind =
         in_array && path->at[path->length - 1].index == array_count(array);
     bool nothing = false;
@@ -286,6 +297,7 @@ static enum err apply_write(const struct replica *replica,
     if (write->kind == WRITE_PUT && path == replica->payload_path &&
         (!value_is_absent(state->payload) || !entity_state_exists(state))) {
         /* Nearly every write there is. A document may begin with it. */
+        write->vacant = value_is_absent(state->payload);
         value_unref(state->payload);
         state->payload = value_ref(write->value);
         if (!entity_state_exists(state)) {
@@ -324,6 +336,7 @@ enum err draft_write_adopt(struct draft *draft,
     write->value = value;
     write->kind = kind;
     write->creates = false;
+    write->vacant = false;
     write->changed = false;
     const enum err err =
         apply_write(replica_of(draft), &draft->work, write, detail);

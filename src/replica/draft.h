@@ -7,14 +7,16 @@
  *   W1  A document that is new, that goes away, or whose root was written is
  *       set or deleted as a whole; but for a new one to which all writes
  *       merge: somebody else may be creating it, too.
- *   W2  Otherwise it is a patch with one step a written path that differs;
- *       a path below another written one has no step of its own.
- *   W3  Arrays are compared: elements are replaced by index, and where the
- *       length differs there is a splice. No step ever adds or removes by
- *       array index, because that would move elements that nobody touched.
- *   W4  A step that merges (append, ...) is sent as such, unless another
- *       write of the transaction touches the same path, above or below; then
- *       the comparison speaks for all of them. */
+ *   W2  Otherwise it is a patch. A path that was put or deleted is sent as
+ *       the value that is there in the end, whatever else was written below.
+ *   W3  Other writes that touch the same path, above or below, are sent as
+ *       they were made, in their order: they are replayed on whatever is there
+ *       when they land.
+ *   W4  What can be neither is sent as the difference between before and
+ *       after, and so is a long array that is put in the place of one that is
+ *       much like it. The commit then claims to have read what was there: a
+ *       difference is right for nothing else. No array is ever merged with
+ *       another one by position. */
 
 #ifndef REPLICA_DRAFT_H
 #define REPLICA_DRAFT_H
@@ -31,6 +33,8 @@ struct draft {
     uint64_t version; /* of the entity at `base` */
     bool effective;   /* after draft_finish: something has changed */
     VEC(struct write_entry) writes;
+    VEC(struct path *) claims; /* after draft_operation: what has to be as it
+                                  was for the operation to be right */
 };
 
 /* The draft of the transaction for that entity; NULL if it wrote nothing
@@ -40,6 +44,9 @@ struct draft *draft_find(const struct transaction *transaction,
 
 /* The same, new if there is none. */
 struct draft *draft_of(struct transaction *transaction, struct entity *entity);
+
+/* No operation was made of it yet. */
+void draft_drop_claims(struct draft *draft);
 
 /* Back to a spare one. */
 void draft_clear(struct draft *draft);
@@ -75,10 +82,14 @@ struct path *draft_moved(const struct draft *draft, const struct path *path);
 /* Marks the writes behind which there is a change, and tells if any is. */
 bool draft_finish(struct draft *draft);
 
+/* Of a draft that changes nothing: that what was there is what it would have
+ * written is what it has read (T3). */
+void draft_claim(struct draft *draft);
+
 /* The patch operation that a write is, if it is one of its own. */
 enum patch_kind draft_patch_kind(enum write_kind kind);
 
 /* The operation, into `op`, which is clear (commit_add_op). */
-void draft_operation(const struct draft *draft, struct commit_op *op);
+void draft_operation(struct draft *draft, struct commit_op *op);
 
 #endif

@@ -1,20 +1,36 @@
 /* From the writes of a draft to the operation that the store gets.
  *
  * The writes are sorted by path and cut into clusters: a path and everything
- * written below it. Each cluster gives one step, or one a changed element
- * where arrays are compared (W2, W3, W4). */
+ * written below it. Each cluster becomes steps in one of three ways (W2 to
+ * W4): its final value as a whole, its writes as they were made, or a
+ * difference from what was there, which the commit then claims to have read.
+ * The first two are right whatever the document holds when they land. */
 
 #include <stdlib.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "replica/draft.h"
+#include "replica/overlay.h"
 #include "value/array.h"
 #include "value/compare.h"
 
+enum {
+    /* An array that replaces one at least that long is sent as what is
+     * different, if that is less than half of it. */
+    ARRAY_COMPARED_MIN = 32,
+};
+
 struct maker {
-    const struct draft *draft;
+    struct draft *draft;
     struct patch *out;
 };
+
+/* The operation is right only if what is at the path is what it was. */
+static void claim(struct maker *maker, struct path *path)
+{
+    vec_push(&maker->draft->claims, path_ref(path));
+}
 
 /* -- Steps from a comparison --------------------------------------------- */
 
@@ -32,22 +48,23 @@ static void push_step(struct maker *maker,
                      });
 }
 
-/* Two arrays of one length: the elements that differ, by index; all of it if
- * that is most of them. */
+/* A key that is new. One that an array would take for a position is set: added,
+ * it would be inserted if there is an array when it lands. */
+static enum patch_kind kind_of_new_key(const struct path *path)
+{
+    const struct path_segment *last = &path->at[path->length - 1];
+    return last->index != PATH_NOT_INDEX || value_is_text(last->key, "-")
+               ? PATCH_REPLACE
+               : PATCH_ADD;
+}
+
+/* Two arrays of one length: the elements that differ, by index. */
 static void replace_elements(struct maker *maker,
                              struct path *path,
                              struct value before,
                              struct value after)
 {
     const uint32_t count = array_count(after);
-    uint32_t differing = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        differing += !value_equal(array_at(before, i), array_at(after, i));
-    }
-    if (differing > 1 && differing > count / 2) {
-        push_step(maker, PATCH_REPLACE, path_ref(path), value_ref(after));
-        return;
-    }
     for (uint32_t i = 0; i < count; i++) {
         if (!value_equal(array_at(before, i), array_at(after, i))) {
             struct path_segment index = path_segment_of_index(i);
@@ -60,7 +77,7 @@ static void replace_elements(struct maker *maker,
     }
 }
 
-/* Two arrays of different length: what is between their common ends. */
+/* Two arrays: what is between their common ends. */
 static void splice_elements(struct maker *maker,
                             struct path *path,
                             struct value before,
@@ -76,45 +93,145 @@ static void splice_elements(struct maker *maker,
     patch_push_adopt(maker->out, op);
 }
 
-static void compare_at(struct maker *maker, struct path *path)
+static uint32_t count_differing(struct value before, struct value after)
+{
+    const uint32_t count = array_count(after);
+    uint32_t differing = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        differing += !value_equal(array_at(before, i), array_at(after, i));
+    }
+    return differing;
+}
+
+/* How many elements of `after` are not among the common ends. */
+static uint32_t count_between(struct value before, struct value after)
+{
+    const uint32_t before_count = array_count(before);
+    const uint32_t after_count = array_count(after);
+    const uint32_t shorter =
+        before_count < after_count ? before_count : after_count;
+    uint32_t head = 0;
+    uint32_t tail = 0;
+    while (head < shorter &&
+           value_equal(array_at(before, head), array_at(after, head))) {
+        head++;
+    }
+    while (tail < shorter - head &&
+           value_equal(array_at(before, before_count - 1 - tail),
+                       array_at(after, after_count - 1 - tail))) {
+        tail++;
+    }
+    return after_count - head - tail;
+}
+
+/* Two arrays that are much alike: what is different, which is right for nothing
+ * but the array that was there. False if they are not, or if one has less than
+ * `least` elements. */
+static bool compare_arrays(struct maker *maker,
+                           struct path *path,
+                           struct value before,
+                           struct value after,
+                           uint32_t least)
+{
+    if (!value_is_array(before) || !value_is_array(after) ||
+        array_count(before) < least || array_count(after) < least) {
+        return false;
+    }
+    const uint32_t most = array_count(after) / 2;
+    if (array_count(before) == array_count(after) &&
+        count_differing(before, after) <= most) {
+        replace_elements(maker, path, before, after);
+    } else if (count_between(before, after) <= most) {
+        splice_elements(maker, path, before, after);
+    } else {
+        return false;
+    }
+    claim(maker, path);
+    return true;
+}
+
+/* The value that is at the path now. Only arrays with `least` elements are
+ * compared with what was there. True if it is another value. */
+static bool set_at(struct maker *maker, struct path *path, uint32_t least)
 {
     struct value before;
     struct value after;
     (void)entity_state_at(&maker->draft->base, path, &before);
     (void)entity_state_at(&maker->draft->work, path, &after);
-    if (value_equal(before, after)) {
-        /* Nothing to say: T3. */
+    const bool changed = !value_equal(before, after);
+    if (!changed) {
+        claim(maker, path); /* T3: to write what is there is to read it */
     } else if (value_is_absent(before)) {
-        push_step(maker, PATCH_ADD, path_ref(path), value_ref(after));
+        push_step(maker,
+                  kind_of_new_key(path),
+                  path_ref(path),
+                  value_ref(after));
     } else if (value_is_absent(after)) {
         push_step(maker, PATCH_REMOVE, path_ref(path), VALUE_NONE);
-    } else if (!value_is_array(before) || !value_is_array(after)) {
+    } else if (!compare_arrays(maker, path, before, after, least)) {
         push_step(maker, PATCH_REPLACE, path_ref(path), value_ref(after));
-    } else if (array_count(before) == array_count(after)) {
-        replace_elements(maker, path, before, after);
-    } else {
-        splice_elements(maker, path, before, after);
     }
     value_unref(before);
     value_unref(after);
+    return changed;
 }
 
-/* -- Steps that merge ---------------------------------------------------- */
+/* The same of writes that depended on what was there. */
+static void compare_at(struct maker *maker, struct path *path)
+{
+    const size_t claimed = maker->draft->claims.count;
+    if (set_at(maker, path, 0) && maker->draft->claims.count == claimed) {
+        claim(maker, path);
+    }
+}
 
-/* Each as it was made, in order: several are as good as their sum. */
-static void merge_at(struct maker *maker,
-                     struct write_entry *const *writes,
-                     size_t count)
+/* -- Steps that are writes ----------------------------------------------- */
+
+/* Whether the write does the same to whatever is there when it lands: it
+ * merges, replaces what exists, or removes it. Not a put behind the last
+ * element of an array, which inserts in one and replaces in a longer one, and
+ * not a put that had to create objects on the way, which would overwrite those
+ * of others. */
+static bool can_be_replayed(const struct write_entry *write)
+{
+    switch (write->kind) {
+    case WRITE_PUT:
+        return write->step == write->place->path;
+    case WRITE_DELETE:
+        return !write->vacant;
+    case WRITE_APPEND:
+    case WRITE_ADD_UNIQUE:
+    case WRITE_REMOVE_VALUE:
+    case WRITE_INCREMENT:
+        return write->step == write->place->path || write->creates;
+    }
+    UNREACHABLE("all kinds are above");
+}
+
+/* Each as it was made, in order. */
+static void replay(struct maker *maker,
+                   struct write_entry *const *writes,
+                   size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        const struct write_entry *write = writes[i];
+        const bool adds_key = write->kind == WRITE_PUT && write->vacant;
         push_step(maker,
-                  draft_patch_kind(writes[i]->kind),
-                  path_ref(writes[i]->place->path),
-                  value_ref(writes[i]->value));
+                  adds_key ? kind_of_new_key(write->place->path)
+                           : draft_patch_kind(write->kind),
+                  path_ref(write->place->path),
+                  value_ref(write->value));
     }
 }
 
 /* -- Clusters ------------------------------------------------------------ */
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct write_entry *left = *(struct write_entry *const *)a;
+    const struct write_entry *right = *(struct write_entry *const *)b;
+    return (left > right) - (left < right);
+}
 
 /* By path, and in the order of writing at one path, which is the order of the
  * entries in memory. */
@@ -123,44 +240,41 @@ static int compare_writes(const void *a, const void *b)
     const struct write_entry *left = *(struct write_entry *const *)a;
     const struct write_entry *right = *(struct write_entry *const *)b;
     const int order = path_compare(left->step, right->step);
-    if (order != 0) {
-        return order;
+    return order != 0 ? order : compare_order(a, b);
+}
+
+/* A put or a delete at the path of the cluster: what is there then is this
+ * transaction's alone. */
+static bool is_covered(struct write_entry *const *writes,
+                       size_t count,
+                       const struct path *path)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (writes[i]->kind <= WRITE_DELETE && writes[i]->step == path &&
+            writes[i]->place->path == path) {
+            return true;
+        }
     }
-    return (left > right) - (left < right);
-}
-
-/* A write that merges and can be sent as such: not one that made a new element
- * in an array, or a leaf of what is around it. */
-static bool is_mergeable(const struct write_entry *write)
-{
-    return write->kind > WRITE_DELETE &&
-           (write->step == write->place->path || write->creates);
-}
-
-/* Whether two that merge leave each other alone. */
-static bool agree(const struct write_entry *a, const struct write_entry *b)
-{
-    return a->place == b->place
-               ? a->kind == b->kind
-               : !path_overlaps(a->place->path, b->place->path);
+    return false;
 }
 
 static void make_cluster(struct maker *maker,
-                         struct write_entry *const *writes,
+                         struct write_entry **writes,
                          size_t count)
 {
-    bool merges = is_mergeable(writes[0]);
-    for (size_t i = 1; i < count && merges; i++) {
-        merges = is_mergeable(writes[i]);
-        for (size_t j = 0; j < i && merges; j++) {
-            merges = agree(writes[i], writes[j]);
+    struct path *path = writes[0]->step;
+    if (is_covered(writes, count, path)) {
+        (void)set_at(maker, path, ARRAY_COMPARED_MIN);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!can_be_replayed(writes[i])) {
+            compare_at(maker, path);
+            return;
         }
     }
-    if (merges) {
-        merge_at(maker, writes, count);
-    } else {
-        compare_at(maker, writes[0]->step);
-    }
+    qsort(writes, count, sizeof *writes, compare_order);
+    replay(maker, writes, count);
 }
 
 static void make_clusters(struct maker *maker,
@@ -178,7 +292,7 @@ static void make_clusters(struct maker *maker,
     }
 }
 
-static void make_patch(const struct draft *draft, struct patch *out)
+static void make_patch(struct draft *draft, struct patch *out)
 {
     struct maker maker = {draft, out};
     const size_t count = draft->writes.count;
@@ -216,7 +330,7 @@ static bool gives_work(const struct draft *draft, const struct patch *patch)
 }
 
 /* One step for all of them, above everything that they touched. */
-static void make_common_step(const struct draft *draft, struct patch *out)
+static void make_common_step(struct draft *draft, struct patch *out)
 {
     struct path *step = draft->writes.at[0].step;
     size_t length = step->length;
@@ -236,46 +350,90 @@ static void make_common_step(const struct draft *draft, struct patch *out)
     path_unref(common);
 }
 
-/* Whether the document is written as a whole (W1): at its root, or because it
- * is new and not only merged into, which others may do at the same time. */
-static bool is_whole(const struct draft *draft)
+/* How a draft writes the document. */
+enum extent {
+    EXTENT_PARTS, /* somewhere in it */
+    EXTENT_OWN,   /* as a whole, which is this transaction's alone */
+    EXTENT_SEEN,  /* as a whole, which depends on what there was */
+};
+
+/* W1: at its root, or because it does not exist and is neither only merged
+ * into nor given a payload, which others may do at the same time. Whether one
+ * that has not arrived exists is not known. */
+static enum extent extent_of(const struct draft *draft)
 {
-    const bool is_new = !entity_state_exists(&draft->base);
+    const struct path *payload = draft->transaction->replica->payload_path;
+    bool whole = false;
+    bool puts_payload = false;
+    bool merges = true;
+    bool beside = false;
     VEC_FOREACH (&draft->writes, write) {
-        if (write->step->length == 0 ||
-            (is_new && write->kind <= WRITE_DELETE)) {
-            return true;
+        const struct path *path = write->place->path;
+        const bool covers = write->kind <= WRITE_DELETE;
+        if (path->length == 0 && covers) {
+            return EXTENT_OWN;
         }
+        whole = whole || write->step->length == 0;
+        puts_payload = puts_payload || (path == payload && covers);
+        merges = merges && !covers;
+        beside = beside || !path_is_prefix(payload, path);
     }
-    return false;
+    const bool is_new = !entity_state_exists(&draft->base) &&
+                        entity_is_available(draft->entity);
+    whole = whole || (is_new && !merges && (beside || !puts_payload));
+    return whole ? EXTENT_SEEN : EXTENT_PARTS;
 }
 
-/* The ways part at the root, where there is nothing but the whole. */
-static void set_if_empty(const struct draft *draft, struct commit_op *op)
+static void set_document(struct draft *draft, struct commit_op *op)
 {
-    if (op->patch.ops.count == 0) {
-        op->kind = COMMIT_SET;
-        op->document = entity_state_document(&draft->work);
+    op->kind = COMMIT_SET;
+    op->document = entity_state_document(&draft->work);
+    if (extent_of(draft) != EXTENT_OWN) {
+        struct maker maker = {draft, NULL};
+        struct path *root = path_prefix(draft->writes.at[0].place->path, 0);
+        claim(&maker, root);
+        path_unref(root);
     }
 }
 
-void draft_operation(const struct draft *draft, struct commit_op *op)
+/* The writes as one difference. At the root, where the paths part, there is
+ * nothing but the whole. */
+static void set_common(struct draft *draft, struct commit_op *op)
+{
+    patch_clear(&op->patch);
+    draft_drop_claims(draft);
+    make_common_step(draft, &op->patch);
+    if (op->patch.ops.count == 0) {
+        set_document(draft, op);
+    }
+}
+
+void draft_claim(struct draft *draft)
+{
+    struct maker maker = {draft, NULL};
+    draft_drop_claims(draft);
+    VEC_FOREACH (&draft->writes, write) {
+        claim(&maker, write->step);
+    }
+}
+
+void draft_operation(struct draft *draft, struct commit_op *op)
 {
     const struct entity *entity = draft->entity;
     op->target.id = value_ref(entity->id);
     op->target.scope = entity->scope;
+    draft_drop_claims(draft);
     if (!entity_state_exists(&draft->work)) {
         op->kind = COMMIT_DELETE;
-    } else if (is_whole(draft)) {
-        op->kind = COMMIT_SET;
-        op->document = entity_state_document(&draft->work);
+    } else if (extent_of(draft) != EXTENT_PARTS) {
+        set_document(draft, op);
     } else {
         op->kind = COMMIT_PATCH;
         make_patch(draft, &op->patch);
-        if (op->patch.ops.count > 1 && !gives_work(draft, &op->patch)) {
-            patch_clear(&op->patch);
-            make_common_step(draft, &op->patch);
-            set_if_empty(draft, op);
+        const size_t count = op->patch.ops.count;
+        if (count == 0 || count > LIMIT_PATCH_OPERATIONS ||
+            (count > 1 && !gives_work(draft, &op->patch))) {
+            set_common(draft, op);
         }
     }
 }

@@ -400,6 +400,25 @@ static void take_acceptance(struct pending *pending)
     fate_settle_promoted(space);
 }
 
+/* A patch that could be applied here and cannot at the store: the document has
+ * changed. That is a conflict, and can be tried again on what it is now. */
+static void take_as_conflict(struct verdict *verdict)
+{
+    switch ((int)verdict->err) {
+    case ERR_PATCH_MISSING:
+    case ERR_PATCH_TRAVERSAL:
+    case ERR_PATCH_INDEX:
+    case ERR_PATCH_TARGET:
+    case ERR_PATCH_ROOT:
+        verdict->err = ERR_CONFLICT;
+        verdict->detail.err = ERR_CONFLICT;
+        verdict->conflict_seq = verdict->head_seq;
+        break;
+    default:
+        break;
+    }
+}
+
 void fate_take_verdict(struct space *space,
                        uint64_t local_seq,
                        struct verdict *verdict)
@@ -422,6 +441,7 @@ void fate_take_verdict(struct space *space,
     verdict_release(&pending->verdict);
     pending->verdict = *verdict;
     *verdict = (struct verdict){0};
+    take_as_conflict(&pending->verdict);
     if (pending->verdict.err == ERR_OK) {
         take_acceptance(pending);
     } else {

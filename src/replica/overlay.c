@@ -226,6 +226,19 @@ void overlay_forget(struct entity *entity)
     entity->visible = (struct entity_state){VALUE_NONE, VALUE_NONE};
 }
 
+bool overlay_replaces_document(const struct entity *entity)
+{
+    if (entity->overlay == NULL) {
+        return false;
+    }
+    VEC_FOREACH (&entity->overlay->layers, layer) {
+        if (layer->op->kind != COMMIT_PATCH) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool overlay_check(const struct entity *entity)
 {
     const struct overlay *overlay = entity->overlay;

@@ -61,6 +61,17 @@ static inline const struct entity_state *overlay_confirmed(
                                    : &entity->visible;
 }
 
+/* Whether what is visible does not depend on the confirmed state: a pending
+ * commit sets or deletes the document as a whole. */
+bool overlay_replaces_document(const struct entity *entity);
+
+/* Whether the state of the document is known here: the store has sent it, or
+ * this replica's own pending commits determine it. */
+static inline bool entity_is_available(const struct entity *entity)
+{
+    return LIKELY(entity->loaded) || overlay_replaces_document(entity);
+}
+
 /* N3 and O1. */
 bool overlay_check(const struct entity *entity);
 

@@ -251,10 +251,12 @@ static void build_commit(struct pending *pending,
     commit->local_seq = space->local_seq + 1;
     commit->branch = value_ref(space->branch);
     for (size_t i = 0; i < transaction->drafts_used; i++) {
-        const struct draft *draft = transaction->drafts.at[i];
+        struct draft *draft = transaction->drafts.at[i];
         if (draft->effective && draft->entity->space == space) {
             draft_operation(draft, commit_add_op(commit));
             vec_push(&pending->entities, draft->entity);
+        } else if (draft->entity->space == space) {
+            draft_claim(draft);
         }
     }
     commit_reads_add(commit, space, transaction);

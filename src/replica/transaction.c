@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "replica/draft.h"
 #include "replica/observe.h"
+#include "replica/overlay.h"
 #include "replica/quick.h"
 #include "replica/replica.h"
 #include "replica/session.h"
@@ -87,7 +88,7 @@ void transaction_empty_rest(struct transaction *transaction)
     transaction->origins.count = 0;
     transaction->scope = SCOPE_SPACE;
     transaction->unloaded = 0;
-    transaction->unfilled = 0;
+    transaction->awaited.count = 0;
     transaction->local_seq = 0;
     transaction->commits.count = 0;
     transaction->has_more = false;
@@ -123,6 +124,7 @@ void transaction_free(struct transaction *transaction)
     vec_release(&transaction->create_only);
     vec_release(&transaction->origins);
     vec_release(&transaction->commits);
+    vec_release(&transaction->awaited);
     mem_free(transaction, sizeof *transaction);
 }
 
@@ -254,7 +256,7 @@ enum err transaction_read_any(struct transaction *transaction,
         transaction->scope = entity->scope;
         transaction->has_more = true;
     }
-    if (UNLIKELY(!entity->loaded)) {
+    if (UNLIKELY(!entity_is_available(entity))) {
         transaction->unloaded++;
         transaction->has_more = true;
         space_want(entity->space, entity);
@@ -350,6 +352,58 @@ static bool must_be_new(const struct transaction *transaction,
     return false;
 }
 
+/* Whether the transaction has set the document as a whole. */
+static bool sets_document(const struct transaction *transaction,
+                          const struct entity *entity)
+{
+    const struct draft *draft = draft_find(transaction, entity);
+    if (draft == NULL) {
+        return false;
+    }
+    VEC_FOREACH (&draft->writes, write) {
+        if (write->kind == WRITE_PUT && write->place->path->length == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool transaction_knows(const struct transaction *transaction,
+                       const struct entity *entity)
+{
+    return entity_is_available(entity) || must_be_new(transaction, entity) ||
+           sets_document(transaction, entity);
+}
+
+void transaction_await(struct transaction *transaction, struct entity *entity)
+{
+    VEC_FOREACH (&transaction->awaited, item) {
+        if (*item == entity) {
+            return;
+        }
+    }
+    vec_push(&transaction->awaited, entity);
+    transaction->has_more = true;
+    transaction->unwritten = false;
+    space_want(entity->space, entity);
+}
+
+/* Whether the write is right whatever the document holds, and changes it even
+ * if there is none. A document that
+ * nodes here rely on (N4) has to come all the same: what is different then has
+ * to be told. */
+static bool is_independent(const struct transaction *transaction,
+                           enum write_kind kind,
+                           const struct place *place)
+{
+    const struct path *path = place->path;
+    return place->entity->known == 0 &&
+           (kind == WRITE_APPEND || kind == WRITE_ADD_UNIQUE ||
+            kind == WRITE_INCREMENT ||
+            (kind == WRITE_PUT &&
+             (path->length == 0 || path == transaction->replica->payload_path)));
+}
+
 COLD static enum err write_adopt(struct transaction *transaction,
                                  enum write_kind kind,
                                  struct place *place,
@@ -366,10 +420,13 @@ COLD static enum err write_adopt(struct transaction *transaction,
         value_unref(value);
         return err;
     }
-    if (UNLIKELY(!entity->loaded) && transaction->under == NULL &&
-        !must_be_new(transaction, entity)) {
-        transaction->unfilled += entity->known > 0;
-        transaction->has_more = true;
+    if (UNLIKELY(transaction->under == NULL &&
+                 !transaction_knows(transaction, entity))) {
+        if (!is_independent(transaction, kind, place)) {
+            transaction_await(transaction, entity);
+            value_unref(value);
+            return ERR_OK; /* T9 */
+        }
         space_want(entity->space, entity);
     }
     return draft_write_adopt(draft_of(transaction, entity),
@@ -600,6 +657,14 @@ COLD static enum err apply(struct transaction *transaction,
 {
     size_t effective;
     enum err quick;
+    if (transaction_is_awaiting(transaction)) {
+        const struct text id = value_text(&transaction->awaited.at[0]->id);
+        return err_set(detail,
+                       ERR_STALE,
+                       "%.*s is not loaded yet",
+                       (int)id.length,
+                       id.at);
+    }
     if (transaction->quick.count > 0 &&
         apply_quickly(transaction, detail, &quick)) {
         return quick;

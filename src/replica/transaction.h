@@ -10,9 +10,10 @@
  *   T2  A commit validates first: what was read must still be what it was, or
  *       nothing is applied and the answer is STALE. Writes to a document that
  *       somebody else has changed since are replayed on what it is now.
- *   T3  A write that changes nothing is no write, and a transaction without
- *       effect and without conditions is OK without any check: nothing depends
- *       on it. With a condition it is a commit, whatever it writes.
+ *   T3  A write that changes nothing is not sent; beside others that do, it
+ *       counts as a read of what is there. A transaction without effect and
+ *       without conditions is OK without any check: nothing depends on it. With
+ *       a condition it is a commit, whatever it writes.
  *   T4  While a transaction is open nothing arrives from a store: verdicts and
  *       remote changes wait until the last one is closed.
  *   T5  After the end, the log of reads and writes can still be read until the
@@ -32,6 +33,13 @@
  *       is a scratch, reads of the transaction find what it holds, and what is
  *       read in either is logged in the transaction. The next write of the
  *       transaction drops the scratch, and so does its end.
+ *   T9  A write depends on what the document holds, unless it replaces the
+ *       document or its payload, or merges. A transaction that makes such a
+ *       dependent write to a document which is not available here cannot be
+ *       committed (STALE): the write has no effect, and the document is
+ *       requested and listed in `awaited`. The caller waits for it and starts
+ *       over. So no write is ever computed from a document that merely has not
+ *       arrived yet.
  *
  * They come from a pool: after a while, a run that reads and writes numbers
  * allocates nothing. */
@@ -82,6 +90,7 @@ struct write_entry {
     struct value value;  /* what was given; absent for a delete */
     enum write_kind kind;
     bool creates; /* `step` is what it had to create on the way */
+    bool vacant;  /* nothing was at its place before it */
     bool changed; /* after the end: there is something else now */
 };
 
@@ -177,9 +186,9 @@ struct transaction {
     struct observation *observation; /* replica/observe.h; or NULL, */
     struct space *observed;          /* and whose */
 
-    uint32_t unloaded;          /* reads of documents that have not come yet; */
-    uint32_t unfilled;          /* writes to such as somebody relies on (N4 of
-                                   replica/entity.h): who can, waits for them */
+    uint32_t unloaded;             /* reads of documents that have not come */
+    VEC(struct entity *) awaited;  /* T9: documents without which it cannot be
+                                      committed */
     uint64_t local_seq;         /* after a commit to a space with a store, */
     VEC(struct origin) commits; /* each of those; */
     uint32_t applied; /* and how many spaces it was applied to: as often is its
@@ -385,6 +394,21 @@ MUST_CHECK enum err transaction_put_adopt(struct transaction *transaction,
                                           struct place *place,
                                           struct value value,
                                           struct err_detail *detail);
+
+/* Whether the transaction knows what the document holds: it is available here,
+ * it has to be new, or the transaction itself has set it as a whole. */
+bool transaction_knows(const struct transaction *transaction,
+                       const struct entity *entity);
+
+/* The transaction cannot be committed before the document has come (T9). For
+ * writers that must look at a document before they know where to write. */
+void transaction_await(struct transaction *transaction, struct entity *entity);
+
+static inline bool transaction_is_awaiting(
+    const struct transaction *transaction)
+{
+    return UNLIKELY(transaction->awaited.count > 0);
+}
 
 /* What is not there is not an error. */
 MUST_CHECK enum err transaction_delete(struct transaction *transaction,

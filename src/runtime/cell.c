@@ -2,6 +2,7 @@
 
 #include "runtime/cell.h"
 
+#include "replica/overlay.h"
 #include "runtime/schemas.h"
 #include "sched/evaluation.h"
 #include "sched/labels.h"
@@ -12,13 +13,12 @@
 
 /* -- One place ----------------------------------------------------------- */
 
-/* A document that is known to the nodes, but has not been needed here so far,
- * is needed now. While a transaction is open nothing can come. */
+/* Fetches a document that is not available here. While a transaction is open
+ * nothing can arrive. */
 static void bring(const struct runtime *runtime, struct entity *entity)
 {
-    if (UNLIKELY(!entity->loaded && entity->known > 0) &&
-        runtime->fetch != NULL && runtime->replica.open == 0 &&
-        !runtime->replica.telling) {
+    if (UNLIKELY(!entity_is_available(entity)) && runtime->fetch != NULL &&
+        runtime->replica.open == 0 && !runtime->replica.telling) {
         runtime->fetch(runtime->fetch_ctx, entity);
     }
 }
@@ -298,20 +298,30 @@ enum err cell_read(const struct cell_access *access,
     return err;
 }
 
-enum err cell_follow(const struct cell_access *access,
-                     struct place *place,
-                     unsigned flags,
-                     bool last,
-                     struct place **out,
-                     struct err_detail *detail)
+/* cell_follow. With `writes`, each document on the way has to be available, or
+ * it is not known where the links lead: *out is then NULL, and the transaction
+ * awaits the first that is not. */
+static enum err follow(const struct cell_access *access,
+                       struct place *place,
+                       unsigned flags,
+                       bool last,
+                       bool writes,
+                       struct place **out,
+                       struct err_detail *detail)
 {
     struct place *here = place_ref(place);
     enum err err = ERR_OK;
     bool moved = true;
+    *out = NULL;
     for (unsigned hops = 0; moved && err == ERR_OK; hops++) {
         if (hops > CELL_HOPS) {
             err = too_many(place, detail);
             break;
+        }
+        if (writes && !transaction_knows(access->transaction, here->entity)) {
+            transaction_await(access->transaction, here->entity);
+            place_unref(here);
+            return ERR_OK;
         }
         err = hop(access, &here, flags, &moved, detail);
         if (err != ERR_OK || moved || !last) {
@@ -335,6 +345,25 @@ enum err cell_follow(const struct cell_access *access,
     }
     *out = here;
     return ERR_OK;
+}
+
+enum err cell_follow(const struct cell_access *access,
+                     struct place *place,
+                     unsigned flags,
+                     bool last,
+                     struct place **out,
+                     struct err_detail *detail)
+{
+    return follow(access, place, flags, last, false, out, detail);
+}
+
+enum err cell_follow_to_write(const struct cell_access *access,
+                              struct place *place,
+                              bool last,
+                              struct place **out,
+                              struct err_detail *detail)
+{
+    return follow(access, place, READ_FOR_BOTH, last, true, out, detail);
 }
 
 enum err cell_stream(const struct cell_access *access,
@@ -532,9 +561,9 @@ static enum err write_in(const struct cell_access *access,
     if (UNLIKELY(is_own_output(access, place))) {
         at = place_ref(place);
     } else {
-        err = cell_follow(access, place, READ_FOR_BOTH, through, &at, detail);
+        err = cell_follow_to_write(access, place, through, &at, detail);
     }
-    if (err != ERR_OK) {
+    if (err != ERR_OK || at == NULL) {
         return err;
     }
     err = write_at(access, at, write, detail);
@@ -566,8 +595,8 @@ static enum err write_alone(const struct cell_access *access,
                             struct err_detail *detail)
 {
     enum err err = ERR_STALE;
-    cell_bring(access->runtime, place);
     for (unsigned i = 0; i < CELL_ATTEMPTS && err == ERR_STALE; i++) {
+        cell_bring(access->runtime, place);
         struct transaction *transaction =
             transaction_begin(&access->runtime->replica, NULL);
         const struct cell_access alone = {access->runtime, NULL, transaction};

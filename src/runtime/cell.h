@@ -7,7 +7,7 @@
  *
  *   C1  Inside a run, reads are up to date (R2 of sched/runner.h); inside a
  *       transaction they see its writes; without either, what is visible,
- *       and what nodes rely on is fetched if it is not here.
+ *       and a document that is not available is fetched.
  *   C2  A write goes to the target; but a link that is set where a link is
  *       replaces that link. Without a transaction it is one of its own, tried
  *       again as long as only the world moved on.
@@ -52,6 +52,16 @@ MUST_CHECK enum err cell_follow(const struct cell_access *access,
                                 bool last,
                                 struct place **out,
                                 struct err_detail *detail);
+
+/* The same for a write in the access's transaction. *out is NULL, and the
+ * answer OK, if a document on the way is not available: the transaction awaits
+ * it, cannot be committed, and its writer starts over when it has come (T9 of
+ * replica/transaction.h). */
+MUST_CHECK enum err cell_follow_to_write(const struct cell_access *access,
+                                         struct place *place,
+                                         bool last,
+                                         struct place **out,
+                                         struct err_detail *detail);
 
 /* The stream behind all links, borrowed from the scheduler. STALE: a document
  * on the way is not here, so a link in it cannot be seen. The document is
@@ -99,8 +109,8 @@ MUST_CHECK enum err cell_delete(const struct cell_access *access,
                                 struct place *place,
                                 struct err_detail *detail);
 
-/* Before a transaction of one's own that writes there: the document behind the
- * links is fetched if nodes rely on it, and it is not here. */
+/* Before a transaction of one's own that writes there: each document on the way
+ * and the one behind the links is fetched if it is not available. */
 void cell_bring(struct runtime *runtime, struct place *place);
 
 /* A link to the place, new, to be stored in a document of `from`. */

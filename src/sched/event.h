@@ -48,6 +48,8 @@ struct handler {
                         struct err_detail *detail);
     struct closure declared;
     struct closure last; /* pure: what it read in its last attempt */
+    struct closure awaited; /* what that attempt could not write to, because the
+                               document was not here */
     bool pure;
     bool several_spaces;
     uint32_t refs; /* the stream, and events that it has begun */

@@ -186,6 +186,7 @@ void handler_unref(struct handler *handler)
     }
     closure_release(&handler->declared);
     closure_release(&handler->last);
+    closure_release(&handler->awaited);
     invalidation_release_causes(&handler->node);
     value_unref(handler->label.name);
     mem_free(handler, sizeof *handler);

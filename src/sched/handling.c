@@ -396,18 +396,15 @@ static void remember_reads(struct handler *handler,
     }
 }
 
-/* So does what it has written, or wanted to, without its being here: the next
- * attempt waits for that. */
-COLD static void remember_unfilled(struct handler *handler,
-                                   const struct transaction *transaction)
+/* The documents that it could not write to because they are not here: the next
+ * attempt waits for them (T9 of replica/transaction.h). */
+COLD static void remember_awaited(struct handler *handler,
+                                  const struct transaction *transaction)
 {
-    for (size_t i = 0; i < transaction->drafts_used; i++) {
-        struct entity *entity = transaction->drafts.at[i]->entity;
-        if (!entity->loaded && entity->known > 0) {
-            struct place *place = place_payload(entity);
-            closure_add(&handler->last, place, READ_SHAPE);
-            place_unref(place);
-        }
+    VEC_FOREACH (&transaction->awaited, entity) {
+        struct place *place = place_payload(*entity);
+        closure_add(&handler->awaited, place, READ_SHAPE);
+        place_unref(place);
     }
 }
 
@@ -416,6 +413,9 @@ static enum gate_state find_block(struct run *run, struct handler *handler)
 {
     if (run->sched->unwinding) {
         return GATE_WORK;
+    }
+    if (transaction_is_awaiting(run->transaction)) {
+        return GATE_LOAD;
     }
     return handler->pure
                ? preflight_look(run->sched, &handler->node, &handler->last)
@@ -609,8 +609,10 @@ void handling_finish(struct run *run, enum run_result result)
     if (event->handler->pure || sched->unwinding) {
         remember_reads(event->handler, run->transaction);
     }
-    if (UNLIKELY(run->transaction->unfilled > 0) && event->handler->pure) {
-        remember_unfilled(event->handler, run->transaction);
+    if (transaction_is_awaiting(run->transaction)) {
+        remember_awaited(event->handler, run->transaction);
+    } else {
+        closure_clear(&event->handler->awaited);
     }
     const enum gate_state block = find_block(run, event->handler);
     if (UNLIKELY(block != GATE_OPEN)) {

@@ -157,6 +157,9 @@ static bool collect_closure(struct event *event)
             closure_add(closure, read->place, read->kind);
         }
     }
+    VEC_FOREACH (&handler->awaited.at, read) {
+        closure_add(closure, read->place, read->kind);
+    }
     if (handler->declare == NULL) {
         return true;
     }

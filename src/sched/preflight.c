@@ -2,6 +2,7 @@
 
 #include "sched/preflight.h"
 
+#include "replica/overlay.h"
 #include "replica/session.h"
 #include "replica/space.h"
 #include "sched/fetching.h"
@@ -28,7 +29,8 @@ static struct place *unloaded_place(const struct closure *closure)
         struct entity *entity = read->place->entity;
         if (UNLIKELY(!entity->loaded)) {
             space_want(entity->space, entity);
-            found = found == NULL ? read->place : found;
+            found = found == NULL && !entity_is_available(entity) ? read->place
+                                                                  : found;
         }
     }
     return found;

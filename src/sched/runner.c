@@ -520,7 +520,7 @@ static enum run_outcome commit_any(struct run *run)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
-    if (UNLIKELY(run->transaction->unfilled > 0)) {
+    if (transaction_is_awaiting(run->transaction)) {
         return wait_to_write(run);
     }
     struct err_detail *detail = &run->detail; /* it has not failed */
@@ -700,7 +700,7 @@ COLD static enum run_outcome end_by_result(struct run *run,
     }
     graph_apply_reads(sched, node, run->transaction, READS_KEPT_READ);
     look_at_meanwhile(run);
-    if (UNLIKELY(run->transaction->unfilled > 0)) {
+    if (transaction_is_awaiting(run->transaction)) {
         return wait_to_write(run); /* it may have failed because of that */
     }
     transaction_abort(run->transaction);

@@ -8,6 +8,7 @@
 #include "lib/test.h"
 #include "lib/values.h"
 #include "value/compare.h"
+#include "value/json.h"
 #include "value/object.h"
 
 static void end(struct stage *stage)
@@ -59,13 +60,22 @@ static void expect_rows(const struct row *rows, size_t count)
 }
 
 #define PATCH_A(steps) "[{'id':'A','op':'patch','patches':[" steps "]}]"
+#define CLAIMED_L                                                              \
+    ",'reads':{'confirmed':[{'id':'A','path':['value','l'],'seq':1}]}"
 
 TEST(w1_a_document_is_written_as_a_whole_or_patched)
 {
     static const struct row rows[] = {
-        {"put N 5", "[{'id':'N','op':'set','value':{'value':5}}]"},
+        /* Another writer may be creating it, with keys beside the payload. */
+        {"put N 5",
+         "[{'id':'N','op':'patch','patches':[{'createsKey':true,'op':'add',"
+         "'path':'/value','value':5}]}]"},
         {"put N {'x':1} | put N.x 2",
-         "[{'id':'N','op':'set','value':{'value':{'x':2}}}]"},
+         "[{'id':'N','op':'patch','patches':[{'createsKey':true,'op':'add',"
+         "'path':'/value','value':{'x':2}}]}]"},
+        {"put N 5 | put N!.m 1",
+         "[{'id':'N','op':'set','value':{'m':1,'value':5}}],"
+         "'reads':{'confirmed':[{'id':'N','path':[],'seq':0}]}"},
         {"put N! {'m':1} | put N 5",
          "[{'id':'N','op':'set','value':{'m':1,'value':5}}]"},
         {"put A! {'value':5}", "[{'id':'A','op':'set','value':{'value':5}}]"},
@@ -82,8 +92,10 @@ TEST(w1_a_document_is_written_as_a_whole_or_patched)
         {"inc N.a 1 | inc N.b 2",
          "[{'id':'N','op':'patch','patches':[{'by':1,'op':'increment','path':"
          "'/value/a'},{'by':2,'op':'increment','path':'/value/b'}]}]"},
+        /* What was written depends on that there was nothing. */
         {"append N [1] | put N.0 2",
-         "[{'id':'N','op':'set','value':{'value':[2]}}]"},
+         "[{'id':'N','op':'set','value':{'value':[2]}}],"
+         "'reads':{'confirmed':[{'id':'N','path':[],'seq':0}]}"},
         {"put A 5", PATCH_A("{'op':'replace','path':'/value','value':5}")},
         {"put A!.m 5",
          PATCH_A("{'createsKey':true,'op':'add','path':'/m','value':5}")},
@@ -103,18 +115,16 @@ TEST(q08_a_write_becomes_the_step_that_says_least)
          PATCH_A("{'op':'replace','path':'/value/l/1','value':9}")},
         {"put A.l.3 4",
          PATCH_A("{'add':[4],'index':3,'op':'splice','path':'/value/l',"
-                 "'remove':0}")},
+                 "'remove':0}") CLAIMED_L},
         {"put A.l.3 4 | put A.l.4 5",
          PATCH_A("{'add':[4,5],'index':3,'op':'splice','path':'/value/l',"
-                 "'remove':0}")},
+                 "'remove':0}") CLAIMED_L},
         {"delete A.l.2 | delete A.l.1",
-         PATCH_A("{'add':[],'index':1,'op':'splice','path':'/value/l',"
-                 "'remove':2}")},
-        {"delete A.l.0",
-         PATCH_A("{'add':[],'index':0,'op':'splice','path':'/value/l',"
-                 "'remove':1}")},
+         PATCH_A("{'op':'remove','path':'/value/l/2'},"
+                 "{'op':'remove','path':'/value/l/1'}")},
+        {"delete A.l.0", PATCH_A("{'op':'remove','path':'/value/l/0'}")},
         {"put A.l [1,2,4]",
-         PATCH_A("{'op':'replace','path':'/value/l/2','value':4}")},
+         PATCH_A("{'op':'replace','path':'/value/l','value':[1,2,4]}")},
         {"put A.l [7,8,9]",
          PATCH_A("{'op':'replace','path':'/value/l','value':[7,8,9]}")},
         {"put A.l {'no':1}",
@@ -135,7 +145,8 @@ TEST(q10_only_the_difference_counts)
          PATCH_A("{'op':'replace','path':'/value/x','value':4}")},
         {"put A.x 2 | put A.x 1", NULL},
         {"put A.x 2 | put A.o.p 1",
-         PATCH_A("{'op':'replace','path':'/value/x','value':2}")},
+         PATCH_A("{'op':'replace','path':'/value/x','value':2}")
+         ",'reads':{'confirmed':[{'id':'A','path':['value','o','p'],'seq':1}]}"},
         {"put A.x 2 | put A.y 3",
          PATCH_A("{'op':'replace','path':'/value/x','value':2},"
                  "{'createsKey':true,'op':'add','path':'/value/y','value':3}")},
@@ -144,7 +155,7 @@ TEST(q10_only_the_difference_counts)
     expect_rows(rows, COUNT_OF(rows));
 }
 
-TEST(w4_what_merges_is_sent_as_such_unless_something_else_touches_it)
+TEST(w3_writes_that_overlap_are_sent_as_they_were_made)
 {
     static const struct row rows[] = {
         {"append A.l [4]",
@@ -162,18 +173,28 @@ TEST(w4_what_merges_is_sent_as_such_unless_something_else_touches_it)
         {"inc A.x 2 | put A.x 9",
          PATCH_A("{'op':'replace','path':'/value/x','value':9}")},
         {"append A.l [4] | put A.l.0 9",
-         PATCH_A("{'add':[9,2,3,4],'index':0,'op':'splice','path':'/value/l',"
-                 "'remove':3}")},
+         PATCH_A("{'op':'append','path':'/value/l','values':[4]},"
+                 "{'op':'replace','path':'/value/l/0','value':9}")},
+        {"put A.l.0 9 | append A.l [4] | delete A.l.1",
+         PATCH_A("{'op':'replace','path':'/value/l/0','value':9},"
+                 "{'op':'append','path':'/value/l','values':[4]},"
+                 "{'op':'remove','path':'/value/l/1'}")},
         {"append A.l [4] | remove A.l 4", NULL},
+        {"append A.l [4] | remove A.l 1",
+         PATCH_A("{'op':'append','path':'/value/l','values':[4]},"
+                 "{'op':'remove-by-value','path':'/value/l','value':1}")},
         {"append A.l [4] | unique A.l [5]",
-         PATCH_A("{'add':[4,5],'index':3,'op':'splice','path':'/value/l',"
-                 "'remove':0}")},
+         PATCH_A("{'op':'append','path':'/value/l','values':[4]},"
+                 "{'op':'add-unique','path':'/value/l','values':[5]}")},
         {"inc A.p.q.r 1 | delete A.p.q",
-         PATCH_A("{'createsKey':true,'op':'add','path':'/value/p','value':"
-                 "{}}")},
+         PATCH_A("{'by':1,'op':'increment','path':'/value/p/q/r'},"
+                 "{'op':'remove','path':'/value/p/q'}")},
         {"inc A.l.3 5",
          PATCH_A("{'add':[5],'index':3,'op':'splice','path':'/value/l',"
-                 "'remove':0}")},
+                 "'remove':0}") CLAIMED_L},
+        {"append A.l [4] | delete A.l.9",
+         PATCH_A("{'add':[4],'index':3,'op':'splice','path':'/value/l',"
+                 "'remove':0}") CLAIMED_L},
         {"append A.l [4] | put A.x 2",
          PATCH_A("{'op':'append','path':'/value/l','values':[4]},"
                  "{'op':'replace','path':'/value/x','value':2}")},
@@ -205,13 +226,22 @@ TEST(p28_a_write_shares_what_it_does_not_touch)
 
 /* -- Against a naive model ----------------------------------------------- */
 
+/* A write that was made, for somebody who makes it again elsewhere. */
+struct made {
+    enum write_kind kind;
+    struct path *path;
+    struct value value;
+};
+
 struct trial {
     struct stage stage;
+    struct stage *at; /* this one, or that of the trial beside it */
     struct random *random;
     struct gen gen;
     struct model *model; /* of the document; NULL: there is none */
     struct transaction *transaction;
     struct entity *entity;
+    VEC(struct made) made;
 };
 
 static struct value base_document(const struct gen *gen)
@@ -241,6 +271,7 @@ static void set_up(struct trial *trial, struct random *random)
         .random = random,
         .gen = {random, 3, 6, GEN_SPECIALS | GEN_ENVELOPES},
     };
+    trial->at = &trial->stage;
     stage_open(&trial->stage, "s1");
     EXPECT_COMMIT(&trial->stage, "read A");
     stage_say(&trial->stage, "sync 0-1 pull A@1=()");
@@ -291,7 +322,7 @@ static bool op_of_write(const struct trial *trial,
     if (kind == WRITE_PUT) {
         if (trial->model == NULL) {
             return op->path->length == 1 &&
-                   op->path == trial->stage.replica.payload_path;
+                   op->path == trial->at->replica.payload_path;
         }
         if (parent != NULL && parent->kind == VALUE_ARRAY && old == NULL) {
             op->kind = PATCH_ADD;
@@ -353,7 +384,7 @@ static struct value model_document(const struct trial *trial)
     return trial->model != NULL ? model_value(trial->model) : VALUE_NONE;
 }
 
-static void write_once(struct trial *trial)
+static struct made draw_write(struct trial *trial)
 {
     const enum write_kind kind =
         random_one_in(trial->random, 2)
@@ -362,12 +393,19 @@ static void write_once(struct trial *trial)
     const struct value document = model_document(trial);
     struct path *path =
         value_is_absent(document) || random_one_in(trial->random, 6)
-            ? path_ref(trial->stage.replica.payload_path)
-            : gen_path(&trial->gen, &trial->stage.replica.paths, document);
+            ? path_ref(trial->at->replica.payload_path)
+            : gen_path(&trial->gen, &trial->at->replica.paths, document);
     value_unref(document);
-    struct place *place = place_of(trial->entity, path);
-    struct value value = value_for(trial, kind);
-    const bool fits = write_model(trial, kind, path, value);
+    return (struct made){kind, path, value_for(trial, kind)};
+}
+
+static void write_once(struct trial *trial)
+{
+    const struct made made = draw_write(trial);
+    const enum write_kind kind = made.kind;
+    const struct value value = made.value;
+    struct place *place = place_of(trial->entity, made.path);
+    const bool fits = write_model(trial, kind, made.path, value);
     const enum err err =
         kind == WRITE_PUT ? transaction_put_adopt(trial->transaction,
                                                   place,
@@ -387,9 +425,22 @@ static void write_once(struct trial *trial)
                         (int)kind,
                         err_name(err));
     }
-    value_unref(value);
     place_unref(place);
-    path_unref(path);
+    if (fits) {
+        vec_push(&trial->made, made);
+    } else {
+        value_unref(value);
+        path_unref(made.path);
+    }
+}
+
+static void forget_made(struct trial *trial)
+{
+    VEC_FOREACH (&trial->made, made) {
+        value_unref(made->value);
+        path_unref(made->path);
+    }
+    vec_release(&trial->made);
 }
 
 static void expect_work(struct trial *trial)
@@ -408,26 +459,15 @@ static void expect_work(struct trial *trial)
     place_unref(root);
 }
 
-/* W3, and W2: no step is below another one. */
+/* No step adds by array index, which would move elements that nobody
+ * touched. */
 static void expect_steps(const struct patch *patch,
                          const struct patch_trace *traces)
 {
     for (size_t i = 0; i < patch->ops.count; i++) {
         const struct patch_op *op = &patch->ops.at[i];
         EXPECT(op->kind != PATCH_MOVE);
-        if (op->kind == PATCH_ADD || op->kind == PATCH_REMOVE) {
-            EXPECT(!traces[i].path_in_array);
-        }
-        for (size_t j = 0; j < i; j++) {
-            const struct patch_op *other = &patch->ops.at[j];
-            const bool replaces_elements =
-                op->kind == PATCH_REPLACE && other->kind == PATCH_REPLACE;
-            EXPECT(!path_overlaps(op->path, other->path) ||
-                   (op->path == other->path && op->kind == other->kind &&
-                    op->kind > PATCH_SPLICE) ||
-                   replaces_elements);
-            EXPECT(!replaces_elements || op->path != other->path);
-        }
+        EXPECT(op->kind != PATCH_ADD || !traces[i].path_in_array);
     }
 }
 
@@ -484,6 +524,200 @@ PROPERTY(q09_the_operation_gives_exactly_what_was_written, 1500)
         expect_operation(&trial, base);
     }
     value_unref(base);
+    forget_made(&trial);
     model_free(trial.model);
     end(&trial.stage);
+}
+
+/* -- On another document (D20) ------------------------------------------- */
+
+/* The writes of one transaction on a document of the model's; false if one of
+ * them does not fit. */
+static bool make_again(struct trial *trial,
+                       const struct trial *from,
+                       struct value document)
+{
+    model_free(trial->model);
+    trial->model = value_is_absent(document) ? NULL : model_of(document);
+    VEC_FOREACH (&from->made, made) {
+        if (!write_model(trial, made->kind, made->path, made->value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Another writer: writes on the same document, by the model alone. */
+static void write_beside(struct trial *peer)
+{
+    for (uint64_t left = 1 + random_below(peer->random, 3); left > 0; left--) {
+        const struct made made = draw_write(peer);
+        if (write_model(peer, made.kind, made.path, made.value)) {
+            vec_push(&peer->made, made);
+        } else {
+            value_unref(made.value);
+            path_unref(made.path);
+        }
+    }
+}
+
+/* Whether what the commit claims to have read is the same in both. */
+static bool claims_hold(const struct commit *commit,
+                        struct value base,
+                        struct value other)
+{
+    const struct entity_state before = entity_state_of(base);
+    const struct entity_state now = entity_state_of(other);
+    bool hold = true;
+    VEC_FOREACH (&commit->reads, read) {
+        struct value seen;
+        struct value is;
+        (void)entity_state_at(&before, read->path, &seen);
+        (void)entity_state_at(&now, read->path, &is);
+        hold = hold && value_equal(seen, is);
+        value_unref(seen);
+        value_unref(is);
+    }
+    value_unref(before.payload);
+    value_unref(before.rest);
+    value_unref(now.payload);
+    value_unref(now.rest);
+    return hold;
+}
+
+/* What the store makes of the operation; false: it does not apply. */
+static bool land(const struct commit_op *op,
+                 struct value other,
+                 struct value *out)
+{
+    *out = VALUE_NONE;
+    if (op->kind == COMMIT_SET) {
+        *out = value_ref(op->document);
+        return true;
+    }
+    return op->kind == COMMIT_DELETE || patch_apply(&op->patch,
+                                                    other,
+                                                    PATCH_ROOT_DOCUMENT,
+                                                    out,
+                                                    NULL,
+                                                    NULL) == ERR_OK;
+}
+
+/* Whether the document is what one order of the two transactions gives. */
+static bool is_serial(struct trial *trial,
+                      struct trial *peer,
+                      struct value base,
+                      struct value landed,
+                      bool *is_known)
+{
+    struct trial scratch = {.at = &trial->stage, .random = trial->random};
+    bool found = false;
+    *is_known = true;
+    for (int turn = 0; turn < 2; turn++) {
+        struct trial *first = turn == 0 ? peer : trial;
+        struct trial *second = turn == 0 ? trial : peer;
+        bool fits = make_again(&scratch, first, base);
+        const struct value between = model_document(&scratch);
+        fits = fits && make_again(&scratch, second, between);
+        const struct value both = model_document(&scratch);
+        found = found || (fits && value_equal(both, landed));
+        *is_known = *is_known && fits;
+        value_unref(between);
+        value_unref(both);
+    }
+    model_free(scratch.model);
+    return found;
+}
+
+static void tell_document(const char *name, struct value document)
+{
+    struct buf text = {0};
+    if (value_is_absent(document)) {
+        buf_append_text(&text, "absent");
+    } else {
+        json_write(&text, document, JSON_AS_GIVEN, 0);
+    }
+    (void)test_fail(__FILE__, __LINE__, "%s %s", name, buf_text(&text));
+    buf_release(&text);
+}
+
+static void tell_writes(const char *name, const struct trial *trial)
+{
+    VEC_FOREACH (&trial->made, made) {
+        struct buf pointer = {0};
+        path_write(&pointer, made->path);
+        (void)test_fail(__FILE__,
+                        __LINE__,
+                        "%s kind %d at %s",
+                        name,
+                        (int)made->kind,
+                        buf_text(&pointer));
+        buf_release(&pointer);
+        tell_document("  value", made->value);
+    }
+}
+
+static uint64_t landed_together;
+static uint64_t refused_together;
+static uint64_t tried_together;
+
+static void expect_serial(struct trial *trial, struct value base)
+{
+    tried_together++;
+    struct trial peer = {.at = &trial->stage,
+                         .random = trial->random,
+                         .gen = trial->gen};
+    peer.model = value_is_absent(base) ? NULL : model_of(base);
+    write_beside(&peer);
+    const struct value other = model_document(&peer);
+    const struct pending *pending =
+        CONTAINER_OF(list_last(&trial->stage.space->pending),
+                     struct pending,
+                     node);
+    struct value landed = VALUE_NONE;
+    if (claims_hold(&pending->commit, base, other) &&
+        land(pending->commit.ops.at, other, &landed)) {
+        bool is_known;
+        const bool serial = is_serial(trial, &peer, base, landed, &is_known);
+        if (!EXPECT(serial || !is_known)) {
+            tell_document("base", base);
+            tell_document("other", other);
+            tell_document("landed", landed);
+            tell_writes("writes", trial);
+            tell_writes("beside", &peer);
+        }
+        landed_together += is_known;
+    } else {
+        refused_together++;
+    }
+    value_unref(landed);
+    value_unref(other);
+    forget_made(&peer);
+    model_free(peer.model);
+}
+
+PROPERTY(d20_an_operation_lands_on_another_document_as_its_writes_would, 3000)
+{
+    struct trial trial;
+    set_up(&trial, random);
+    struct value base = entity_state_document(&trial.entity->visible);
+    trial.transaction = stage_begin(&trial.stage);
+    for (uint64_t left = 1 + random_below(random, 4); left > 0; left--) {
+        write_once(&trial);
+    }
+    EXPECT(stage_end(&trial.stage, trial.transaction) == ERR_OK);
+    if (trial.stage.local_seq == 1) {
+        expect_serial(&trial, base);
+    }
+    value_unref(base);
+    forget_made(&trial);
+    model_free(trial.model);
+    end(&trial.stage);
+}
+
+/* Of the rounds above, many land beside others and many are refused. */
+TEST(d20_both_outcomes_were_met)
+{
+    EXPECT(tried_together < 1000 || landed_together * 4 >= tried_together);
+    EXPECT(tried_together < 1000 || refused_together * 50 >= tried_together);
 }

@@ -137,7 +137,8 @@ TEST(p28_every_kind_of_change_shows_through)
                 "{'l':[2,3,4,9],'r':{'/':{'link@1':{'id':'B'}}},"
                 "'s':{'/':{'number@1':'NaN'}}}");
     stage_say(&stage, "sync 1-2 A@2={'l':[0,1,2,3],'n':1}");
-    /* The splice at 3 of somebody who saw three elements: */
+    /* The splice at 3 claims to have read an array of three elements, so it
+     * will be refused; until then it shows where it was made. */
     EXPECT_TEXT(stage_see(&stage, "A"),
                 "{'l':[1,2,4,3,9],'n':1,'r':{'/':{'link@1':{'id':'B'}}},"
                 "'s':{'/':{'number@1':'NaN'}}}");

@@ -31,7 +31,7 @@ TEST(q18_nothing_is_opened_before_there_is_something_to_send)
     struct stage stage;
     stage_open(&stage, "s1");
     stage_step(&stage, 1000);
-    EXPECT_COMMIT(&stage, "delete A.x");
+    EXPECT_COMMIT(&stage, "read A");
     EXPECT_TEXT(stage_said(&stage),
                 "connect; open s1 seen=0; watch A"); /* it looked at A */
     end(&stage);

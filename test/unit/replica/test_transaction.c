@@ -247,7 +247,8 @@ TEST(q11_what_changes_nothing_is_not_sent_and_not_checked)
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         struct stage stage;
         begin(&stage, "sync 0-1 pull A@1=5 B@1={'x':1} C@1=[1]");
-        EXPECT_COMMIT(&stage, "put D 0");
+        EXPECT_COMMIT(&stage, "put D 0 | read Z");
+        stage_say(&stage, "sync 1-1 pull Z@0=()");
         (void)stage_heard(&stage);
         (void)stage_said(&stage);
         struct transaction *transaction = stage_begin(&stage);
