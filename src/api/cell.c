@@ -296,8 +296,7 @@ enum err cell_need(hd_runtime *runtime,
                    struct err_detail *detail)
 {
     struct hd_run *frame = runtime->run;
-    if (entity_is_available(entity) ||
-        (frame == NULL && runtime->busy > 0)) {
+    if (entity_is_available(entity) || (frame == NULL && runtime->busy > 0)) {
         return ERR_OK; /* or nobody waits for it: what is here is what counts */
     }
     if (frame == NULL) {

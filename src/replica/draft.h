@@ -33,8 +33,9 @@ struct draft {
     uint64_t version; /* of the entity at `base` */
     bool effective;   /* after draft_finish: something has changed */
     VEC(struct write_entry) writes;
-    VEC(struct path *) claims; /* after draft_operation: what has to be as it
-                                  was for the operation to be right */
+    VEC(struct path *)
+    claims; /* after draft_operation: what has to be as it
+               was for the operation to be right */
 };
 
 /* The draft of the transaction for that entity; NULL if it wrote nothing

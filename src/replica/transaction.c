@@ -401,7 +401,8 @@ static bool is_independent(const struct transaction *transaction,
            (kind == WRITE_APPEND || kind == WRITE_ADD_UNIQUE ||
             kind == WRITE_INCREMENT ||
             (kind == WRITE_PUT &&
-             (path->length == 0 || path == transaction->replica->payload_path)));
+             (path->length == 0 ||
+              path == transaction->replica->payload_path)));
 }
 
 COLD static enum err write_adopt(struct transaction *transaction,

@@ -186,9 +186,10 @@ struct transaction {
     struct observation *observation; /* replica/observe.h; or NULL, */
     struct space *observed;          /* and whose */
 
-    uint32_t unloaded;             /* reads of documents that have not come */
-    VEC(struct entity *) awaited;  /* T9: documents without which it cannot be
-                                      committed */
+    uint32_t unloaded; /* reads of documents that have not come */
+    VEC(struct entity *)
+    awaited;                    /* T9: documents without which it cannot be
+                                   committed */
     uint64_t local_seq;         /* after a commit to a space with a store, */
     VEC(struct origin) commits; /* each of those; */
     uint32_t applied; /* and how many spaces it was applied to: as often is its

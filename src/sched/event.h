@@ -47,7 +47,7 @@ struct handler {
                         struct closure *closure,
                         struct err_detail *detail);
     struct closure declared;
-    struct closure last; /* pure: what it read in its last attempt */
+    struct closure last;    /* pure: what it read in its last attempt */
     struct closure awaited; /* what that attempt could not write to, because the
                                document was not here */
     bool pure;

@@ -665,6 +665,19 @@ static const struct script_class runtime_class = {
 /* -- Clusters ------------------------------------------------------------ */
 
 /* Whether all are at rest after one round, in which nobody got anything new. */
+/* How far a runtime has come: what is visible, and what the stores have told.
+ * A commit that lands changes only the second, and the others have to see it.
+ */
+static uint64_t progress_of(const struct rig *rig)
+{
+    const struct runtime *runtime = &rig->one->runtime;
+    uint64_t progress = runtime->replica.version;
+    VEC_FOREACH (&runtime->spaces, space) {
+        progress += (*space)->seq;
+    }
+    return progress;
+}
+
 static enum world_rest settle_all(lua_State *L, int count, bool *moved)
 {
     enum world_rest worst = WORLD_AT_REST;
@@ -672,10 +685,10 @@ static enum world_rest settle_all(lua_State *L, int count, bool *moved)
     for (int i = 1; i <= count; i++) {
         (void)lua_rawgeti(L, 1, i);
         struct rig *rig = check_rig(L, -1);
-        const uint64_t version = rig->one->runtime.replica.version;
+        const uint64_t progress = progress_of(rig);
         const enum world_rest one = rest(rig, true);
         worst = one > worst ? one : worst;
-        *moved = *moved || rig->one->runtime.replica.version != version;
+        *moved = *moved || progress_of(rig) != progress;
         lua_pop(L, 1);
     }
     return worst;

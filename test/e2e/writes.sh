@@ -40,8 +40,8 @@ return heddle.pattern("writes", function(p)
   p:handler("set_through", function() to_n:set(42) end)
   p:handler("increment_through", function() to_n:increment(2) end)
   p:handler("append_through", function() to_l:append("z") end)
-  p:handler("child_bumps", function() heddle.send(made.bump, {}) end)
-  p:handler("child_assigns", function() heddle.send(made.assign, 11) end)
+  p:handler("child_bumps", function() heddle.send(made:key("bump"), {}) end)
+  p:handler("child_assigns", function() heddle.send(made:key("assign"), 11) end)
   return { l = l, o = o, n = n, to_n = to_n, double = double, made = made }
 end)
 END

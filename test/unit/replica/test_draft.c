@@ -60,7 +60,7 @@ static void expect_rows(const struct row *rows, size_t count)
 }
 
 #define PATCH_A(steps) "[{'id':'A','op':'patch','patches':[" steps "]}]"
-#define CLAIMED_L                                                              \
+#define CLAIMED_L \
     ",'reads':{'confirmed':[{'id':'A','path':['value','l'],'seq':1}]}"
 
 TEST(w1_a_document_is_written_as_a_whole_or_patched)
@@ -145,8 +145,8 @@ TEST(q10_only_the_difference_counts)
          PATCH_A("{'op':'replace','path':'/value/x','value':4}")},
         {"put A.x 2 | put A.x 1", NULL},
         {"put A.x 2 | put A.o.p 1",
-         PATCH_A("{'op':'replace','path':'/value/x','value':2}")
-         ",'reads':{'confirmed':[{'id':'A','path':['value','o','p'],'seq':1}]}"},
+         PATCH_A(
+             "{'op':'replace','path':'/value/x','value':2}") ",'reads':{'confirmed':[{'id':'A','path':['value','o','p'],'seq':1}]}"},
         {"put A.x 2 | put A.y 3",
          PATCH_A("{'op':'replace','path':'/value/x','value':2},"
                  "{'createsKey':true,'op':'add','path':'/value/y','value':3}")},
