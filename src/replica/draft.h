@@ -4,9 +4,8 @@
  * the writes themselves. From these it makes the operation that goes to the
  * store:
  *
- *   W1  A document that is new, that goes away, or whose root was written is
- *       set or deleted as a whole; but for a new one to which all writes
- *       merge: somebody else may be creating it, too.
+ *   W1  A document that goes away, or whose root was written, is set or deleted
+ *       as a whole.
  *   W2  Otherwise it is a patch. A path that was put or deleted is sent as
  *       the value that is there in the end, whatever else was written below.
  *   W3  Other writes that touch the same path, above or below, are sent as

@@ -11,7 +11,6 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "replica/draft.h"
-#include "replica/overlay.h"
 #include "value/array.h"
 #include "value/compare.h"
 
@@ -357,31 +356,20 @@ enum extent {
     EXTENT_SEEN,  /* as a whole, which depends on what there was */
 };
 
-/* W1: at its root, or because it does not exist and is neither only merged
- * into nor given a payload, which others may do at the same time. Whether one
- * that has not arrived exists is not known. */
+/* W1. A document that does not exist is patched as well: the store takes it for
+ * an empty one, and another writer may be creating it at the same time. */
 static enum extent extent_of(const struct draft *draft)
 {
-    const struct path *payload = draft->transaction->replica->payload_path;
-    bool whole = false;
-    bool puts_payload = false;
-    bool merges = true;
-    bool beside = false;
+    enum extent extent = EXTENT_PARTS;
     VEC_FOREACH (&draft->writes, write) {
-        const struct path *path = write->place->path;
-        const bool covers = write->kind <= WRITE_DELETE;
-        if (path->length == 0 && covers) {
+        if (write->place->path->length == 0 && write->kind <= WRITE_DELETE) {
             return EXTENT_OWN;
         }
-        whole = whole || write->step->length == 0;
-        puts_payload = puts_payload || (path == payload && covers);
-        merges = merges && !covers;
-        beside = beside || !path_is_prefix(payload, path);
+        if (write->step->length == 0) {
+            extent = EXTENT_SEEN;
+        }
     }
-    const bool is_new = !entity_state_exists(&draft->base) &&
-                        entity_is_available(draft->entity);
-    whole = whole || (is_new && !merges && (beside || !puts_payload));
-    return whole ? EXTENT_SEEN : EXTENT_PARTS;
+    return extent;
 }
 
 static void set_document(struct draft *draft, struct commit_op *op)

@@ -392,17 +392,12 @@ void transaction_await(struct transaction *transaction, struct entity *entity)
  * if there is none. A document that
  * nodes here rely on (N4) has to come all the same: what is different then has
  * to be told. */
-static bool is_independent(const struct transaction *transaction,
-                           enum write_kind kind,
-                           const struct place *place)
+static bool is_independent(enum write_kind kind, const struct place *place)
 {
-    const struct path *path = place->path;
     return place->entity->known == 0 &&
            (kind == WRITE_APPEND || kind == WRITE_ADD_UNIQUE ||
             kind == WRITE_INCREMENT ||
-            (kind == WRITE_PUT &&
-             (path->length == 0 ||
-              path == transaction->replica->payload_path)));
+            (kind == WRITE_PUT && place->path->length <= 1));
 }
 
 COLD static enum err write_adopt(struct transaction *transaction,
@@ -423,7 +418,7 @@ COLD static enum err write_adopt(struct transaction *transaction,
     }
     if (UNLIKELY(transaction->under == NULL &&
                  !transaction_knows(transaction, entity))) {
-        if (!is_independent(transaction, kind, place)) {
+        if (!is_independent(kind, place)) {
             transaction_await(transaction, entity);
             value_unref(value);
             return ERR_OK; /* T9 */

@@ -34,7 +34,7 @@
  *       read in either is logged in the transaction. The next write of the
  *       transaction drops the scratch, and so does its end.
  *   T9  A write depends on what the document holds, unless it replaces the
- *       document or its payload, or merges. A transaction that makes such a
+ *       document or one of its keys, or merges. A transaction that makes such a
  *       dependent write to a document which is not available here cannot be
  *       committed (STALE): the write has no effect, and the document is
  *       requested and listed in `awaited`. The caller waits for it and starts

@@ -287,6 +287,52 @@ int attempts_raise(lua_State *L, struct script_error *error)
     return lua_error(L);
 }
 
+/* One attempt. True if it cannot end before documents have come that it writes
+ * to, and they have. */
+static bool attempt_once(struct stage *stage,
+                         struct script_function function,
+                         const struct transaction_options *options,
+                         struct fate *fate,
+                         struct script_error *error,
+                         struct err_detail *detail)
+{
+    struct runtime *runtime = stage->runtime;
+    struct transaction *transaction =
+        transaction_begin(&runtime->replica, options);
+    bool aborted = false;
+    const enum script_cause cause =
+        call_in(stage, transaction, function, &aborted, error);
+    enum err err = ERR_GIVEN_UP;
+    if (cause == SCRIPT_FINE) {
+        err = lineage_commit(stage_sched(stage), transaction, detail);
+        detail->err = err;
+    } else {
+        lineage_abort(transaction);
+        (void)err_set(detail, err, "the attempt was given up");
+    }
+    VEC(struct entity *) awaited = {0};
+    VEC_FOREACH (&transaction->awaited, entity) {
+        vec_push(&awaited, *entity);
+    }
+    const uint32_t applied = transaction->applied;
+    transaction_release(transaction);
+    bool again = awaited.count > 0 && !aborted && runtime->fetch != NULL;
+    VEC_FOREACH (&awaited, entity) {
+        if (again) {
+            runtime->fetch(runtime->fetch_ctx, *entity);
+            again = (*entity)->loaded;
+        }
+    }
+    vec_release(&awaited);
+    if (aborted || again) {
+        script_error_release(error);
+    }
+    if (!again) {
+        fate_expect(fate, err == ERR_OK ? applied : 0);
+    }
+    return again;
+}
+
 static struct err_detail edit_with(struct stage *stage,
                                    struct script_function function,
                                    const struct transaction_options *options,
@@ -294,24 +340,11 @@ static struct err_detail edit_with(struct stage *stage,
                                    struct script_error *error)
 {
     struct err_detail detail = {0};
-    struct transaction *transaction =
-        transaction_begin(&stage->runtime->replica, options);
-    bool aborted = false;
-    const enum script_cause cause =
-        call_in(stage, transaction, function, &aborted, error);
-    enum err err = ERR_GIVEN_UP;
-    if (cause == SCRIPT_FINE) {
-        err = lineage_commit(stage_sched(stage), transaction, &detail);
-        detail.err = err;
-    } else {
-        lineage_abort(transaction);
-        (void)err_set(&detail, err, "the attempt was given up");
+    bool again = true;
+    while (again) {
+        err_clear(&detail);
+        again = attempt_once(stage, function, options, fate, error, &detail);
     }
-    if (aborted) {
-        script_error_release(error);
-    }
-    fate_expect(fate, err == ERR_OK ? transaction->applied : 0);
-    transaction_release(transaction);
     return detail;
 }
 

@@ -60,6 +60,8 @@ static void expect_rows(const struct row *rows, size_t count)
 }
 
 #define PATCH_A(steps) "[{'id':'A','op':'patch','patches':[" steps "]}]"
+#define CLAIMED_P \
+    ",'reads':{'confirmed':[{'id':'A','path':['value','o','p'],'seq':1}]}"
 #define CLAIMED_L \
     ",'reads':{'confirmed':[{'id':'A','path':['value','l'],'seq':1}]}"
 
@@ -74,8 +76,9 @@ TEST(w1_a_document_is_written_as_a_whole_or_patched)
          "[{'id':'N','op':'patch','patches':[{'createsKey':true,'op':'add',"
          "'path':'/value','value':{'x':2}}]}]"},
         {"put N 5 | put N!.m 1",
-         "[{'id':'N','op':'set','value':{'m':1,'value':5}}],"
-         "'reads':{'confirmed':[{'id':'N','path':[],'seq':0}]}"},
+         "[{'id':'N','op':'patch','patches':[{'createsKey':true,'op':'add',"
+         "'path':'/m','value':1},{'createsKey':true,'op':'add','path':'/value',"
+         "'value':5}]}]"},
         {"put N! {'m':1} | put N 5",
          "[{'id':'N','op':'set','value':{'m':1,'value':5}}]"},
         {"put A! {'value':5}", "[{'id':'A','op':'set','value':{'value':5}}]"},
@@ -92,10 +95,9 @@ TEST(w1_a_document_is_written_as_a_whole_or_patched)
         {"inc N.a 1 | inc N.b 2",
          "[{'id':'N','op':'patch','patches':[{'by':1,'op':'increment','path':"
          "'/value/a'},{'by':2,'op':'increment','path':'/value/b'}]}]"},
-        /* What was written depends on that there was nothing. */
         {"append N [1] | put N.0 2",
-         "[{'id':'N','op':'set','value':{'value':[2]}}],"
-         "'reads':{'confirmed':[{'id':'N','path':[],'seq':0}]}"},
+         "[{'id':'N','op':'patch','patches':[{'op':'append','path':'/value',"
+         "'values':[1]},{'op':'replace','path':'/value/0','value':2}]}]"},
         {"put A 5", PATCH_A("{'op':'replace','path':'/value','value':5}")},
         {"put A!.m 5",
          PATCH_A("{'createsKey':true,'op':'add','path':'/m','value':5}")},
@@ -145,8 +147,7 @@ TEST(q10_only_the_difference_counts)
          PATCH_A("{'op':'replace','path':'/value/x','value':4}")},
         {"put A.x 2 | put A.x 1", NULL},
         {"put A.x 2 | put A.o.p 1",
-         PATCH_A(
-             "{'op':'replace','path':'/value/x','value':2}") ",'reads':{'confirmed':[{'id':'A','path':['value','o','p'],'seq':1}]}"},
+         PATCH_A("{'op':'replace','path':'/value/x','value':2}") CLAIMED_P},
         {"put A.x 2 | put A.y 3",
          PATCH_A("{'op':'replace','path':'/value/x','value':2},"
                  "{'createsKey':true,'op':'add','path':'/value/y','value':3}")},
