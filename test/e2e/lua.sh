@@ -88,8 +88,8 @@ end)
 END
 run 1 "a computation without a name writes outside of its surface: at p
 FAIL  counts itself up
-      a computation without a name is not idempotent: at p a run left 1 and a second one 2
       up is not idempotent: at o a run left 1 and a second one 2
+      a computation without a name is not idempotent: at p a run left 1 and a second one 2
 0 passed, 1 failed" "what is not idempotent fails its test" violation.lua
 sed 's/^  rt:pull(o)/  rt:pull(o) rt = rt:restart()/' "$scratch/violation.lua" >"$scratch/restarted.lua"
 "$HEDDLE" test "$scratch/restarted.lua" >/dev/null
