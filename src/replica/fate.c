@@ -355,8 +355,10 @@ static bool is_all_open(const struct entity *entity, size_t from)
 }
 
 /* The store decides in the order of sending, and its answers come in that
- * order: behind a layer that lives and is not contained there is none that
- * is. So this costs what it settles, and not what is on its way. */
+ * order: behind a layer without a verdict there is none that is contained. So
+ * this costs what it settles, and not what is in flight. A layer that landed
+ * later than one behind it was refused first, because its patch did not apply,
+ * and landed when it was sent again. */
 void fate_absorb(struct entity *entity)
 {
     for (size_t i = 0;
@@ -365,7 +367,8 @@ void fate_absorb(struct entity *entity)
         const struct pending *pending = find(entity->space, local_seq);
         if (is_contained(pending, entity)) {
             overlay_promote(entity, local_seq, pending->verdict.seq, true);
-        } else if (pending == NULL || is_dead(pending)) {
+        } else if (pending == NULL || is_dead(pending) ||
+                   pending->state == PENDING_ACCEPTED) {
             i++;
         } else {
             CHECK_DEEP(is_all_open(entity, i));

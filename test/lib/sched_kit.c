@@ -24,6 +24,8 @@ struct kit_store {
     struct link link;
     uint64_t others; /* commits of somebody else */
     bool in_file;    /* which is opened anew by each process */
+    enum err
+        refuse; /* the verdict on the next commit of the kit; OK: its own */
 };
 
 /* -- Texts --------------------------------------------------------------- */
@@ -214,9 +216,30 @@ void kit_begin_behind(struct sched_kit *kit,
     begin(kit, transport, session, seed);
 }
 
+static enum err judge(void *ctx,
+                      const struct commit *commit,
+                      struct err_detail *detail)
+{
+    struct kit_store *store = ctx;
+    (void)commit;
+    const enum err err = store->refuse;
+    store->refuse = ERR_OK;
+    return err == ERR_OK ? ERR_OK : err_set(detail, err, "%s", err_text(err));
+}
+
+void kit_refuse_next(struct sched_kit *kit, enum err err)
+{
+    kit->store->refuse = err;
+}
+
 static void open_hub(struct kit_store *store)
 {
-    const struct hub_options options = {.immediate = true, .seed = 1};
+    const struct hub_options options = {
+        .immediate = true,
+        .seed = 1,
+        .judge = judge,
+        .ctx = store,
+    };
     hub_init(&store->hub, &store->kit.engine, &options, CLOCK_START);
 }
 
@@ -483,6 +506,18 @@ static void put(struct sched_kit *kit,
     }
 }
 
+/* What is written is here first, as far as nodes rely on it. */
+static void bring(struct sched_kit *kit, struct text name)
+{
+    struct place *place = place_named(kit, name);
+    struct entity *entity = place->entity;
+    if (!entity->loaded && (entity->known > 0 || kit->lives > 0)) {
+        space_want(entity->space, entity);
+        kit_pump(kit);
+    }
+    place_unref(place);
+}
+
 static void finish(struct sched_kit *kit, struct transaction *transaction)
 {
     struct err_detail detail = {0};
@@ -499,9 +534,11 @@ void kit_set_in_group(struct sched_kit *kit,
                       const void *group)
 {
     const struct transaction_options options = {.group = group};
+    const struct text written = {name, strlen(name)};
+    bring(kit, written);
     struct transaction *transaction =
         transaction_begin(&kit->replica, &options);
-    put(kit, transaction, (struct text){name, strlen(name)}, json);
+    put(kit, transaction, written, json);
     finish(kit, transaction);
 }
 
@@ -519,6 +556,12 @@ void kit_set_number(struct sched_kit *kit, const char *name, int64_t number)
 
 void kit_set_all(struct sched_kit *kit, const char *line)
 {
+    for (const char *at = line; *at != '\0';) {
+        const size_t length = strcspn(at, "=");
+        bring(kit, (struct text){at, length});
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
     struct transaction *transaction = transaction_begin(&kit->replica, NULL);
     struct buf json = {0};
     while (*line != '\0') {

@@ -138,6 +138,9 @@ void kit_pump(struct sched_kit *kit);
  * lib/store_kit.h. It is told of at once, or with the next kit_pump. */
 void kit_elsewhere(struct sched_kit *kit, const char *operation);
 
+/* The store refuses the next commit of the kit with this. */
+void kit_refuse_next(struct sched_kit *kit, enum err err);
+
 /* What the store holds: the document as canonical JSON. */
 const char *kit_stored(struct sched_kit *kit, const char *name);
 

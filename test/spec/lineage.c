@@ -79,7 +79,7 @@ TEST(lin_01_a_failure_takes_it_all_along)
     lineage_after_landing(on.kit.sched, origin, count_call, &posted);
     struct scene_sent *sent = scene_send_from(&on, ">s", origin, "1");
     struct lineage *record = lineage_ref(lineage_of(on.kit.sched, origin));
-    scene_refuse(&on, ERR_PATCH_MISSING, 1);
+    scene_refuse(&on, ERR_LIMIT_SIZE, 1);
     origin_commit(&on, origin);
     EXPECT(!kit_idle(&on.kit));
     EXPECT_EQ(stopped, 0);
@@ -245,12 +245,12 @@ TEST(lin_09_a_child_of_what_did_not_land)
 {
     struct scene on;
     const struct pair pair = begin_pair(&on, AT_STORE_HELD);
-    scene_refuse(&on, ERR_PATCH_MISSING, 1);
+    scene_refuse(&on, ERR_LIMIT_SIZE, 1);
     struct scene_sent *sent = scene_send(&on, "sa", "1");
     EXPECT_IDLE(&on.kit);
     EXPECT_EQ(pair.b->runs, 1);
     EXPECT_SETTLED(&on);
-    EXPECT_END(sent, "failed PATCH_MISSING");
+    EXPECT_END(sent, "failed LIMIT_SIZE");
     EXPECT_EQ(pair.b->runs, 1);
     EXPECT_END(on.sent.at[1], "dropped ORIGIN_FAILED");
     EXPECT_TEXT(scene_stored(&on, "list"), "{'value':[]}");
@@ -302,7 +302,7 @@ static struct pair begin_blocked(struct scene *on, bool pure)
 
 static void fail_origin(struct scene *on, bool before)
 {
-    scene_refuse(on, ERR_PATCH_MISSING, 1);
+    scene_refuse(on, ERR_LIMIT_SIZE, 1);
     scene_send(on, "sa", "1");
     EXPECT(!kit_idle(&on->kit));
     EXPECT_EQ(on->handlers.at[1]->runs, before);
@@ -346,7 +346,7 @@ TEST(lin_12_also_if_it_asked_for_another_attempt)
     struct scene on;
     const struct pair pair = begin_pair(&on, AT_STORE_HELD);
     pair.b->fn = not_yet;
-    scene_refuse(&on, ERR_PATCH_MISSING, 1);
+    scene_refuse(&on, ERR_LIMIT_SIZE, 1);
     scene_send(&on, "sa", "1");
     kit_step(&on.kit);
     EXPECT_EQ(pair.b->runs, 1);
@@ -398,7 +398,7 @@ TEST(lin_15_and_is_dropped_with_it)
 {
     struct scene on;
     const struct pair pair = begin_across(&on);
-    scene_refuse(&on, ERR_PATCH_MISSING, 1);
+    scene_refuse(&on, ERR_LIMIT_SIZE, 1);
     scene_send(&on, "sa", "1");
     EXPECT(!kit_idle(&on.kit));
     scene_pump(&on);
@@ -715,7 +715,7 @@ TEST(posts_are_made_in_order_after_the_landing)
                            {&made, "x"},
                            {&made, "y"}};
     post_from(&on, "one", &posts[0], &posts[1]);
-    scene_refuse(&on, ERR_PATCH_MISSING, 1);
+    scene_refuse(&on, ERR_LIMIT_SIZE, 1);
     post_from(&on, "two", &posts[4], &posts[5]); /* does not land */
     post_from(&on, "three", &posts[2], &posts[3]);
     EXPECT_IDLE(&on.kit);

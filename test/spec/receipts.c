@@ -676,7 +676,7 @@ TEST(pcnd_06_a_condition_is_a_commit)
     EXPECT_END(on.sent.at[1], "waits");
     EXPECT_SETTLED(&on);
     EXPECT_TEXT(scene_ended(&on), "1 done; 11 done;");
-    scene_refuse(&on, ERR_PATCH_MISSING, 1);
+    scene_refuse(&on, ERR_LIMIT_SIZE, 1);
     scene_send(&on, "sa", "2");
     EXPECT_SETTLED(&on);
     EXPECT_EQ(b->runs, 2);

@@ -79,7 +79,7 @@ static const struct row rows[] = {
     {ERR_BUSY, 2, "done", "{'value':3}", 0},
     {ERR_ORIGIN_FAILED, 1, "dropped ORIGIN_FAILED", "{'value':0}", 0},
     {ERR_FENCED, 1, "dropped FENCED", "{'value':0}", 0},
-    {ERR_PATCH_MISSING, 1, "failed PATCH_MISSING", "{'value':0}", 1},
+    {ERR_LIMIT_SIZE, 1, "failed LIMIT_SIZE", "{'value':0}", 1},
     {ERR_IMMUTABLE, 1, "failed IMMUTABLE", "{'value':0}", 1},
     {ERR_STORE, 1, "failed STORE", "{'value':0}", 1},
 };
