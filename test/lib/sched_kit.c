@@ -511,9 +511,15 @@ static void bring(struct sched_kit *kit, struct text name)
 {
     struct place *place = place_named(kit, name);
     struct entity *entity = place->entity;
-    if (!entity->loaded && (entity->known > 0 || kit->lives > 0)) {
+    const bool needed = entity->known > 0 || kit->lives > 0;
+    for (int i = 0; needed && !entity->loaded && i < 10; i++) {
         space_want(entity->space, entity);
-        kit_pump(kit);
+        const mono_ms wake = replica_next_wake(&kit->replica);
+        if (wake != MONO_NEVER && wake > kit->sim.now) { /* not connected */
+            sim_host_advance(&kit->sim, wake);
+        }
+        replica_step(&kit->replica, kit->sim.now);
+        kit_pump(kit); /* opens the session, and then asks */
     }
     place_unref(place);
 }
