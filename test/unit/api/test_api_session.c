@@ -206,3 +206,60 @@ TEST(a_runtime_that_only_reads_claims_no_session)
     hd_runtime_free(reader);
     kit_folder_remove(folder);
 }
+
+static hd_status add_one(hd_run *run, void *context)
+{
+    (void)run;
+    return hd_cell_increment(context, 1, NULL);
+}
+
+/* Opens the session, sends the event "x" once, and says how it ended. */
+static hd_outcome send_once(const char *folder, hd_runtime **runtime)
+{
+    hd_cell *stream = NULL;
+    hd_cell *number = NULL;
+    hd_ticket *ticket = NULL;
+    hd_outcome outcome = HD_WAITING;
+    EXPECT_INT(open_session(folder, NULL, "me", runtime, NULL), HD_OK);
+    EXPECT_INT(hd_cell_new(*runtime, "add", NULL, &stream, NULL), HD_OK);
+    EXPECT_INT(hd_cell_new(*runtime, "n", NULL, &number, NULL), HD_OK);
+    const hd_handler_options handler = {.run = add_one, .context = number};
+    const hd_send_options options = {.id = "x", .session = "me"};
+    EXPECT_INT(hd_handler_new(stream, &handler, NULL, NULL), HD_OK);
+    EXPECT_INT(hd_cell_send(stream, NULL, &options, &ticket, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_settled(*runtime, HD_NEVER, NULL), HD_OK);
+    EXPECT_INT(hd_ticket_outcome(ticket, &outcome), HD_OK);
+    hd_ticket_free(ticket);
+    hd_cell_free(stream);
+    hd_cell_free(number);
+    return outcome;
+}
+
+TEST(a_session_that_was_killed_continues_and_its_events_stay_handled)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    int ready[2];
+    CHECK(pipe(ready) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        hd_runtime *runtime = NULL;
+        set_up(folder);
+        const bool done = send_once(folder, &runtime) == HD_DONE;
+        (void)!write(ready[1], done ? "d" : "x", 1);
+        for (;;) {
+            (void)pause();
+        }
+    }
+    char letter = 0;
+    CHECK(child > 0 && read(ready[0], &letter, 1) == 1);
+    EXPECT_INT(letter, 'd');
+    CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+    hd_runtime *runtime = NULL;
+    EXPECT_INT(send_once(folder, &runtime), HD_DROPPED);
+    hd_runtime_free(runtime);
+    EXPECT_EQ(counted(folder), 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    kit_folder_remove(folder);
+}
