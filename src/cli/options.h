@@ -52,6 +52,7 @@
 #define OPTION_DELETE     (UINT64_C(1) << 32)
 #define OPTION_ONCE       (UINT64_C(1) << 33)
 #define OPTION_REPLACE    (UINT64_C(1) << 34)
+#define OPTION_PATTERN    (UINT64_C(1) << 35)
 #define OPTION_MERMAID    (UINT64_C(1) << 40)
 #define OPTION_DOT        (UINT64_C(1) << 41)
 #define OPTION_USER       (UINT64_C(1) << 50)
@@ -88,6 +89,7 @@ struct options {
         const char *arguments;
         const char *timeout;
         const char *user;
+        const char *pattern;
     } values; /* NULL where the option is not given */
     const char *facts[FACTS_MAX];
     size_t fact_count;

@@ -185,6 +185,7 @@ static int check_allowed(const struct options *options)
 
 /* What is compared to see that a file has changed. */
 struct stamp {
+    struct buf path;
     struct timespec changed;
     ino_t inode;
     off_t size;
@@ -196,7 +197,11 @@ static struct stamp stamp_of(const char *file)
     if (stat(file, &info) != 0) {
         return (struct stamp){0};
     }
-    return (struct stamp){info.st_mtim, info.st_ino, info.st_size};
+    return (struct stamp){
+        .changed = info.st_mtim,
+        .inode = info.st_ino,
+        .size = info.st_size,
+    };
 }
 
 static bool stamp_equal(const struct stamp *a, const struct stamp *b)
@@ -220,12 +225,15 @@ struct running {
     struct presence *presence; /* or NULL */
     bool told;                 /* that it is up to date */
     VEC(struct stamp) stamps;  /* of the file and its modules */
+    struct visit_texts good;   /* of what has started last */
 };
 
-/* The piece is called as the file, without folder and ending. */
+/* The piece is called as the pattern that was chosen, or as the file, without
+ * folder and ending. */
 static void name_piece(struct running *running)
 {
-    const char *name = running->options->values.name;
+    const struct option_values *values = &running->options->values;
+    const char *name = values->name != NULL ? values->name : values->pattern;
     if (name != NULL) {
         buf_append_text(&running->name, name);
         return;
@@ -239,23 +247,34 @@ static void name_piece(struct running *running)
                                           : strlen(base));
 }
 
-static void take_stamps(struct running *running)
+static void clear_stamps(struct running *running)
 {
-    running->stamps.count = 0;
-    vec_push(&running->stamps, stamp_of(running->file));
-    VEC_FOREACH (&running->visit.modules, module) {
-        vec_push(&running->stamps, stamp_of(buf_text(module)));
+    VEC_FOREACH (&running->stamps, stamp) {
+        buf_release(&stamp->path);
+    }
+    vec_clear(&running->stamps);
+}
+
+static void add_stamp(struct running *running, const char *file)
+{
+    struct stamp stamp = stamp_of(file);
+    buf_append_text(&stamp.path, file);
+    vec_push(&running->stamps, stamp);
+}
+
+static void add_stamps(struct running *running, const struct visit_texts *texts)
+{
+    VEC_FOREACH (&texts->at, one) {
+        add_stamp(running, buf_text(&one->path));
     }
 }
 
 static bool has_changed(const struct running *running)
 {
-    for (size_t i = 0; i < running->stamps.count; i++) {
-        const char *file = i == 0 ? running->file
-                                  : buf_text(&running->visit.modules.at[i - 1]);
-        const struct stamp now = stamp_of(file);
+    VEC_FOREACH (&running->stamps, stamp) {
+        const struct stamp now = stamp_of(buf_text(&stamp->path));
         /* A file that is being replaced is not there for a moment. */
-        if (now.inode != 0 && !stamp_equal(&now, &running->stamps.at[i])) {
+        if (now.inode != 0 && !stamp_equal(&now, stamp)) {
             return true;
         }
     }
@@ -348,30 +367,56 @@ static void be_present(struct running *running)
     value_unref(about);
 }
 
-/* Opens the directory and starts the piece. */
-static int begin(struct running *running, const char *how)
+/* What has started is kept, in case that a later one cannot be. */
+static void keep(struct running *running)
+{
+    struct visit *visit = &running->visit;
+    visit_texts_release(&running->good);
+    running->good = visit->texts;
+    visit->texts = (struct visit_texts){0};
+    visit->kept = NULL;
+}
+
+/* Opens the directory and starts the piece, from the file or from what was
+ * kept of it. */
+static int begin(struct running *running,
+                 const struct visit_texts *kept,
+                 const char *how)
 {
     struct visit *visit = &running->visit;
     *visit = (struct visit){
         .functions = running->functions,
         .with_effects = true,
         .immediate = option_is_given(running->options, OPTION_ONCE),
+        .kept = kept,
     };
     running->told = false;
     int code = visit_open(visit, running->options, FOLDER_CREATE);
+    if (kept == NULL) { /* before it is read: it may change meanwhile */
+        clear_stamps(running);
+        add_stamp(running, running->file);
+    }
     if (code == CODE_OK) {
         code = visit_load(visit, running->file);
     }
-    take_stamps(running);
+    add_stamps(running, &visit->texts);
+    if (code != CODE_OK) {
+        return code;
+    }
+    struct pattern *pattern = NULL;
+    code = visit_choose(visit, buf_text(&running->name), &pattern);
     if (code != CODE_OK) {
         return code;
     }
     struct value note = value_empty_object();
     object_put_adopt(&note, "file", value_text_new(buf_text(&visit->file)));
+    if (program_pattern(visit->program) == NULL) { /* one of several */
+        object_put_adopt(&note, "pattern", value_ref(pattern->name));
+    }
     const struct value name = value_text_new(buf_text(&running->name));
     const struct piece_options options = {
         .name = name,
-        .pattern = program_pattern(visit->program),
+        .pattern = pattern,
         .arguments = running->arguments,
         .note = note,
         .replace = option_is_given(running->options, OPTION_REPLACE),
@@ -386,6 +431,7 @@ static int begin(struct running *running, const char *how)
         visit_look_begin(visit, &running->look, result);
         place_unref(result);
         running->looks = true;
+        keep(running);
     }
     return code;
 }
@@ -427,26 +473,40 @@ static enum err try_file(struct running *running, struct err_detail *detail)
     return err;
 }
 
-/* The file has changed: if it can be used, in the place of the old one. */
+/* Instead of one that could not be started, from what was kept of its files. */
+static int go_back(struct running *running)
+{
+    struct visit_texts kept = running->good;
+    running->good = (struct visit_texts){0};
+    const int code = begin(running, &kept, "goes on");
+    visit_texts_release(&kept);
+    return code;
+}
+
+/* The file has changed: if it can be used, in the place of the old one. What is
+ * wrong with a pattern shows when its piece is built; then the one before goes
+ * on. */
 static int reload(struct running *running)
 {
     struct err_detail detail = {0};
-    take_stamps(running);
+    clear_stamps(running);
+    add_stamp(running, running->file);
+    add_stamps(running, &running->good);
     if (try_file(running, &detail) != ERR_OK) {
         (void)visit_report(running->options, NULL, &detail);
+        add_stamps(running, &running->visit.texts);
+        visit_texts_release(&running->visit.texts);
         (void)fprintf(stderr, "heddle: what ran before goes on\n");
         return CODE_OK;
     }
-    const int code = end(running, CODE_OK);
-    if (code != CODE_OK) {
+    int code = end(running, CODE_OK);
+    if (code != CODE_OK || begin(running, NULL, "starts again") == CODE_OK ||
+        visit_was_stopped()) {
         return code;
     }
-    if (begin(running, "starts again") != CODE_OK && !visit_was_stopped()) {
-        (void)fprintf(
-            stderr,
-            "heddle: nothing runs until the file has changed again\n");
-    }
-    return running->visit.live != NULL ? CODE_OK : CODE_IO;
+    code = end(running, CODE_OK);
+    (void)fprintf(stderr, "heddle: what ran before goes on\n");
+    return code == CODE_OK ? go_back(running) : code;
 }
 
 static void print_result(struct running *running)
@@ -544,7 +604,7 @@ int run_run(const struct options *options)
         return code;
     }
     name_piece(&running);
-    code = begin(&running, "goes on");
+    code = begin(&running, NULL, "goes on");
     if (code == CODE_OK) {
         code = option_is_given(options, OPTION_ONCE) ? go_once(&running)
                                                      : go_on(&running);
@@ -552,7 +612,9 @@ int run_run(const struct options *options)
     if (running.visit.live != NULL || running.looks) {
         code = end(&running, code);
     }
+    clear_stamps(&running);
     vec_release(&running.stamps);
+    visit_texts_release(&running.good);
     value_unref(running.arguments);
     buf_release(&running.name);
     return code;

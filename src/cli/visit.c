@@ -234,6 +234,41 @@ static bool host_interrupted(void *ctx)
     return visit_was_stopped();
 }
 
+/* A file of the pattern, as it was kept or as it is, and keeps it. 0 or an
+ * errno. */
+static int read_own(struct visit *visit, const char *path, struct buf *text)
+{
+    const struct visit_text *kept = NULL;
+    if (visit->kept != NULL) {
+        VEC_FOREACH (&visit->kept->at, one) {
+            kept = strcmp(buf_text(&one->path), path) == 0 ? one : kept;
+        }
+    }
+    int failed = 0;
+    if (kept != NULL) {
+        buf_append(text, kept->text.at, kept->text.length);
+    } else {
+        failed = input_file(path, text);
+    }
+    if (failed == 0) {
+        struct visit_text read = {0};
+        buf_append_text(&read.path, path);
+        buf_append(&read.text, text->at, text->length);
+        vec_push(&visit->texts.at, read);
+    }
+    return failed;
+}
+
+void visit_texts_release(struct visit_texts *texts)
+{
+    VEC_FOREACH (&texts->at, one) {
+        buf_release(&one->path);
+        buf_release(&one->text);
+    }
+    vec_release(&texts->at);
+    *texts = (struct visit_texts){0};
+}
+
 /* A module is a file beside the pattern: a.b is a/b.lua. */
 static enum err host_module(void *ctx,
                             const char *name,
@@ -253,14 +288,9 @@ static enum err host_module(void *ctx,
         buf_append_char(file, (char)(*at == '.' ? '/' : *at));
     }
     buf_append_text(file, ".lua");
-    const int failed = input_file(buf_text(file), text);
-    if (failed == 0 && is_other) {
-        return ERR_OK;
-    }
+    const int failed = is_other ? input_file(buf_text(file), text)
+                                : read_own(visit, buf_text(file), text);
     if (failed == 0) {
-        struct buf copy = {0};
-        buf_append(&copy, buf_text(file), file->length);
-        vec_push(&visit->modules, copy);
         return ERR_OK;
     }
     return input_is_missing(failed)
@@ -572,10 +602,7 @@ int visit_close(struct visit *visit, int code)
         buf_release(&circle->message);
     }
     vec_release(&visit->circles);
-    VEC_FOREACH (&visit->modules, module) {
-        buf_release(module);
-    }
-    vec_release(&visit->modules);
+    visit_texts_release(&visit->texts);
     buf_release(&visit->file);
     visit->live = NULL;
     visit->program = NULL;
@@ -666,7 +693,7 @@ int visit_load(struct visit *visit, const char *file)
 {
     struct buf text = {0};
     find_file(visit, file);
-    const int failed = input_file(file, &text);
+    const int failed = read_own(visit, file, &text);
     int code = CODE_OK;
     if (failed != 0) {
         code = report_system(visit->options, file, failed);
@@ -723,26 +750,85 @@ static void write_names(struct visit *visit, struct buf *to)
     }
 }
 
-int visit_find(struct visit *visit, const char *name, struct entity **document)
+/* The document of a name, and whether it is that of a piece. */
+static enum err load_piece(struct visit *visit,
+                           const char *name,
+                           struct entity **document,
+                           bool *is_piece,
+                           struct err_detail *detail)
 {
     struct space *space = live_runtime(visit->live)->spaces.at[0];
     const struct value text = value_text_new(name);
     const struct value id = piece_document_id(text, VALUE_NONE);
-    struct err_detail detail = {0};
-    enum err err = entity_of(space, SCOPE_SPACE, id, document, &detail);
+    enum err err = entity_of(space, SCOPE_SPACE, id, document, detail);
     if (err == ERR_OK) {
-        err = live_load(visit->live, *document, &detail);
+        err = live_load(visit->live, *document, detail);
     }
     value_unref(id);
     value_unref(text);
-    if (err != ERR_OK) {
-        return visit_report(visit->options, NULL, &detail);
-    }
-    const struct value rest = (*document)->visible.rest;
+    const struct value rest =
+        err == ERR_OK ? (*document)->visible.rest : VALUE_NONE;
     const struct value about =
         value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
-    if (value_is_object(about) &&
-        value_is_absent(object_field(about, "removed"))) {
+    *is_piece = value_is_object(about) &&
+                value_is_absent(object_field(about, "removed"));
+    return err;
+}
+
+int visit_choose(struct visit *visit, const char *name, struct pattern **out)
+{
+    const char *wanted = visit->options->values.pattern;
+    const struct program *program = visit->program;
+    struct entity *document = NULL;
+    struct err_detail detail = {0};
+    bool is_there = false;
+    *out = wanted != NULL ? program_returned(program, wanted)
+                          : program_pattern(program);
+    if (*out != NULL) {
+        return CODE_OK;
+    }
+    if (wanted == NULL &&
+        load_piece(visit, name, &document, &is_there, &detail) != ERR_OK) {
+        return visit_report(visit->options, NULL, &detail);
+    }
+    if (is_there) { /* a piece that is there has its pattern */
+        const struct value about =
+            object_field(document->visible.rest, "piece");
+        struct buf known = {0};
+        append_value(&known, object_field(about, "pattern"));
+        *out = program_returned(program, buf_text(&known));
+        buf_release(&known);
+    }
+    if (*out != NULL) {
+        return CODE_OK;
+    }
+    struct buf sentence = {0};
+    if (wanted != NULL) {
+        buf_printf(&sentence,
+                   "%s returns no pattern %s: there are ",
+                   buf_text(&visit->file),
+                   wanted);
+        program_write_returned(program, &sentence);
+    } else {
+        buf_printf(&sentence,
+                   "%s returns several patterns: choose one with --pattern "
+                   "NAME, of ",
+                   buf_text(&visit->file));
+        program_write_returned(program, &sentence);
+    }
+    const int code = report_name(visit->options, buf_text(&sentence));
+    buf_release(&sentence);
+    return code;
+}
+
+int visit_find(struct visit *visit, const char *name, struct entity **document)
+{
+    struct err_detail detail = {0};
+    bool is_piece = false;
+    if (load_piece(visit, name, document, &is_piece, &detail) != ERR_OK) {
+        return visit_report(visit->options, NULL, &detail);
+    }
+    if (is_piece) {
         return CODE_OK;
     }
     struct buf names = {0};

@@ -66,16 +66,28 @@ struct visit_circle {
     bool told;
 };
 
+/* Files as they were read, so that what runs can be started again after they
+ * have changed. */
+struct visit_text {
+    struct buf path;
+    struct buf text;
+};
+
+struct visit_texts {
+    VEC(struct visit_text) at;
+};
+
 struct visit {
     const struct options *options;
     const char *folder;
     mono_ms timeout; /* of one wait */
     struct live *live;
-    struct program *program;    /* or NULL */
-    struct piece *piece;        /* with a reference; or NULL */
-    struct buf file;            /* of the pattern, from the root; or empty */
-    VEC(struct buf) modules;    /* that it has asked for */
-    struct visit_source source; /* what its program runs on */
+    struct program *program;  /* or NULL */
+    struct piece *piece;      /* with a reference; or NULL */
+    struct buf file;          /* of the pattern, from the root; or empty */
+    struct visit_texts texts; /* of that file and the modules it asked for */
+    const struct visit_texts *kept;     /* read instead of the files; or NULL */
+    struct visit_source source;         /* what its program runs on */
     VEC(struct visit_source *) sources; /* other files */
     bool lost; /* an event that a handler sent was not handled: exit code 1 */
     const struct program_function *functions; /* for effects; or NULL */
@@ -91,7 +103,7 @@ struct visit {
 /* -- Life ---------------------------------------------------------------- */
 
 /* `visit` is all zero but for what the caller has set of functions,
- * with_effects, immediate and interactive. It stays where it is. */
+ * with_effects, immediate, interactive and kept. It stays where it is. */
 int visit_open(struct visit *visit,
                const struct options *options,
                enum folder_access access);
@@ -99,6 +111,8 @@ int visit_open(struct visit *visit,
 /* Waits until everything is confirmed, and ends it. `code`, or what went wrong
  * only now. */
 int visit_close(struct visit *visit, int code);
+
+void visit_texts_release(struct visit_texts *texts);
 
 /* Whether a signal came (K2), and the exit code for it. */
 bool visit_was_stopped(void);
@@ -116,6 +130,10 @@ struct program_host visit_host(struct visit *visit);
 
 /* Runs the file of a pattern (program_pattern); visit->file is its name. */
 int visit_load(struct visit *visit, const char *file);
+
+/* Which pattern of that file a piece of this name is to be: the one of
+ * --pattern, the only one, or the one that the piece, if it is there, is of. */
+int visit_choose(struct visit *visit, const char *name, struct pattern **out);
 
 /* Starts the piece, and waits until it runs. */
 int visit_start(struct visit *visit, const struct piece_options *options);

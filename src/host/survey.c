@@ -349,8 +349,42 @@ static bool has_piece(const struct survey *survey, struct value name)
     return false;
 }
 
-/* Those in the list of pieces, and those of which there are rows: a piece that
- * was launched is not in the list. */
+/* Those that pieces which are known have launched, and theirs. Whoever has one
+ * of those started has these started as well. */
+static enum err add_launched(struct survey *survey, struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    for (size_t i = 0; err == ERR_OK && i < survey->pieces.count; i++) {
+        const struct survey_piece *by = survey->pieces.at[i];
+        const struct value launched = value_is_object(by->about)
+                                          ? object_field(by->about, "launched")
+                                          : VALUE_NONE;
+        if (!value_is_object(launched)) {
+            continue;
+        }
+        struct object_iter iter = object_iter(launched);
+        struct value name;
+        struct value pattern;
+        while (err == ERR_OK && object_next(&iter, &name, &pattern)) {
+            if (has_piece(survey, name)) {
+                continue;
+            }
+            err = add_piece(survey, name, detail);
+            struct survey_piece *made = *vec_last(&survey->pieces);
+            if (is_removed(made)) {
+                piece_free(vec_pop(&survey->pieces));
+            } else if (array_count(made->sessions) == 0) {
+                value_unref(made->sessions);
+                made->sessions = value_ref(by->sessions);
+                made->started = by->started;
+            }
+        }
+    }
+    return err;
+}
+
+/* Those in the list of pieces, those that they have launched, which are not in
+ * it, and those of which there are rows. */
 static enum err add_pieces(struct survey *survey, struct err_detail *detail)
 {
     const struct value id = value_text_new("pieces");
@@ -367,6 +401,9 @@ static enum err add_pieces(struct survey *survey, struct err_detail *detail)
         while (err == ERR_OK && object_next(&iter, &name, &line)) {
             err = add_piece(survey, name, detail);
         }
+    }
+    if (err == ERR_OK) {
+        err = add_launched(survey, detail);
     }
     for (uint32_t i = 0; err == ERR_OK && i < array_count(observed); i++) {
         const struct value name = array_at(observed, i);

@@ -13,7 +13,13 @@
 #include "script/reads.h"
 #include "script/stage.h"
 #include "value/array.h"
+#include "value/compare.h"
 #include "value/json.h"
+
+/* References. */
+struct pattern_list {
+    VEC(struct pattern *) at;
+};
 
 struct program {
     struct program_options options;
@@ -21,12 +27,20 @@ struct program {
     struct heddle heddle;
     struct script_error broken; /* the module could not be made */
     struct script_function lines;
-    struct pattern *pattern;
+    struct pattern_list returned; /* by the last file, by name */
     struct stage_host host;
     struct stage stage;
     bool is_attached; /* the stage is there, */
     bool is_cut;      /* and its runtime is about to end, or has */
 };
+
+static void release_patterns(struct pattern_list *list)
+{
+    VEC_FOREACH (&list->at, pattern) {
+        pattern_unref(*pattern);
+    }
+    vec_release(&list->at);
+}
 
 /* -- The host ------------------------------------------------------------ */
 
@@ -141,7 +155,7 @@ void program_free(struct program *program)
     if (program->is_attached) {
         stage_clear_away(&program->stage);
     }
-    pattern_unref(program->pattern);
+    release_patterns(&program->returned);
     script_function_release(program->script, &program->lines);
     heddle_end(&program->heddle);
     script_error_release(&program->broken);
@@ -214,22 +228,22 @@ static enum err say(struct script_error *error,
     return err;
 }
 
-/* What a file has returned. */
-struct returned {
-    struct pattern *pattern; /* a reference; or NULL */
-    size_t count;            /* of patterns */
-};
-
-static void add_pattern(struct returned *returned, struct pattern *pattern)
+/* In the order of the names: that of a table is nobody's choice. */
+static void add_pattern(struct pattern_list *list, struct pattern *pattern)
 {
-    pattern_unref(returned->pattern);
-    returned->pattern = pattern_ref(pattern);
-    returned->count++;
+    size_t at = list->at.count;
+    vec_push(&list->at, pattern_ref(pattern));
+    while (at > 0 && value_compare_strings(pattern->name,
+                                           list->at.at[at - 1]->name) < 0) {
+        list->at.at[at] = list->at.at[at - 1];
+        at--;
+    }
+    list->at.at[at] = pattern;
 }
 
 static void take_patterns(lua_State *L, int count, void *ctx)
 {
-    struct returned *returned = ctx;
+    struct pattern_list *returned = ctx;
     struct pattern *one = count > 0 ? patterns_test(L, 1) : NULL;
     if (one != NULL) {
         add_pattern(returned, one);
@@ -256,7 +270,7 @@ enum err program_load(struct program *program,
     struct script_function environment = {0};
     struct script_function main = {0};
     struct script_error error = {0};
-    struct returned returned = {0};
+    struct pattern_list returned = {0};
     const struct script_chunk chunk = {source->file,
                                        source->text,
                                        source->length};
@@ -276,7 +290,7 @@ enum err program_load(struct program *program,
     script_function_release(script, &main);
     script_function_release(script, &environment);
     enum err err = say(&error, cause, detail);
-    if (err == ERR_OK && returned.count == 0) {
+    if (err == ERR_OK && returned.at.count == 0) {
         err =
             err_set(detail,
                     ERR_ARGUMENT,
@@ -284,20 +298,39 @@ enum err program_load(struct program *program,
                     "function(p) ... end) gives",
                     source->file);
     }
-    if (err != ERR_OK || returned.count > 1) {
-        pattern_unref(returned.pattern);
-        returned.pattern = NULL;
-    }
     if (err == ERR_OK) {
-        pattern_unref(program->pattern);
-        program->pattern = returned.pattern;
+        const struct pattern_list before = program->returned;
+        program->returned = returned;
+        returned = before;
     }
+    release_patterns(&returned);
     return err;
 }
 
 struct pattern *program_pattern(const struct program *program)
 {
-    return program->pattern;
+    const struct pattern_list *returned = &program->returned;
+    return returned->at.count == 1 ? returned->at.at[0] : NULL;
+}
+
+struct pattern *program_returned(const struct program *program,
+                                 const char *name)
+{
+    VEC_FOREACH (&program->returned.at, pattern) {
+        if (value_is_text((*pattern)->name, name)) {
+            return *pattern;
+        }
+    }
+    return NULL;
+}
+
+void program_write_returned(const struct program *program, struct buf *to)
+{
+    VEC_FOREACH (&program->returned.at, pattern) {
+        const struct text name = value_text(&(*pattern)->name);
+        buf_append_text(to, pattern == program->returned.at.at ? "" : ", ");
+        buf_append(to, name.at, name.length);
+    }
 }
 
 struct pattern *program_pattern_named(const struct program *program,

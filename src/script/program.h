@@ -114,9 +114,13 @@ MUST_CHECK enum err program_load(struct program *program,
                                  const struct program_source *source,
                                  struct err_detail *detail);
 
-/* What the last file has returned, borrowed; of a table, the only one, or NULL.
- * And any pattern by its name, or NULL. */
+/* What the last file has returned, borrowed: the only one, or NULL; the one of
+ * a name, or NULL; and the names of all, "cart, order". And any pattern that
+ * was made, by its name, or NULL. */
 struct pattern *program_pattern(const struct program *program);
+struct pattern *program_returned(const struct program *program,
+                                 const char *name);
+void program_write_returned(const struct program *program, struct buf *to);
 struct pattern *program_pattern_named(const struct program *program,
                                       const char *name);
 

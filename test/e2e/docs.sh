@@ -134,10 +134,15 @@ for command in run send get set watch repl new; do
 done
 check "the examples in the help of those that run pieces are true" transcript "$scratch/story.txt" story
 
-# Each exit code that the tests know is in both pages.
+# Each exit code that the tests know is in both pages; 4 in those of commands
+# that may meet a circle of computations.
 for page in man/*.1; do
+    case "$page" in
+    man/heddle.1 | man/heddle-get.1 | man/heddle-run.1 | man/heddle-send.1) want="0 1 2 3 4 " ;;
+    *) want="0 1 2 3 " ;;
+    esac
     codes=$(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh EXAMPLES/s/^\.It \([0-9]\)$/\1/p' "$page" | tr '\n' ' ')
-    same "$page lists the exit codes" "$codes" "0 1 2 3 "
+    same "$page lists the exit codes" "$codes" "$want"
 done
 
 # ---- the tutorial ----
