@@ -1,6 +1,7 @@
 /* heddle log, heddle show: what was committed, and what was there then. */
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -150,6 +151,29 @@ static struct value read_path(const char *text)
     return keys;
 }
 
+/* Nothing runs here: which nodes would have to, so that nobody takes what they
+ * gave for what they would give now. */
+static void tell_dirty(const struct options *options,
+                       const struct survey_piece *piece)
+{
+    struct buf names = {0};
+    VEC_FOREACH (&piece->nodes, node) {
+        if (strcmp(survey_status(node), "dirty") == 0) {
+            buf_append_text(&names, names.length > 0 ? ", " : "");
+            look_append(&names, node->name);
+        }
+    }
+    if (names.length > 0 && option_is_given(options, OPTION_JSON)) {
+        (void)fprintf(stderr, "{\"upToDate\":false}\n");
+    } else if (names.length > 0) {
+        (void)fprintf(stderr,
+                      "heddle: not up to date: %s would have to run, which "
+                      "'heddle get' does\n",
+                      buf_text(&names));
+    }
+    buf_release(&names);
+}
+
 int show_run(const struct options *options)
 {
     struct survey *survey = NULL;
@@ -176,6 +200,10 @@ int show_run(const struct options *options)
         code = look_report(options, &detail);
     } else if (!value_is_absent(found)) { /* the piece may be gone by now */
         look_print_adopt(options, found);
+        if (seq == ENGINE_HEAD &&
+            look_piece(options, survey, 0, &piece) == CODE_OK) {
+            tell_dirty(options, piece);
+        }
     } else {
         code = look_piece(options, survey, 0, &piece);
     }

@@ -26,9 +26,12 @@ END
 
 try "the first result is complete" 0 '{"calm":0,"n":0,"rare":400}' '*' run slow.lua --once
 try "an event" 0 '{}' '' send slow bump
+try "show runs nothing, and says so" 0 0 "heddle: not up to date: above, calm would have to run, which 'heddle get' does" \
+    show slow calm
 try "get sees through a debounce" 0 '2' '' get slow calm
 try "and through a debounce and a throttle behind a computation" 0 '404' '' get slow rare
 try "with everything else" 0 '{"calm":2,"n":1,"rare":404}' '' get slow
+try "then show has nothing to say" 0 2 '' show slow calm
 run send slow bump
 try "a handler that reads them gets the value of now" 0 '408' '' send slow ask
 run send slow bump
