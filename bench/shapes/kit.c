@@ -57,8 +57,9 @@ void kit_open_with(struct kit *kit, const struct kit_options *options)
     }
     replica_init(&kit->replica, NULL);
     stop_if(space_open(&kit->replica, &space, &kit->space, &detail), &detail);
-    kit->sched = scheduler_new(&kit->replica,
-                               &(struct scheduler_options){ours_host(), {0}});
+    kit->sched =
+        scheduler_new(&kit->replica,
+                      &(struct scheduler_options){.host = ours_host()});
 }
 
 void kit_clear(struct kit *kit)

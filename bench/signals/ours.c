@@ -114,8 +114,8 @@ void graph_open(void)
     const struct space_options options = {.id = value_text_new("bench")};
     stop_if(space_open(&graph.replica, &options, &graph.space, &detail),
             &detail);
-    graph.sched =
-        scheduler_new(&graph.replica, &(struct scheduler_options){&host, {0}});
+    graph.sched = scheduler_new(&graph.replica,
+                                &(struct scheduler_options){.host = &host});
 }
 
 void graph_close(void)
