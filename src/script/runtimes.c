@@ -324,6 +324,59 @@ static int rt_hold(lua_State *L)
     return 0;
 }
 
+/* One place, and *next if there is a link: where that leads, new. */
+static enum err pull_one(struct rig *rig,
+                         struct place *place,
+                         struct value *out,
+                         struct place **next,
+                         struct err_detail *detail)
+{
+    const struct cell_access *access = &rig->stage.frame->access;
+    struct place *at = NULL;
+    enum err err =
+        cell_follow(access, place, READ_FOR_BOTH, false, &at, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    unsigned left = PULLS_MAX;
+    do { /* a node that waits for a document runs when it has come */
+        value_unref(*out);
+        *out = VALUE_NONE;
+        err = scheduler_pull(rig_sched(rig),
+                             at,
+                             world_now(rig->trial->world),
+                             out);
+        world_exchange(rig->one);
+    } while (rig_sched(rig)->waiting.count > 0 && --left > 0);
+    if (err == ERR_OK && value_kind(*out) == VALUE_LINK) {
+        err = cell_link_target(access, at, *out, next, detail);
+        value_unref(*out);
+        *out = VALUE_NONE;
+    }
+    place_unref(at);
+    return err;
+}
+
+/* A link may be computed, too: it is pulled before it is followed. */
+static enum err pull(struct rig *rig,
+                     struct place *place,
+                     struct value *out,
+                     struct err_detail *detail)
+{
+    struct place *at = place_ref(place);
+    enum err err = ERR_OK;
+    for (unsigned hops = 0; at != NULL && err == ERR_OK; hops++) {
+        struct place *next = NULL;
+        err = hops > CELL_HOPS
+                  ? err_set(detail, ERR_ARGUMENT, "the links are a circle")
+                  : pull_one(rig, at, out, &next, detail);
+        place_unref(at);
+        at = next;
+    }
+    /* Nothing is there. */
+    return err == ERR_NOT_FOUND || err == ERR_TYPE ? ERR_OK : err;
+}
+
 static int rt_pull(lua_State *L)
 {
     struct rig *rig = check_ground(L, "pull");
@@ -333,28 +386,10 @@ static int rt_pull(lua_State *L)
                   of == &rig->stage,
                   2,
                   "the cell is one of another runtime");
-    struct frame *frame = rig->stage.frame;
     struct err_detail detail = {0};
-    struct place *at = NULL;
-    enum err err =
-        cell_follow(&frame->access, place, READ_FOR_BOTH, true, &at, &detail);
-    reads_raise(L, err, &detail);
-    struct view_found *held = view_hold(&frame->views);
+    struct view_found *held = view_hold(&rig->stage.frame->views);
     (void)world_step(rig->one);
-    unsigned left = PULLS_MAX;
-    do { /* a node that waits for a document runs when it has come */
-        value_unref(held->value);
-        held->value = VALUE_NONE;
-        err = scheduler_pull(rig_sched(rig),
-                             at,
-                             world_now(rig->trial->world),
-                             &held->value);
-        world_exchange(rig->one);
-    } while (rig_sched(rig)->waiting.count > 0 && --left > 0);
-    place_unref(at);
-    if (err == ERR_NOT_FOUND || err == ERR_TYPE) {
-        err = ERR_OK; /* nothing is there */
-    }
+    const enum err err = pull(rig, place, &held->value, &detail);
     (void)world_step(rig->one);
     script_pass_stop(L);
     reads_raise(L, err, &detail);
