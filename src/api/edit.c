@@ -5,17 +5,19 @@
 #include "api/cell.h"
 #include "api/frame.h"
 #include "base/mem.h"
+#include "runtime/own_write.h"
 #include "sched/labels.h"
 #include "sched/lineage.h"
 
+/* An edit whose answer is to come: it is there until then, also if nobody waits
+ * for it any more (D1). */
 struct deed {
-    struct list_node node;       /* in the runtime's deeds */
-    hd_runtime *runtime;         /* NULL: has ended */
-    struct place *place;         /* of a write of its own; NULL: an edit */
-    struct cell_writing writing; /* likewise */
+    struct list_node node; /* in the runtime's deeds */
+    hd_runtime *runtime;   /* NULL: has ended */
     uint32_t attempts;
     bool waits;             /* an answer is to come */
     bool watched;           /* somebody looks at it, and frees it */
+    bool ordered;           /* under a condition: own-write-2 */
     struct err_detail said; /* by the store; OK: it has landed */
 };
 
@@ -31,32 +33,15 @@ static struct deed *deed_new(hd_runtime *runtime)
 static void deed_free(struct deed *deed)
 {
     list_remove(&deed->node);
-    if (deed->place != NULL) {
-        place_unref(deed->place);
-    }
-    value_unref(deed->writing.value);
     mem_free(deed, sizeof *deed);
 }
 
 static bool is_to_be_done_again(const struct deed *deed)
 {
-    return deed->said.err != ERR_OK &&
-           err_class_of(deed->said.err) == ERR_CLASS_RETRY &&
-           deed->attempts < EDIT_ATTEMPTS;
-}
-
-/* The end of one that nobody looks at, unless it is to be done again. */
-static void conclude(struct deed *deed)
-{
-    if (deed->runtime != NULL && is_to_be_done_again(deed)) {
-        return; /* edits_try_again */
-    }
-    if (deed->runtime != NULL && deed->said.err != ERR_OK) {
-        deed->runtime->busy++;
-        runtime_report(deed->runtime, VALUE_NONE, deed->place, &deed->said);
-        deed->runtime->busy--;
-    }
-    deed_free(deed);
+    const enum err err = deed->said.err;
+    return err != ERR_OK && deed->attempts < EDIT_ATTEMPTS &&
+           (err_class_of(err) == ERR_CLASS_RETRY ||
+            (err == ERR_ORIGIN_FAILED && deed->ordered));
 }
 
 static void on_settled(void *ctx, const struct verdict *verdict)
@@ -66,67 +51,11 @@ static void on_settled(void *ctx, const struct verdict *verdict)
     deed->said = verdict->detail;
     deed->said.err = verdict->err;
     if (!deed->watched) {
-        conclude(deed);
+        deed_free(deed);
     }
 }
 
 /* -- Writing ------------------------------------------------------------- */
-
-static enum err write_in(const struct cell_access *access,
-                         struct place *place,
-                         const struct cell_writing *writing,
-                         struct err_detail *detail)
-{
-    if (writing->labels) {
-        return labels_declare(access->transaction,
-                              place,
-                              writing->value,
-                              detail);
-    }
-    if (writing->kind == WRITE_DELETE) {
-        return cell_delete(access, place, detail);
-    }
-    const struct value value = value_ref(writing->value);
-    return writing->kind == WRITE_PUT
-               ? cell_put_adopt(access, place, value, detail)
-               : cell_merge_adopt(access, place, writing->kind, value, detail);
-}
-
-/* One attempt of a write of its own. The deed is gone, unless it waits. */
-static enum err write_alone(struct deed *deed, struct err_detail *detail)
-{
-    struct runtime *inside = runtime_inside(deed->runtime);
-    const struct transaction_options options = {
-        .watch = {.settled = on_settled, .ctx = deed},
-    };
-    enum err err = ERR_STALE;
-    bool applied = false;
-    deed->watched = true;
-    deed->said = (struct err_detail){0};
-    for (unsigned i = 0; i < CELL_ATTEMPTS && err == ERR_STALE; i++) {
-        struct transaction *transaction =
-            transaction_begin(&inside->replica, &options);
-        const struct cell_access access = {inside, NULL, transaction};
-        deed->attempts++;
-        deed->waits = true;
-        err = write_in(&access, deed->place, &deed->writing, detail);
-        if (err == ERR_OK) {
-            err = labels_apply(inside->sched, transaction, detail);
-        }
-        if (err == ERR_OK) {
-            err = transaction_commit(transaction, detail);
-        }
-        applied = err == ERR_OK && transaction->applied > 0;
-        transaction_release(transaction);
-    }
-    deed->watched = false;
-    if (!applied) {
-        deed_free(deed);
-    } else if (!deed->waits) {
-        conclude(deed);
-    }
-    return err;
-}
 
 /* One that nobody answers: without a store it is done, or it is not. */
 static enum err write_at_once(hd_runtime *runtime,
@@ -140,7 +69,7 @@ static enum err write_at_once(hd_runtime *runtime,
         struct transaction *transaction =
             transaction_begin(&inside->replica, NULL);
         const struct cell_access access = {inside, NULL, transaction};
-        err = write_in(&access, place, writing, detail);
+        err = own_write_in(&access, place, writing, detail);
         if (err == ERR_OK) {
             err = labels_apply(inside->sched, transaction, detail);
         }
@@ -170,10 +99,10 @@ static enum err write_own_adopt(hd_runtime *runtime,
         return err;
     }
     place_unref(target);
-    struct deed *deed = deed_new(runtime);
-    deed->place = place_ref(place);
-    deed->writing = writing;
-    return write_alone(deed, detail);
+    return own_write_cell_adopt(runtime_inside(runtime),
+                                place,
+                                writing,
+                                detail);
 }
 
 enum err edit_write_adopt(hd_runtime *runtime,
@@ -195,7 +124,7 @@ enum err edit_write_adopt(hd_runtime *runtime,
         err = cell_target(runtime, place, &target, detail);
     }
     if (err == ERR_OK) {
-        err = write_in(&frame->access, place, &writing, detail);
+        err = own_write_in(&frame->access, place, &writing, detail);
     }
     if (target != NULL) {
         place_unref(target);
@@ -205,32 +134,25 @@ enum err edit_write_adopt(hd_runtime *runtime,
     return err;
 }
 
+void edits_report(void *ctx,
+                  const struct place *place,
+                  const struct err_detail *said)
+{
+    hd_runtime *runtime = ctx;
+    runtime->busy++;
+    runtime_report(runtime, VALUE_NONE, place, said);
+    runtime->busy--;
+}
+
 bool edits_try_again(hd_runtime *runtime)
 {
-    bool any = false;
-    VEC(struct deed *) again = {0};
-    LIST_FOREACH (&runtime->deeds, at) {
-        struct deed *deed = CONTAINER_OF(at, struct deed, node);
-        if (!deed->waits && !deed->watched) {
-            vec_push(&again, deed);
-        }
-    }
-    VEC_FOREACH (&again, deed) {
-        struct place *place = place_ref((*deed)->place);
-        struct err_detail detail = {0};
-        if (write_alone(*deed, &detail) != ERR_OK) {
-            runtime_report(runtime, VALUE_NONE, place, &detail);
-        }
-        place_unref(place);
-        any = true;
-    }
-    vec_release(&again);
-    return any;
+    return own_writes_try_again(runtime_inside(runtime));
 }
 
 bool edits_are_over(const hd_runtime *runtime)
 {
-    return list_is_empty(&runtime->deeds);
+    return list_is_empty(&runtime->deeds) &&
+           own_writes_are_over(runtime_inside(runtime));
 }
 
 void edits_end(hd_runtime *runtime)
@@ -238,10 +160,6 @@ void edits_end(hd_runtime *runtime)
     LIST_FOREACH (&runtime->deeds, at) {
         struct deed *deed = CONTAINER_OF(at, struct deed, node);
         deed->runtime = NULL;
-        if (deed->place != NULL) {
-            place_unref(deed->place);
-            deed->place = NULL;
-        }
         if (deed->waits) { /* the answer comes with the end, and frees it */
             list_remove(&deed->node);
         } else {
@@ -294,6 +212,7 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
         .attempt = deed->attempts,
     };
     editing->again = false;
+    (void)own_writes_try_again(inside); /* own-write-2 */
     deed->attempts++;
     deed->waits = true;
     deed->said = (struct err_detail){0};
@@ -302,6 +221,7 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
     enum err err = call_in(editing, transaction, detail);
     const bool unread = editing->again; /* a read could not be done */
     if (err == ERR_OK) {
+        deed->ordered = own_writes_order(inside, transaction);
         err = lineage_commit(inside->sched, transaction, detail);
         editing->again = err == ERR_STALE;
     } else {

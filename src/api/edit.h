@@ -1,9 +1,9 @@
 /* Transactions from outside, and what becomes of them at the store.
  *
- * A deed is one such transaction: applied here at once, and answered by the
- * store later. If the answer is that the world had moved on, it is done again:
- * an edit by its caller, who waits for the answer; a write of its own at the
- * next step, because nobody does.
+ * A write of its own is made, in order, by runtime/own_write.h. A deed is an
+ * edit: applied here at once, and answered by the store later, for which its
+ * caller waits. If the answer is that another session was faster, its function
+ * is called again.
  *
  *   D1  A deed is there until its answer has come, whoever has given up
  *       waiting, and whether the runtime is there any more.
@@ -14,17 +14,11 @@
 
 #include "api/runtime.h"
 #include "replica/transaction.h"
+#include "runtime/own_write.h"
 
 enum {
     EDIT_ATTEMPTS = 100,  /* of which others may have been faster */
     EDIT_WAIT_MS = 30000, /* for the answer of a store */
-};
-
-/* A write; `labels`: it is these that the value is, and not data. */
-struct cell_writing {
-    enum write_kind kind;
-    bool labels;
-    struct value value; /* absent for a delete */
 };
 
 /* Writes, on behalf of the innermost frame or as a transaction of its own. The
@@ -33,6 +27,11 @@ MUST_CHECK enum err edit_write_adopt(hd_runtime *runtime,
                                      struct place *place,
                                      struct cell_writing writing,
                                      struct err_detail *detail);
+
+/* A write of its own was refused for good (D2): struct own_writes. */
+void edits_report(void *runtime,
+                  const struct place *place,
+                  const struct err_detail *said);
 
 /* What was refused is done again; whether there was something. */
 bool edits_try_again(hd_runtime *runtime);

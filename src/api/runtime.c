@@ -331,6 +331,10 @@ hd_status hd_runtime_open(const hd_runtime_options *options,
         made->home = NULL;
         runtime_let_go(made);
         made = NULL;
+    } else {
+        struct own_writes *writes = &runtime_inside(made)->own_writes;
+        writes->report = edits_report;
+        writes->report_ctx = made;
     }
     *runtime = made;
     return error_report(error, err, &detail);

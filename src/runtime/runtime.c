@@ -2,6 +2,7 @@
 
 #include "runtime/runtime.h"
 
+#include "runtime/own_write.h"
 #include "runtime/owner.h"
 #include "runtime/piece.h"
 #include "runtime/schemas.h"
@@ -21,6 +22,7 @@ void runtime_init(struct runtime *runtime,
     list_init(&runtime->pieces);
     list_init(&runtime->launches);
     list_init(&runtime->tasks);
+    list_init(&runtime->own_writes.list);
     replica_init(&runtime->replica, options->log);
     const struct scheduler_options sched = {
         .host = options->host,
@@ -38,6 +40,7 @@ void runtime_init(struct runtime *runtime,
 
 void runtime_release(struct runtime *runtime)
 {
+    own_writes_end(runtime);
     pieces_release(runtime);
     owners_release(runtime);
     scheduler_free(runtime->sched);

@@ -42,6 +42,17 @@ typedef void runtime_notice_fn(void *ctx,
                                const struct piece *piece,
                                const char *sentence);
 
+/* Transactions from outside of runs that have not ended: runtime/own_write.h.
+ */
+struct own_writes {
+    struct list list; /* struct own_write */
+    /* A write to a cell was refused for good; or NULL. */
+    void (*report)(void *ctx,
+                   const struct place *place,
+                   const struct err_detail *said);
+    void *report_ctx;
+};
+
 struct runtime {
     struct replica replica;
     struct sched *sched;
@@ -62,6 +73,7 @@ struct runtime {
     void *pattern_ctx;
     runtime_notice_fn *notice; /* or NULL */
     void *notice_ctx;
+    struct own_writes own_writes;
     struct list tasks;    /* struct task: runtime/task.c */
     bool pieces_asked;    /* for documents, since the last look: piece.c */
     bool without_effects; /* R6 of runtime/piece.h; to be set before pieces

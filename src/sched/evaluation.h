@@ -6,18 +6,19 @@
  * computation is called on the transaction itself, for that read.
  *
  *   evaluation-1  Before a read of such a transaction returns, every
- * computation that it depends on, over any number of others, and whose reads
- *                 look different on the view of the transaction has been
- *                 evaluated, inputs first. For an edit, which brings nothing up
- *                 to date, so has every computation that is stale.
+ *                 computation that it depends on, over any number of others,
+ *                 and whose reads look different on the view of the
+ *                 transaction has been evaluated, inputs first. For an edit,
+ *                 which brings nothing up to date, so has every computation
+ *                 that is stale.
  *   evaluation-2  What an evaluation writes goes to the scratch of the
- *                 transaction (T8 of replica/transaction.h): it is seen by the
- *                 transaction until its next write, and never committed.
+ *                 transaction (T8 of replica/transaction.h): it is seen by
+ *                 the transaction until its next write, and never committed.
  *   evaluation-3  What an evaluation reads is read by the transaction: its
  *                 commit depends on it.
- *   evaluation-4  Nothing else remains: no read link, no statistics, no record,
- *                 no node that the function has registered, nothing that it
- *                 wanted done outside.
+ *   evaluation-4  Nothing else remains: no read link, no statistics, no
+ *                 record, no node that the function has registered, nothing
+ *                 that it wanted done outside.
  *   evaluation-5  A read that cannot be evaluated fails, with the computation
  *                 and the reason. It never returns what was stored before. */
 

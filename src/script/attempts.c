@@ -3,7 +3,7 @@
 #include "script/attempts.h"
 
 #include "base/mem.h"
-#include "sched/lineage.h"
+#include "runtime/own_write.h"
 #include "script/cells.h"
 #include "script/convert.h"
 #include "script/reads.h"
@@ -118,13 +118,11 @@ void attempts_push(lua_State *L, struct frame *frame)
 
 /* -- Commits ------------------------------------------------------------- */
 
-/* What has become of a commit: held by its watch, and by Lua. How many answers
- * there are to be is known after some have come. */
+/* What has become of an edit: held by its transaction (runtime/own_write.h) and
+ * by Lua. */
 struct fate {
     uint32_t refs;
-    uint32_t answers;
-    uint32_t expected; /* once it is `applied` */
-    bool applied;
+    bool over;
     struct err_detail error;
 };
 
@@ -136,29 +134,6 @@ static void fate_unref(struct fate *fate)
 {
     if (--fate->refs == 0) {
         mem_free(fate, sizeof *fate);
-    }
-}
-
-static void fate_answered(void *ctx, const struct verdict *verdict)
-{
-    struct fate *fate = ctx;
-    if (verdict->err != ERR_OK && fate->error.err == ERR_OK) {
-        fate->error = verdict->detail;
-        fate->error.err = verdict->err;
-    }
-    fate->answers++;
-    if (fate->applied && fate->answers == fate->expected) {
-        fate_unref(fate);
-    }
-}
-
-/* The commit was tried, and so many answers belong to it. */
-static void fate_expect(struct fate *fate, uint32_t expected)
-{
-    fate->applied = true;
-    fate->expected = expected;
-    if (fate->answers == expected) {
-        fate_unref(fate);
     }
 }
 
@@ -179,9 +154,9 @@ static int handle_state(lua_State *L)
         script_object_check(L, 1, &handle_class);
     const struct fate *fate = handle->fate;
     lua_pushstring(L,
-                   fate->error.err != ERR_OK        ? "rejected"
-                   : fate->answers < fate->expected ? "pending"
-                                                    : "confirmed");
+                   fate->error.err != ERR_OK ? "rejected"
+                   : fate->over              ? "confirmed"
+                                             : "pending");
     return 1;
 }
 
@@ -250,28 +225,76 @@ static int push_attempt(lua_State *L, void *ctx)
     return 1;
 }
 
-/* Calls the function in the frame of the transaction. SCRIPT_FINE, or an
- * error; *aborted: it gave the transaction up itself. */
-static enum script_cause call_in(struct stage *stage,
-                                 struct transaction *transaction,
-                                 struct script_function function,
-                                 bool *aborted,
-                                 struct script_error *error)
+/* One edit, until its transaction has ended. */
+struct edit {
+    struct stage *stage;
+    struct script_function function;
+    struct fate *fate;
+    struct script_error
+        *error; /* for who calls rt:edit(); NULL: has returned */
+};
+
+/* Calls the function in the frame of the transaction. */
+static enum err edit_write(void *ctx,
+                           struct transaction *transaction,
+                           struct err_detail *detail)
 {
+    struct edit *edit = ctx;
+    struct stage *stage = edit->stage;
     struct frame frame;
     const struct cell_access access = {stage->runtime, NULL, transaction};
     frame_begin(&frame, stage, &access);
     frame.random = stage->ground.random;
     const struct script_call call = {
-        .function = function,
+        .function = edit->function,
         .push = push_attempt,
         .ctx = &frame,
     };
-    const enum script_cause cause = script_call(stage->script, &call, error);
+    struct script_error error = {0};
+    const enum script_cause cause = script_call(stage->script, &call, &error);
     stage->ground.random = frame.random;
-    *aborted = frame.aborted;
     frame_end(&frame);
-    return cause;
+    if (frame.stale || cause == SCRIPT_FINE) {
+        script_error_release(&error);
+        return frame.stale ? err_set(detail, ERR_STALE, "it cannot be read now")
+                           : ERR_OK;
+    }
+    if (frame.aborted) {
+        script_error_release(&error);
+        return err_set(detail, ERR_GIVEN_UP, "the attempt was given up");
+    }
+    struct buf text = {0};
+    script_error_write(&text, &error);
+    (void)err_set(detail, ERR_GIVEN_UP, "%s", buf_text(&text));
+    buf_release(&text);
+    if (edit->error != NULL && transaction->unloaded == 0) {
+        *edit->error = error;
+    } else {
+        script_error_release(&error);
+    }
+    return ERR_GIVEN_UP;
+}
+
+static void edit_free(struct edit *edit)
+{
+    script_function_release(edit->stage->script, &edit->function);
+    fate_unref(edit->fate);
+    mem_free(edit, sizeof *edit);
+}
+
+static void edit_ended(void *ctx, const struct err_detail *said)
+{
+    struct edit *edit = ctx;
+    edit->fate->over = true;
+    edit->fate->error = *said;
+    if (said->err != ERR_OK && said->err != ERR_CLOSED) {
+        const bool is_said = said->text[0] != '\0';
+        stage_report(edit->stage,
+                     VALUE_NONE,
+                     NULL,
+                     is_said ? said->text : err_text(said->err));
+    }
+    edit_free(edit);
 }
 
 int attempts_raise(lua_State *L, struct script_error *error)
@@ -287,67 +310,6 @@ int attempts_raise(lua_State *L, struct script_error *error)
     return lua_error(L);
 }
 
-/* One attempt. True if it cannot end before documents have come that it writes
- * to, and they have. */
-static bool attempt_once(struct stage *stage,
-                         struct script_function function,
-                         const struct transaction_options *options,
-                         struct fate *fate,
-                         struct script_error *error,
-                         struct err_detail *detail)
-{
-    struct runtime *runtime = stage->runtime;
-    struct transaction *transaction =
-        transaction_begin(&runtime->replica, options);
-    bool aborted = false;
-    const enum script_cause cause =
-        call_in(stage, transaction, function, &aborted, error);
-    enum err err = ERR_GIVEN_UP;
-    if (cause == SCRIPT_FINE) {
-        err = lineage_commit(stage_sched(stage), transaction, detail);
-        detail->err = err;
-    } else {
-        lineage_abort(transaction);
-        (void)err_set(detail, err, "the attempt was given up");
-    }
-    VEC(struct entity *) awaited = {0};
-    VEC_FOREACH (&transaction->awaited, entity) {
-        vec_push(&awaited, *entity);
-    }
-    const uint32_t applied = transaction->applied;
-    transaction_release(transaction);
-    bool again = awaited.count > 0 && !aborted && runtime->fetch != NULL;
-    VEC_FOREACH (&awaited, entity) {
-        if (again) {
-            runtime->fetch(runtime->fetch_ctx, *entity);
-            again = (*entity)->loaded;
-        }
-    }
-    vec_release(&awaited);
-    if (aborted || again) {
-        script_error_release(error);
-    }
-    if (!again) {
-        fate_expect(fate, err == ERR_OK ? applied : 0);
-    }
-    return again;
-}
-
-static struct err_detail edit_with(struct stage *stage,
-                                   struct script_function function,
-                                   const struct transaction_options *options,
-                                   struct fate *fate,
-                                   struct script_error *error)
-{
-    struct err_detail detail = {0};
-    bool again = true;
-    while (again) {
-        err_clear(&detail);
-        again = attempt_once(stage, function, options, fate, error, &detail);
-    }
-    return detail;
-}
-
 int attempts_edit(lua_State *L, struct stage *stage)
 {
     luaL_checktype(L, 2, LUA_TFUNCTION);
@@ -357,22 +319,34 @@ int attempts_edit(lua_State *L, struct stage *stage)
     }
     struct commit_handle *handle =
         script_object_push(L, &handle_class, sizeof *handle);
-    struct script_function function = script_function_keep(L, 2);
+    const struct script_function function = script_function_keep(L, 2);
+    struct edit *edit = mem_alloc_zero(sizeof *edit);
     handle->fate = mem_alloc_zero(sizeof *handle->fate);
     handle->fate->refs = 2;
-    const struct transaction_options options = {
+    edit->stage = stage;
+    edit->function = function;
+    edit->fate = handle->fate;
+    struct script_error error = {0};
+    edit->error = &error;
+    const struct own_write_spec spec = {
+        .write = edit_write,
+        .ended = edit_ended,
+        .ctx = edit,
         .group = group,
         .several_spaces = true,
-        .watch = {.settled = fate_answered, .ctx = handle->fate},
     };
-    struct script_error error = {0};
-    const struct err_detail detail =
-        edit_with(stage, function, &options, handle->fate, &error);
-    script_function_release(script_of(L), &function);
+    struct err_detail detail = {0};
+    const enum err err = own_write_make(stage->runtime, &spec, &detail);
+    if (err != ERR_OK) {
+        edit_free(edit);
+    } else if (!handle->fate->over) {
+        edit->error = NULL;
+    }
     if (error.cause != SCRIPT_FINE) {
         return attempts_raise(L, &error);
     }
-    if (detail.err != ERR_OK) {
+    if (err != ERR_OK) {
+        detail.err = err;
         lua_pushnil(L);
         attempts_push_error(L, &detail);
         return 2;

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "sched/labels.h"
+#include "runtime/own_write.h"
 #include "script/convert.h"
 #include "script/items.h"
 #include "script/reads.h"
@@ -224,152 +224,6 @@ static int cell_key(lua_State *L)
 
 /* -- Writing ------------------------------------------------------------- */
 
-/* A write on the ground that may have to be tried again (L2). */
-struct solo {
-    struct binding binding;
-    struct place *place;
-    enum write_kind kind;
-    struct value value;
-    unsigned attempts;
-    uint32_t answers; /* still to come */
-    enum err refused;
-    struct err_detail why;
-};
-
-enum {
-    SOLO_ATTEMPTS = 100,
-};
-
-static void solo_free(struct solo *solo)
-{
-    place_unref(solo->place);
-    value_unref(solo->value);
-    mem_free(solo, sizeof *solo);
-}
-
-static void solo_cut(struct binding *binding)
-{
-    struct solo *solo = CONTAINER_OF(binding, struct solo, binding);
-    place_unref(solo->place);
-    solo->place = NULL;
-    if (solo->answers == 0) {
-        value_unref(solo->value);
-        mem_free(solo, sizeof *solo);
-    }
-}
-
-static void on_settled(void *ctx, const struct verdict *verdict)
-{
-    struct solo *solo = ctx;
-    solo->answers--;
-    struct stage *stage = solo->binding.stage;
-    if (stage == NULL) { /* it ended in between */
-        if (solo->answers == 0) {
-            value_unref(solo->value);
-            mem_free(solo, sizeof *solo);
-        }
-        return;
-    }
-    if (verdict->err != ERR_OK &&
-        err_class_of(verdict->err) == ERR_CLASS_RETRY &&
-        solo->attempts < SOLO_ATTEMPTS) {
-        solo->refused = verdict->err; /* cells_try_again */
-        return;
-    }
-    if (verdict->err != ERR_OK) {
-        const bool is_said = verdict->detail.text[0] != '\0';
-        stage_report(stage,
-                     VALUE_NONE,
-                     solo->place,
-                     is_said ? verdict->detail.text : err_text(verdict->err));
-    }
-    binding_untie(&solo->binding);
-    solo_free(solo);
-}
-
-static enum err write_in(const struct cell_access *access,
-                         struct place *place,
-                         enum write_kind kind,
-                         struct value value,
-                         struct err_detail *detail)
-{
-    switch (kind) {
-    case WRITE_PUT:
-        return cell_put_adopt(access, place, value_ref(value), detail);
-    case WRITE_DELETE:
-        return cell_delete(access, place, detail);
-    case WRITE_APPEND:
-    case WRITE_ADD_UNIQUE:
-    case WRITE_REMOVE_VALUE:
-    case WRITE_INCREMENT:
-        break;
-    }
-    return cell_merge_adopt(access, place, kind, value_ref(value), detail);
-}
-
-/* Once; the solo is gone if nothing is to be waited for. */
-static enum err solo_write(struct solo *solo, struct err_detail *detail)
-{
-    struct stage *stage = solo->binding.stage;
-    struct runtime *runtime = stage->runtime;
-    enum err err = ERR_STALE;
-    cell_bring(runtime, solo->place);
-    for (unsigned i = 0; i < CELL_ATTEMPTS && err == ERR_STALE; i++) {
-        const struct transaction_options options = {
-            .watch = {.settled = on_settled, .ctx = solo},
-        };
-        struct transaction *transaction =
-            transaction_begin(&runtime->replica, &options);
-        const struct cell_access access = {runtime, NULL, transaction};
-        err = write_in(&access, solo->place, solo->kind, solo->value, detail);
-        solo->attempts++;
-        solo->answers = 1; /* of one space */
-        if (err == ERR_OK) {
-            err = labels_apply(runtime->sched, transaction, detail);
-        }
-        if (err == ERR_OK) {
-            err = transaction_commit(transaction, detail);
-        }
-        const bool waits = err == ERR_OK && transaction->applied > 0;
-        transaction_release(transaction);
-        if (waits) {
-            return ERR_OK;
-        }
-    }
-    solo->answers = 0;
-    binding_untie(&solo->binding);
-    solo_free(solo);
-    return err;
-}
-
-bool cells_try_again(struct stage *stage)
-{
-    bool any = false;
-    VEC(struct solo *) again = {0};
-    LIST_FOREACH (&stage->bindings, at) {
-        struct binding *binding = CONTAINER_OF(at, struct binding, node);
-        if (binding->cut == solo_cut) {
-            struct solo *solo = CONTAINER_OF(binding, struct solo, binding);
-            if (solo->refused != ERR_OK) {
-                vec_push(&again, solo);
-            }
-        }
-    }
-    VEC_FOREACH (&again, solo) {
-        struct place *place = place_ref((*solo)->place);
-        struct err_detail detail = {0};
-        (*solo)->refused = ERR_OK;
-        const enum err err = solo_write(*solo, &detail);
-        if (err != ERR_OK) {
-            stage_report(stage, VALUE_NONE, place, detail.text);
-        }
-        place_unref(place);
-        any = true;
-    }
-    vec_release(&again);
-    return any;
-}
-
 /* Of an element that is a value its list has a copy, which is written by the
  * list alone (L3 of runtime/list.h): a write there would be lost. */
 static enum err check_element(const struct frame *frame,
@@ -403,38 +257,47 @@ static enum err check_element(const struct frame *frame,
     return err;
 }
 
+/* A transaction of its own (L2). What cannot be done now is an error here: no
+ * run is made again. */
+static enum err write_alone_adopt(struct stage *stage,
+                                  struct place *place,
+                                  struct cell_writing writing,
+                                  struct err_detail *detail)
+{
+    const enum err err =
+        own_write_cell_adopt(stage->runtime, place, writing, detail);
+    return err == ERR_STALE ? ERR_BUSY : err;
+}
+
 /* Adopts the value. */
 static enum err write_adopt(struct stage *stage,
                             struct place *place,
-                            enum write_kind kind,
-                            struct value value,
+                            struct cell_writing writing,
                             struct err_detail *detail)
 {
     struct frame *frame = stage->frame;
     if (frame->building) {
-        value_unref(value);
+        value_unref(writing.value);
         return err_set(detail,
                        ERR_ARGUMENT,
                        "a pattern is built, not run: write in a function that "
                        "is given to p:computed, p:effect or p:handler");
     }
     const enum err refused =
-        check_element(frame, place, cell_sets_link(kind, value), detail);
+        check_element(frame,
+                      place,
+                      cell_sets_link(writing.kind, writing.value),
+                      detail);
     if (refused != ERR_OK) {
         frame->stale = frame->stale || refused == ERR_STALE;
-        value_unref(value);
+        value_unref(writing.value);
         return refused;
     }
     if (frame->access.transaction == NULL) {
-        struct solo *solo = mem_alloc_zero(sizeof *solo);
-        solo->place = place_ref(place);
-        solo->kind = kind;
-        solo->value = value;
-        binding_tie(&solo->binding, stage, solo_cut);
-        return solo_write(solo, detail);
+        return write_alone_adopt(stage, place, writing, detail);
     }
-    const enum err err = write_in(&frame->access, place, kind, value, detail);
-    value_unref(value);
+    const enum err err = own_write_in(&frame->access, place, &writing, detail);
+    value_unref(writing.value);
     if (err == ERR_STALE) {
         frame->stale = true;
     }
@@ -448,7 +311,8 @@ static int write_and_raise(lua_State *L,
                            struct value value)
 {
     struct err_detail detail = {0};
-    const enum err err = write_adopt(stage, place, kind, value, &detail);
+    const struct cell_writing writing = {.kind = kind, .value = value};
+    const enum err err = write_adopt(stage, place, writing, &detail);
     reads_raise(L, err, &detail);
     return 0;
 }
@@ -551,7 +415,8 @@ static int cell_delete_method(lua_State *L)
     if (err == ERR_OK) {
         struct place *whole =
             at == at->entity->payload ? place_root(at->entity) : place_ref(at);
-        err = write_adopt(stage, whole, WRITE_DELETE, VALUE_NONE, &detail);
+        const struct cell_writing writing = {.kind = WRITE_DELETE};
+        err = write_adopt(stage, whole, writing, &detail);
         place_unref(whole);
         place_unref(at);
     } else if (err == ERR_STALE) {
@@ -745,18 +610,13 @@ int cells_doc(lua_State *L, struct stage *stage)
     if (lua_isnil(L, 3)) {
         return 1;
     }
-    struct view_found *held = view_hold(&stage->frame->views);
     struct err_detail detail = {0};
-    const enum err err = reads_whole(stage->frame,
-                                     place,
-                                     READ_SHAPE,
-                                     READ_UNTRACKED,
-                                     &held->value,
-                                     &detail);
+    const struct cell_writing writing = {
+        .kind = WRITE_PUT,
+        .initial = true,
+        .value = convert_check(L, 3, "the initial value"),
+    };
+    const enum err err = write_adopt(stage, place, writing, &detail);
     reads_raise(L, err, &detail);
-    if (value_is_absent(held->value)) {
-        const struct value initial = convert_check(L, 3, "the initial value");
-        (void)write_and_raise(L, stage, place, WRITE_PUT, initial);
-    }
     return 1;
 }

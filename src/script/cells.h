@@ -9,8 +9,9 @@
  *
  *   L1  Inside a frame that has a transaction, all of it is in that one.
  *   L2  On the ground a write is a transaction of its own. If the store refuses
- *       it because the world has moved on, it is tried again at the next step;
- *       any other refusal of the store is among the errors of the stage. */
+ *       it because the world has moved on, it is tried again at the next step,
+ *       in order (runtime/own_write.h); any other refusal of the store is among
+ *       the errors of the stage. */
 
 #ifndef SCRIPT_CELLS_H
 #define SCRIPT_CELLS_H
@@ -75,8 +76,5 @@ struct place *cells_push_named(lua_State *L,
                                struct stage *stage,
                                int id,
                                int options);
-
-/* Writes that were refused are tried again (L2). Whether there were any. */
-bool cells_try_again(struct stage *stage);
 
 #endif

@@ -163,7 +163,7 @@ static enum run_result run_node(struct run *run, void *ctx)
     const enum run_result result = bodies_result(run, &frame, cause, &error);
     node->recorded.again |= result == RUN_AGAIN && run->view == NULL;
     node_unref(node);
-    return result;
+    return run_is_waiting(run) ? RUN_WAITING : result;
 }
 
 /* -- Registering --------------------------------------------------------- */

@@ -2,16 +2,17 @@
 
 #include "script/reads.h"
 
-/* Whether the code of a piece has met something that is still on its way: it
- * does not go on with nothing, or with what is old (docs/pieces.md). */
+/* Whether the code has met something that is still on its way: it does not go
+ * on with nothing, or with what is old (docs/pieces.md). */
 static bool has_to_wait(const struct frame *frame)
 {
     const struct run *run = frame->access.run;
-    return frame->piece != NULL && frame->handling == NULL && run != NULL &&
-           run_is_waiting(run);
+    const struct transaction *transaction = frame->access.transaction;
+    return run != NULL ? run_is_waiting(run)
+                       : transaction != NULL && transaction->unloaded > 0;
 }
 
-/* What could not be known now ends the run, whoever catches the error. */
+/* What could not be known now ends the run: no pcall catches it. */
 static enum err noted(struct frame *frame,
                       enum err err,
                       struct err_detail *detail)
@@ -190,6 +191,9 @@ enum err reads_look(struct frame *frame,
                     detail);
     }
     if (err != ERR_OK) {
+        if (at != NULL) { /* it was found, and has to wait all the same */
+            place_unref(at);
+        }
         return log_failed(frame, place, err);
     }
     if (value_is_container(out->value)) {
@@ -263,8 +267,5 @@ void reads_source(struct view_source *source)
 
 void reads_raise(lua_State *L, enum err err, const struct err_detail *detail)
 {
-    if (err != ERR_OK) {
-        const bool is_said = detail->text[0] != '\0';
-        (void)luaL_error(L, "%s", is_said ? detail->text : err_text(err));
-    }
+    view_raise(L, err, detail);
 }

@@ -36,7 +36,7 @@ MUST_CHECK enum err reads_whole(struct frame *frame,
                                 struct value *out,
                                 struct err_detail *detail);
 
-/* Raises with the sentence, unless it is OK. */
+/* view_raise. */
 void reads_raise(lua_State *L, enum err err, const struct err_detail *detail);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "runtime/own_write.h"
 #include "runtime/piece.h"
 
 #include "script/attempts.h"
@@ -260,7 +261,7 @@ int runtimes_new(lua_State *L, struct trial *trial)
 static int rt_step(lua_State *L)
 {
     struct rig *rig = check_ground(L, "step");
-    const bool again = cells_try_again(&rig->stage);
+    const bool again = own_writes_try_again(&rig->one->runtime);
     lua_pushboolean(L, world_step(rig->one) || again);
     script_pass_stop(L);
     return 1;
@@ -271,7 +272,8 @@ static enum world_rest rest(struct rig *rig, bool settled)
     enum world_rest rest = WORLD_AT_REST;
     do {
         rest = world_idle(rig->one, settled);
-    } while (rest != WORLD_RESTLESS && cells_try_again(&rig->stage));
+    } while (rest != WORLD_RESTLESS &&
+             own_writes_try_again(&rig->one->runtime));
     return rest;
 }
 

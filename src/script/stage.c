@@ -123,6 +123,17 @@ void binding_untie(struct binding *binding)
 
 /* -- Stages -------------------------------------------------------------- */
 
+static void report_write(void *ctx,
+                         const struct place *place,
+                         const struct err_detail *said)
+{
+    const bool is_said = said->text[0] != '\0';
+    stage_report(ctx,
+                 VALUE_NONE,
+                 place,
+                 is_said ? said->text : err_text(said->err));
+}
+
 void stage_set_up(struct stage *stage, const struct stage_options *options)
 {
     *stage = (struct stage){
@@ -138,6 +149,8 @@ void stage_set_up(struct stage *stage, const struct stage_options *options)
     }
     list_init(&stage->bindings);
     list_init(&stage->tickets);
+    stage->runtime->own_writes.report = report_write;
+    stage->runtime->own_writes.report_ctx = stage;
     const struct cell_access ground = {options->runtime, NULL, NULL};
     frame_begin(&stage->ground, stage, &ground);
     random_init(&stage->ground.random, options->seed);
@@ -152,6 +165,7 @@ void stage_cut(struct stage *stage)
 {
     CHECK(stage->frame == &stage->ground); /* G3 */
     frame_end(&stage->ground);
+    stage->runtime->own_writes.report = NULL;
     while (!list_is_empty(&stage->bindings)) {
         struct binding *binding =
             CONTAINER_OF(list_first(&stage->bindings), struct binding, node);

@@ -77,14 +77,17 @@ static struct view *check_view(lua_State *L, int argument)
     return view;
 }
 
-static void raise_err(lua_State *L,
-                      enum err err,
-                      const struct err_detail *detail)
+void view_raise(lua_State *L, enum err err, const struct err_detail *detail)
 {
-    if (err != ERR_OK) {
-        const bool is_said = detail->text[0] != '\0';
-        (void)luaL_error(L, "%s", is_said ? detail->text : err_text(err));
+    if (err == ERR_OK) {
+        return;
     }
+    const bool is_said = detail->text[0] != '\0';
+    const char *text = is_said ? detail->text : err_text(err);
+    if (err == ERR_STALE) {
+        (void)script_stop(L, SCRIPT_STOPPED, 0, "%s", text);
+    }
+    (void)luaL_error(L, "%s", text);
 }
 
 struct view_found *view_hold(struct view_run *run)
@@ -123,7 +126,7 @@ static void push_child(lua_State *L,
     const enum err err =
         source->child(source, &view->place, &step, view_hold(run), &detail);
     path_segment_release(&step);
-    raise_err(L, err, &detail);
+    view_raise(L, err, &detail);
     view_push_held(L, run);
 }
 
@@ -180,7 +183,7 @@ static uint32_t read_length(lua_State *L, const struct view *view)
     const enum err err = source->shape(source, &view->place, &shape, &detail);
     const uint32_t length = value_is_array(shape) ? array_count(shape) : 0;
     value_unref(shape);
-    raise_err(L, err, &detail);
+    view_raise(L, err, &detail);
     return length;
 }
 
@@ -316,7 +319,7 @@ static int view_pairs(lua_State *L)
         cursor_fill(cursor, shape);
     }
     value_unref(shape);
-    raise_err(L, err, &detail);
+    view_raise(L, err, &detail);
     script_charge(L, cursor->count);
     lua_pushcclosure(L, object_step, 1);
     lua_pushvalue(L, 1);
@@ -378,7 +381,7 @@ static int view_tostring(lua_State *L)
         buf_append_text(text, " of more than 64 KiB");
     }
     value_unref(value);
-    raise_err(L, err, &detail);
+    view_raise(L, err, &detail);
     lua_pushlstring(L, buf_text(text), text->length);
     return 1;
 }

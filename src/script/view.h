@@ -81,6 +81,10 @@ struct view_run {
 void view_run_begin(struct view_run *run, struct view_source *source);
 void view_run_end(struct view_run *run);
 
+/* Raises with the sentence, unless it is OK. STALE cannot be caught: the run is
+ * to be made again, and its code does not go on. */
+void view_raise(lua_State *L, enum err err, const struct err_detail *detail);
+
 /* For cell:get(): a place for what was read, all zero, to be filled without
  * raising; view_push_held then pushes it, a container as a view and anything
  * else as itself, and may raise. */

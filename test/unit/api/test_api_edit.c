@@ -180,3 +180,79 @@ TEST(what_cannot_be_computed_is_an_error_of_the_read)
     expect_json(sums.state, "5");
     sums_close(&sums);
 }
+
+/* -- The order of writes -------------------------------------------------- */
+
+/* A link of one runtime that another one turns from "a" to "b" before the first
+ * one's write through it has landed. */
+struct turned {
+    char folder[256];
+    struct rig one;
+    struct rig two;
+    hd_cell *link;
+    hd_cell *a;
+    hd_cell *b;
+};
+
+static void turned_open(struct turned *turned)
+{
+    kit_folder_new(turned->folder, sizeof turned->folder);
+    rig_open(&turned->one, turned->folder, 1);
+    rig_open(&turned->two, turned->folder, 2);
+    turned->link = cell_of(&turned->one, "link", NULL);
+    turned->a = cell_of(&turned->one, "a", NULL);
+    turned->b = cell_of(&turned->one, "b", NULL);
+    set_json(turned->a, "0");
+    set_json(turned->b, "0");
+    EXPECT_INT(hd_cell_set_link(turned->link, turned->a, NULL), HD_OK);
+    rig_settle(&turned->one);
+    EXPECT_INT(hd_cell_set_int(turned->link, 1, NULL), HD_OK);
+    hd_cell *link = cell_of(&turned->two, "link", NULL);
+    hd_cell *b = cell_of(&turned->two, "b", NULL);
+    EXPECT_INT(hd_cell_set_link(link, b, NULL), HD_OK);
+    rig_settle(&turned->two);
+    hd_cell_free(link);
+    hd_cell_free(b);
+}
+
+static void turned_close(struct turned *turned)
+{
+    EXPECT_INT(turned->one.reports, 0);
+    hd_cell_free(turned->link);
+    hd_cell_free(turned->a);
+    hd_cell_free(turned->b);
+    rig_close(&turned->one);
+    rig_close(&turned->two);
+    kit_folder_remove(turned->folder);
+}
+
+TEST(a_write_that_is_made_again_does_not_overwrite_a_later_one)
+{
+    struct turned turned;
+    turned_open(&turned);
+    EXPECT_INT(hd_cell_set_int(turned.b, 2, NULL), HD_OK);
+    rig_settle(&turned.one);
+    expect_json(turned.a, "0");
+    expect_json(turned.b, "2");
+    turned_close(&turned);
+}
+
+static hd_status set_five(hd_runtime *runtime, void *context)
+{
+    (void)runtime;
+    return hd_cell_set_int(context, 5, NULL);
+}
+
+TEST(an_edit_comes_after_the_writes_before_it)
+{
+    struct turned turned;
+    turned_open(&turned);
+    hd_error error;
+    EXPECT_INT(hd_runtime_edit(turned.one.runtime, set_five, turned.b, &error),
+               HD_OK);
+    EXPECT_TEXT(error.text, "");
+    rig_settle(&turned.one);
+    expect_json(turned.a, "0");
+    expect_json(turned.b, "5");
+    turned_close(&turned);
+}

@@ -1,0 +1,151 @@
+-- Writes from outside of runs: rt:edit, and writes of their own.
+local heddle = require "heddle"
+local test   = require "heddle.test"
+
+-- Two runtimes on one engine.
+local function two(t)
+  local engine = t:engine()
+  return t:runtime{ engine = engine }, t:runtime{ engine = engine }
+end
+
+test("the first touch of a document in an edit fetches it", function(t)
+  local one, other = two(t)
+  other:doc("a", { n = 5, list = { 1 } }); other:doc("b", "text"); other:settled()
+  local seen, calls = {}, 0
+  t:eq(one:edit(function()
+    calls = calls + 1
+    local a, b = one:doc("a"), one:doc("b")
+    seen = { a:key("n"):get(), b:get() }
+    a:key("m"):set(6)
+    a:key("list"):append(2)
+  end), true)
+  t:eq(seen, { 5, "text" })
+  one:settled(); other:settled()
+  t:eq(other:doc("a"):value(), { n = 5, m = 6, list = { 1, 2 } })
+end)
+
+test("no body sees nil for a document that is not loaded", function(t)
+  local one, other = two(t)
+  for i = 1, 50 do other:doc("d" .. i, i) end
+  other:settled()
+  local nils, sum = 0, 0
+  one:edit(function()
+    sum = 0
+    for i = 1, 50 do
+      local fine, value = pcall(function() return one:doc("d" .. i):get() end)
+      if not fine or value == nil then nils = nils + 1 else sum = sum + value end
+    end
+  end)
+  t:eq({ nils, sum }, { 0, 1275 })
+end)
+
+test("a refused edit runs its body again on what is there then", function(t)
+  local one, other = two(t)
+  local a = one:doc("a", 1); one:settled()
+  local b = other:doc("a")
+  local calls = 0
+  one:hold(true)
+  local done, commit = one:edit(function() calls = calls + 1; a:set(a:get() + 10) end)
+  t:eq({ done, commit:state(), a:get() }, { true, "pending", 11 })
+  b:set(100); other:settled()
+  one:hold(false); one:settled()
+  t:eq({ calls, commit:state(), a:get() }, { 2, "confirmed", 110 })
+  other:settled()
+  t:eq(b:get(), 110)
+  t:eq(commit:error(), nil)
+end)
+
+test("an edit that finds nothing to do when it runs again", function(t)
+  local one, other = two(t)
+  local a = one:doc("a", 1); one:settled()
+  one:hold(true)
+  local _, commit = one:edit(function() if a:get() < 50 then a:set(50) end end)
+  other:doc("a"):set(99); other:settled()
+  one:hold(false); one:settled()
+  t:eq({ commit:state(), a:get() }, { "confirmed", 99 })
+end)
+
+test("an edit whose body fails when it runs again is reported", function(t)
+  local one, other = two(t)
+  local a = one:doc("a", 1); one:settled()
+  one:hold(true)
+  local _, commit = one:edit(function()
+    if a:get() > 50 then error("it is taken") end
+    a:set(2)
+  end)
+  other:doc("a"):set(99); other:settled()
+  one:hold(false); one:settled()
+  t:eq({ commit:state(), a:get() }, { "rejected", 99 })
+  t:ok(commit:error().message:find("it is taken", 1, true) ~= nil, commit:error().message)
+  t:eq(#one:errors(), 1)
+end)
+
+test("an edit that is refused for good is reported, and its handle says so", function(t)
+  local rt = t:runtime()
+  local a = rt:doc("a", 1); rt:settled()
+  rt:reject_next{ kind = "permanent" }
+  local _, commit = rt:edit(function() a:set(7) end)
+  rt:settled()
+  t:eq({ commit:state(), a:get() }, { "rejected", 1 })
+  t:eq(#rt:errors(), 1)
+end)
+
+test("a write that was refused once does not overwrite a later one", function(t)
+  local rt = t:runtime()
+  local d = rt:doc("d", 0); rt:settled()
+  rt:reject_next{ kind = "conflict" }
+  d:set(1)
+  d:set(2)
+  rt:settled()
+  t:eq(d:get(), 2)
+  rt:reject_next{ kind = "conflict" }
+  d:set(3); rt:step()
+  d:set(4)
+  rt:settled()
+  t:eq(d:get(), 4)
+  rt:reject_next{ kind = "conflict" }
+  d:set(5); d:increment(2)
+  rt:settled()
+  t:eq(d:get(), 7)
+  t:eq(#rt:errors(), 0)
+end)
+
+test("the order holds for edits among writes of their own", function(t)
+  local rt = t:runtime()
+  local d, e = rt:doc("d", 0), rt:doc("e", 0); rt:settled()
+  rt:reject_next{ kind = "conflict", times = 2 }
+  d:set(1)
+  rt:edit(function() d:set(d:get() * 10); e:set(1) end)
+  d:increment(5)
+  rt:settled()
+  t:eq({ d:get(), e:get() }, { 15, 1 })
+end)
+
+test("what follows a write that is refused for good is made without it", function(t)
+  local rt = t:runtime()
+  local d = rt:doc("d", 0); rt:settled()
+  rt:reject_next{ kind = "terminal" }
+  d:set(1)
+  d:increment(5)
+  rt:settled()
+  t:eq(d:get(), 5)
+  t:eq(#rt:errors(), 1)
+end)
+
+test("an initial value does not overwrite what was created meanwhile", function(t)
+  local one, other = two(t)
+  one:hold(true)
+  local a = one:doc("a", "mine")
+  t:eq(a:get(), "mine")
+  other:doc("a", "theirs"); other:settled()
+  one:hold(false); one:settled()
+  t:eq(a:get(), "theirs")
+  other:settled()
+  t:eq(other:doc("a"):get(), "theirs")
+  t:eq(#one:errors(), 0)
+  -- A document that was deleted has an initial value again.
+  a:delete(); one:settled()
+  t:eq(one:doc("a", "again"):get(), "again")
+  one:settled(); other:settled()
+  t:eq(other:doc("a"):get(), "again")
+end)
