@@ -134,7 +134,7 @@ bool own_writes_order(struct runtime *runtime, struct transaction *transaction)
 
 /* -- One attempt --------------------------------------------------------- */
 
-static bool is_loading(const struct runtime *runtime)
+bool runtime_is_loading(const struct runtime *runtime)
 {
     VEC_FOREACH (&runtime->spaces, space) {
         if (space_is_loading(*space)) {
@@ -144,7 +144,7 @@ static bool is_loading(const struct runtime *runtime)
     return false;
 }
 
-bool own_writes_fetch(struct runtime *runtime)
+bool runtime_fetch_requested(struct runtime *runtime)
 {
     bool all = true;
     VEC_FOREACH (&runtime->spaces, space) {
@@ -223,9 +223,9 @@ static enum err make(struct own_write *write, struct err_detail *detail)
     while (left > 0 && err == ERR_STALE) {
         err_clear(detail);
         err = attempt(write, detail);
-        if (err != ERR_STALE || !is_loading(runtime)) {
+        if (err != ERR_STALE || !runtime_is_loading(runtime)) {
             left--;
-        } else if (own_writes_fetch(runtime)) {
+        } else if (runtime_fetch_requested(runtime)) {
             write->attempts--;
         } else {
             left = 0;

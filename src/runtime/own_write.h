@@ -79,8 +79,11 @@ bool own_writes_are_over(const struct runtime *runtime);
  * its conditions. Whether it has got one. */
 bool own_writes_order(struct runtime *runtime, struct transaction *transaction);
 
+/* Whether a document was requested that has not come. */
+bool runtime_is_loading(const struct runtime *runtime);
+
 /* Fetches what was requested and has not come; whether all of it is here. */
-bool own_writes_fetch(struct runtime *runtime);
+bool runtime_fetch_requested(struct runtime *runtime);
 
 /* The runtime ends. */
 void own_writes_end(struct runtime *runtime);

@@ -168,7 +168,11 @@ static enum err result_of(struct run *run, enum run_result result)
     if (sched->evaluation.error.err != ERR_OK) {
         return ERR_GIVEN_UP; /* of what it read: whatever it has made of it */
     }
-    if (sched->evaluation.deep != NULL || sched->unwinding) {
+    VEC_FOREACH (&run->transaction->awaited, entity) {
+        transaction_await(run->view, *entity);
+    }
+    if (sched->evaluation.deep != NULL || sched->unwinding ||
+        transaction_is_awaiting(run->view)) {
         return ERR_STALE;
     }
     switch (result) {

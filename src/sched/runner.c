@@ -500,6 +500,9 @@ static enum run_outcome wait(struct run *run)
                                 run->causes.at[i].place,
                                 run->causes.at[i].version);
     }
+    if (run->transaction->unloaded > 0 && waiting_has_documents(sched, node)) {
+        node->awaits_all = true; /* a read that is not for scheduling */
+    }
     if (!waiting_has_documents(sched, node)) {
         fetching_mark(sched, node);
     }

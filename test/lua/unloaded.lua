@@ -49,10 +49,18 @@ test("a computation", function(t)
   t:eq({ seen.missing, out:get() }, { 0, 820 })
 end)
 
+test("a read that does not subscribe", function(t)
+  local rt = world(t)
+  local seen = {}
+  rt:effect{ name = "e", fn = function() seen[#seen + 1] = rt:doc("d7"):sample() or "nothing" end }
+  rt:settled()
+  t:eq(seen, { 7 })
+end)
+
 test("a handler", function(t)
   local rt = world(t)
   local seen, read = reader(rt)
-  local stream, got = rt:stream("s"), nil
+  local stream = rt:stream("s")
   rt:on(stream, function() return { sum = read() } end)
   local ticket = stream:send({})
   rt:settled()
