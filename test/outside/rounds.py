@@ -35,7 +35,7 @@ KINDS = [
     Kind("together", 6, rounds_process.together),
     Kind("retry", 3, rounds_process.retry),
     Kind("runners", 3, rounds_process.runners),
-    Kind("full", 2, rounds_process.full_disk),
+    Kind("full", 1, rounds_process.full_disk),
     Kind("launch", 1, rounds_process.launch),
     Kind("held", 6, rounds_lua.held),
     Kind("users", 3, rounds_lua.users),
@@ -67,7 +67,7 @@ FLOORS = {
     "children": 6, "links that turn": 4, "pieces that read each other": 4, "user-scoped states": 6,
     "hot reload": 3, "debounce": 4, "backlog": 2, "launch": 1,
     # faults
-    "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 8, "held confirmations": 5,
+    "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4, "full disk refused": 1, "held confirmations": 5,
     "refused commits": 2,
 }
 
