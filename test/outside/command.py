@@ -23,9 +23,11 @@ class Command:
         self.heddle = heddle
         self.directory = directory
         self.data = os.path.join(directory, "data")
+        self.user = None  # of the next commands
 
     def arguments(self, *words):
-        return [self.heddle, words[0], "--dir", self.data] + list(words[1:])
+        user = ["--user", self.user] if self.user and words[0] in ("run", "send", "get", "set") else []
+        return [self.heddle, words[0], "--dir", self.data] + user + list(words[1:])
 
     def start(self, *words, stdin=None):
         """A process in the background; `finish` tells what it answered."""

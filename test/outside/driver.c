@@ -25,8 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNTIMES 8
-#define WAIT_MS  40000
+#define RUNTIMES   8
+#define USER_SCOPE "@user "
+#define WAIT_MS    40000
 
 /* ---- commands ---- */
 
@@ -207,7 +208,14 @@ static hd_status make_cell(hd_runtime *runtime,
                            const hd_value *path,
                            hd_cell **cell)
 {
-    return hd_cell_new(runtime, text_of(document), text_of(path), cell, NULL);
+    hd_address address = {0};
+    address.document = text_of(document);
+    address.path = text_of(path);
+    if (strncmp(address.document, USER_SCOPE, strlen(USER_SCOPE)) == 0) {
+        address.document += strlen(USER_SCOPE);
+        address.scope = HD_SCOPE_USER;
+    }
+    return hd_cell_new_at(runtime, &address, cell, NULL);
 }
 
 /* One [operation, document, path, operand]; a link has the document and the

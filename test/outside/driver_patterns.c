@@ -633,11 +633,13 @@ static hd_status build_states(hd_builder *builder, struct scope *scope)
             (void)hd_cell_link(target, &initial, NULL);
             hd_cell_free(target);
         }
-        status = hd_build_state(builder,
-                                text_at(part, "name"),
-                                initial,
-                                &cell,
-                                &error);
+        status = hd_build_state_scoped(
+            builder,
+            text_at(part, "name"),
+            text_at(part, "scope") != NULL ? HD_SCOPE_USER : HD_SCOPE_SPACE,
+            initial,
+            &cell,
+            &error);
         scope_add(scope, text_at(part, "name"), cell);
     }
     return status;

@@ -64,10 +64,13 @@ class Library:
         return self.process.communicate()
 
 
-def operation_of(piece, operation, cell, operand):
-    """An operation on a cell of a piece, as the driver takes it."""
+def operation_of(piece, operation, cell, operand, scoped=()):
+    """An operation on a cell of a piece, as the driver takes it. `scoped` are
+    the states that each user has an instance of."""
     def place(cell):
-        return ["piece:%s/%s" % (piece, cell[0].replace(".", "/")), "".join("/" + str(key) for key in cell[1:])]
+        scope = "@user " if cell[0] in scoped else ""
+        return ["%spiece:%s/%s" % (scope, piece, cell[0].replace(".", "/")),
+                "".join("/" + str(key) for key in cell[1:])]
     if operation == "link":
         return [operation] + place(cell) + place(operand)
     return [operation] + place(cell) + [operand]

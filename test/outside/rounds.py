@@ -25,6 +25,7 @@ KINDS = [
     Kind("pieces", 3, rounds_command.pieces),
     Kind("resend", 2, rounds_command.resend),
     Kind("reload", 2, rounds_command.reload),
+    Kind("people", 2, rounds_command.people),
     Kind("debounce", 1, rounds_command.debounce),
     Kind("backlog", 1, rounds_command.backlog),
     Kind("library", 10, rounds_library.library),

@@ -17,9 +17,10 @@ def link_to(piece, name):
 def send(round, piece, stream, payload, key=None):
     answer = round.command.send(piece, stream, payload, key)
     round.count("send")
+    user = round.command.user
 
     def action(world):
-        receipt = world.send(piece, stream, payload, key)
+        receipt = world.send(piece, stream, payload, key, user)
         world.settle()
         return receipt
     round.expect("send %s %s %s%s" % (piece, stream, json.dumps(payload), " as %s/%s" % key if key else ""),
@@ -29,8 +30,9 @@ def send(round, piece, stream, payload, key=None):
 def edit(round, piece, operation, cell, operand):
     answer = round.command.set(piece, operation, cell, operand)
     round.count("set", "set " + operation)
+    user = round.command.user
     round.expect("set %s %s %s %s" % (piece, operation, cell, json.dumps(operand)), answer,
-                 lambda world: world.edit(piece, [(operation, cell, operand)]))
+                 lambda world: world.edit(piece, [(operation, cell, operand)], user))
 
 
 def look(round, piece):
@@ -38,7 +40,7 @@ def look(round, piece):
     round.note("get %s -> %r" % (piece, answer))
     if answer.outcome != "ok":
         round.fail("get %s: %r" % (piece, answer))
-    differs = difference(piece, answer.value, round.world.result(piece))
+    differs = difference(piece, answer.value, round.world.result(piece, round.command.user))
     if differs:
         round.fail("get " + differs)
     round.count("get")
@@ -51,7 +53,7 @@ def start(round, piece, pattern, args=None, model_args=None):
     round.note("run %s --once -> %r" % (piece, answer))
     if answer.outcome != "ok":
         round.fail("run %s: %r" % (piece, answer))
-    differs = difference(piece, answer.value, round.world.result(piece))
+    differs = difference(piece, answer.value, round.world.result(piece, round.command.user))
     if differs:
         round.fail("run --once " + differs)
     round.count("run")
@@ -81,10 +83,13 @@ def count_bodies(round, pattern):
         round.count("choice")
 
 
-def some_traffic(round, pieces, most=8):
+def some_traffic(round, pieces, most=8, users=()):
     """Events and edits in turn, each by a process of its own."""
     for _ in range(round.random.randrange(3, most)):
         piece = round.random.choice(list(pieces))
+        if users:
+            round.command.user = round.random.choice(users)
+            round.note("as %s:" % round.command.user)
         pattern = pieces[piece]
         near = near_lists(round.world, piece)
         if round.generator.chance(75):
@@ -203,6 +208,28 @@ def reload(round):
     start(round, "p", again)
     round.count("hot reload")
     some_traffic(round, {"p": again}, 5)
+
+
+def make_scoped(round, pattern):
+    """Some states get an instance for each user."""
+    states = [state for state in pattern["states"] if state["name"][0] in "nl"]
+    for index, state in enumerate(states):
+        if index == 0 or round.generator.chance(40):
+            state["scope"] = "user"
+    round.count("user-scoped states")
+
+
+def people(round):
+    """Commands on behalf of two users, one after the other."""
+    pattern = round.generator.pattern("p")
+    make_scoped(round, pattern)
+    count_bodies(round, pattern)
+    users = ["ann", "bob"]
+    round.command.user = "ann"
+    start(round, "p", pattern)
+    some_traffic(round, {"p": pattern}, users=users)
+    for round.command.user in users:
+        look(round, "p")
 
 
 def debounce(round):

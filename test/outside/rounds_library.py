@@ -8,7 +8,7 @@ from generate import near_lists, one_list, places_of
 from library import Library, operation_of
 from model import Frame
 from round import difference
-from rounds_command import count_bodies
+from rounds_command import count_bodies, make_scoped
 
 
 def driver(round):
@@ -54,20 +54,21 @@ def some_edit(round, pattern, most=3, places=None):
     return operations, reads
 
 
-def edit_action(operations, reads):
+def edit_action(operations, reads, user=None):
     def action(world):
         before = world.text()
-        world.edit("p", operations)
+        world.edit("p", operations, user)
         if world.text() == before:
             return None  # nothing is committed: what it reads may be a moment old
-        frame = Frame(world, "p")
+        frame = Frame(world, "p", user)
         return [world.evaluate(["value", cell], frame) for cell in reads]
     return action
 
 
-def edit_command(operations, reads):
-    return {"operations": [operation_of("p", *operation) for operation in operations],
-            "reads": [operation_of("p", "set", cell, None)[1:3] for cell in reads]}
+def edit_command(operations, reads, pattern):
+    scoped = [state["name"] for state in pattern["states"] if state.get("scope")]
+    return {"operations": [operation_of("p", *operation, scoped=scoped) for operation in operations],
+            "reads": [operation_of("p", "set", cell, None, scoped)[1:3] for cell in reads]}
 
 
 def count_operations(round, operations):
@@ -102,7 +103,7 @@ def library(round):
     look(round, process)
 
 
-def step(round, process, runtime, pattern):
+def step(round, process, runtime, pattern, user=None):
     """One event, edit or write, and what it must answer."""
     choice = round.random.randrange(10)
     if choice < 5:
@@ -110,7 +111,7 @@ def step(round, process, runtime, pattern):
         payload = round.generator.payload(near_lists(round.world, "p"))
 
         def action(world):
-            receipt = world.send("p", stream, payload)
+            receipt = world.send("p", stream, payload, user=user)
             world.settle()
             return receipt
         answer = process.ask("send", runtime, piece="p", stream=stream, payload=payload)
@@ -121,16 +122,16 @@ def step(round, process, runtime, pattern):
     operations, reads = some_edit(round, pattern)
     count_operations(round, operations)
     if choice < 9:
-        answer = process.ask("edit", runtime, **edit_command(operations, reads))
+        answer = process.ask("edit", runtime, **edit_command(operations, reads, pattern))
         round.count("library edit")
         round.expect("edit %d %s reads %s" % (runtime, json.dumps(operations), json.dumps(reads)), answer,
-                     edit_action(operations, reads))
+                     edit_action(operations, reads, user))
         return
-    command = edit_command(operations[:1], [])
+    command = edit_command(operations[:1], [], pattern)
     answer = process.ask("write", runtime, settle=1, **command)
     round.count("library write")
     round.expect("write %d %s" % (runtime, json.dumps(operations[:1])), answer,
-                 lambda world: world.edit("p", operations[:1]))
+                 lambda world: world.edit("p", operations[:1], user))
 
 
 def bare_step(round, process, runtime, pattern):
@@ -140,7 +141,7 @@ def bare_step(round, process, runtime, pattern):
         document, path = operation_of("p", *operations[0])[1:3]
         must(round, "get %d %s" % (runtime, document), process.ask("get", runtime, document=document, path=path))
         return
-    answer = process.ask("edit", runtime, **edit_command(operations, reads))
+    answer = process.ask("edit", runtime, **edit_command(operations, reads, pattern))
     count_operations(round, operations)
     round.expect("edit %d %s reads %s" % (runtime, json.dumps(operations), json.dumps(reads)), answer,
                  edit_action(operations, reads))
@@ -164,20 +165,25 @@ def turns(round):
     places = [(first, 0), (first, 1)]
     if round.generator.chance(40):
         places.append((driver(round), 2))
-    for process, runtime in places:
-        open_piece(round, process, runtime, pattern)
+    users = {}
+    if round.generator.chance(30):
+        make_scoped(round, pattern)
+        users = {0: "ann", 1: "bob", 2: "ann"}
     round.world.start("p", pattern)
+    for process, runtime in places:
+        open_piece(round, process, runtime, pattern, user=users.get(runtime))
     # A runtime that has not started the piece follows nothing of it.
     must(round, "open 3", first.open(3))
     for _ in range(round.random.randrange(4, 12)):
-        if round.generator.chance(25):
+        if not users and round.generator.chance(25):
             bare_step(round, first, 3, pattern)
         else:
             process, runtime = round.random.choice(places)
-            step(round, process, runtime, pattern)
+            step(round, process, runtime, pattern, users.get(runtime))
         round.count("turn")
-    open_piece(round, first, 7, pattern)
-    look(round, first, 7)
+    for runtime, user in ((6, users.get(0)), (7, users.get(1))):
+        open_piece(round, first, runtime, pattern, user=user)
+        look(round, first, runtime, user=user)
 
 
 # ---- several callers ----
@@ -212,7 +218,7 @@ def overlap(round):
         operations = operations[:1]
         call = round.call("write %d %s" % (runtime, json.dumps(operations)),
                           lambda world, operations=operations: world.edit("p", operations))
-        answer = process.ask("write", runtime, **edit_command(operations, []))
+        answer = process.ask("write", runtime, **edit_command(operations, [], pattern))
         count_operations(round, operations)
         round.count("unsettled write")
         if answer.outcome == "ok":
@@ -290,7 +296,7 @@ def give_some(round, process, index, pattern):
             operations, reads = some_edit(round, pattern, 2)
             call = round.call("%d: edit %s reads %s" % (index, json.dumps(operations), json.dumps(reads)),
                               edit_action(operations, reads))
-            process.give("edit", 0, **edit_command(operations, reads))
+            process.give("edit", 0, **edit_command(operations, reads, pattern))
             count_operations(round, operations)
             round.count("concurrent edit")
         calls.append(call)

@@ -7,7 +7,7 @@ from generate import near_lists, places_of
 from model import Frame
 from program import lua_value
 from round import difference
-from rounds_command import count_bodies
+from rounds_command import count_bodies, make_scoped
 from script import Script, lua_cell_of, lua_operation
 from values import loose
 
@@ -203,12 +203,7 @@ def held(round):
 def users(round):
     """Two users, each with their own instance of user-scoped states."""
     pattern = round.generator.pattern("p", children=0, lists=1)
-    scoped = 0
-    for state in pattern["states"]:
-        if state["name"][0] in "nl" and (scoped == 0 or round.generator.chance(40)):
-            state["scope"] = "user"
-            scoped += 1
+    make_scoped(round, pattern)
     count_bodies(round, pattern)
-    round.count("user-scoped states")
     round.world.start("p", pattern)
     traffic(Stage(round, pattern, {1: "ann", 2: "bob"}), 7, holds=False)
