@@ -108,16 +108,25 @@ class World:
             child, name = name.split(".", 1)
             piece = piece + "/" + child
         document = piece + "/" + name
+        return self.instance(document, frame.user), tuple(cell[1:])
+
+    def instance(self, document, user):
+        """The document that a user means by a name: of a user's state, the one
+        of that user, which has the initial value at first."""
+        piece, _, name = document.rpartition("/")
+        if "@" in name or piece not in self.patterns:
+            return document
         group, part = self.part(piece, name)
         if part.get("scope") == "user":
-            document += "@" + str(frame.user)
+            document += "@" + str(user)
             if document not in self.documents:
                 self.documents[document] = self._initial(piece, part)
-        return document, tuple(cell[1:])
+        return document
 
     def link(self, frame, cell):
+        """A link names no user: whoever follows it means their own instance."""
         document, path = self.place(frame, cell)
-        return Link(document, path)
+        return Link(document.partition("@")[0], path)
 
     def load(self, document, frame):
         """The value of a document, derived ones included."""
@@ -143,6 +152,7 @@ class World:
 
     def resolve_place(self, document, path, frame, last=True):
         for _ in range(HOPS):
+            document = self.instance(document, frame.user)
             value = self.load(document, frame)
             for depth in range(len(path) + 1):
                 if isinstance(value, Link):

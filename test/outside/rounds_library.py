@@ -56,11 +56,13 @@ def some_edit(round, pattern, most=3, places=None):
 
 def edit_action(operations, reads, user=None):
     def action(world):
+        frame = Frame(world, "p", user)
+        for cell in [operation[1] for operation in operations] + reads:
+            world.place(frame, cell)  # the initial value of a user's state
         before = world.text()
         world.edit("p", operations, user)
         if world.text() == before:
             return None  # nothing is committed: what it reads may be a moment old
-        frame = Frame(world, "p", user)
         return [world.evaluate(["value", cell], frame) for cell in reads]
     return action
 

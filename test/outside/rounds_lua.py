@@ -4,10 +4,10 @@ confirmations, refusals, restarts and users."""
 import json
 
 from generate import near_lists, places_of
-from model import Frame
 from program import lua_value
 from round import difference
 from rounds_command import count_bodies, make_scoped
+from rounds_library import edit_action
 from script import Script, lua_cell_of, lua_operation
 from values import loose
 
@@ -73,14 +73,8 @@ class Stage:
         self.script.line("  reads%d = { %s }" % (number, ", ".join(
             "val(%s)" % lua_cell_of(runtime, "p", cell, self.scope(cell)) for cell in reads)))
         self.script.line("end)")
-
-        def action(world):
-            before = world.text()
-            world.edit("p", operations, user)
-            if world.text() == before:
-                return None  # nothing is committed: what it reads may be a moment old
-            return [world.evaluate(["value", cell], Frame(world, "p", user)) for cell in reads]
-        self.begin(runtime, "edit %s reads %s" % (json.dumps(operations), json.dumps(reads)), action,
+        self.begin(runtime, "edit %s reads %s" % (json.dumps(operations), json.dumps(reads)),
+                   edit_action(operations, reads, user),
                    "say_edit(%%d, T[%d], reads%d)" % (number, number))
         self.round.count("lua edit")
 
