@@ -68,8 +68,8 @@ FLOORS = {
     "children": 6, "links that turn": 4, "pieces that read each other": 4, "user-scoped states": 6,
     "hot reload": 3, "debounce": 4, "backlog": 2, "launch": 1,
     # faults
-    "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4, "full disk refused": 1, "held confirmations": 5,
-    "refused commits": 2,
+    "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
+    "full disk refused": 1, "held confirmations": 5, "refused commits": 2,
 }
 
 

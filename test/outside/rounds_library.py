@@ -275,6 +275,7 @@ def disturb(round, victim):
     time.sleep(round.random.random() * 0.01)
     if round.generator.chance(60):
         victim.kill()
+        round.note("a process is killed")
         round.count("kill -9")
         return
     victim.pause()
