@@ -480,6 +480,30 @@ enum err transaction_delete(struct transaction *transaction,
     return write_adopt(transaction, WRITE_DELETE, place, VALUE_NONE, detail);
 }
 
+/* An increment by 0, which no patch has: it creates a 0 where nothing is, as
+ * any other increment does, and leaves a number as it is. */
+static enum err increment_by_zero(struct transaction *transaction,
+                                  struct place *place,
+                                  struct err_detail *detail)
+{
+    struct value there;
+    (void)
+        transaction_read(transaction, place, READ_DEEP, READ_UNTRACKED, &there);
+    const bool is_number = value_is_number(there);
+    value_unref(there);
+    if (is_number) {
+        return ERR_OK;
+    }
+    const enum err err =
+        write_adopt(transaction, WRITE_INCREMENT, place, value_int(1), detail);
+    return err != ERR_OK ? err
+                         : write_adopt(transaction,
+                                       WRITE_INCREMENT,
+                                       place,
+                                       value_int(-1),
+                                       detail);
+}
+
 enum err transaction_merge_adopt(struct transaction *transaction,
                                  struct place *place,
                                  enum write_kind kind,
@@ -494,7 +518,7 @@ enum err transaction_merge_adopt(struct transaction *transaction,
                                                 : !value_is_absent(value);
     if (kind == WRITE_INCREMENT && fits &&
         fpclassify(value_real(value)) == FP_ZERO) {
-        return ERR_OK; /* there is no such operation */
+        return increment_by_zero(transaction, place, detail);
     }
     if (!fits) {
         const char *got = value_kind_name(value_kind(value));

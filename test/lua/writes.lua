@@ -122,3 +122,12 @@ test("an element's link is replaced in its list, not in the element's copy", fun
   t:ok(rt:errors()[1].message:find("write to the list", 1, true))
   t:eq(a:get(), 1)
 end)
+
+test("an increment by 0 creates a 0 where nothing is", function(t)
+  local rt = t:runtime()
+  local o = rt:doc("o", { a = 1 })
+  local s = rt:stream("s")
+  rt:on(s, function() o:key("a"):delete() o:key("a"):increment(0) o:key("b"):increment(0) end)
+  s:send(1) rt:settled()
+  t:eq(rt:restart():doc("o"):value(), { a = 0, b = 0 })
+end)
