@@ -527,7 +527,8 @@ TEST(q16_where_something_can_be_written)
         {"append A! [1]", ERR_TYPE, NULL},
         {"inc A.n 'x'", ERR_TYPE, NULL},
         {"inc A.n {'/':{'number@1':'NaN'}}", ERR_TYPE, NULL},
-        {"inc A.q 0", ERR_OK, NULL}, /* there is no such operation */
+        {"inc A.n 0", ERR_OK, NULL},
+        {"inc A.q 0", ERR_OK, "{'l':[1,2],'n':1,'o':{},'q':0}"},
         {"inc A.o 1", ERR_TYPE, NULL},
         {"delete A.l.0", ERR_OK, "{'l':[2],'n':1,'o':{}}"},
         {"delete A.l.7", ERR_OK, NULL},
