@@ -27,7 +27,9 @@
  *   anywhere else                    A read shows what is there now. A write is
  *                                    a transaction of its own: applied at once,
  *                                    sent with the next step, and tried again
- *                                    if another runtime was faster. If the
+ *                                    if another runtime was faster. Later
+ *                                    writes and edits of this runtime take
+ *                                    effect after it. If the
  *                                    store refuses it for another reason, the
  *                                    `report` of the runtime is called.
  *
