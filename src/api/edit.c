@@ -230,7 +230,12 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
     if (err != ERR_OK || transaction->applied == 0) {
         deed->waits = false;
     }
+    const bool idle = err == ERR_OK && own_write_is_idle(transaction);
     transaction_release(transaction);
+    if (UNLIKELY(idle) && runtime_was_behind(inside)) { /* own-write-4 */
+        editing->again = true;
+        return err_set(detail, ERR_STALE, "the data has changed meanwhile");
+    }
     if (unread) { /* a document that it met, or a computation for it */
         const enum err load =
             home_load_requested(editing->runtime->home, detail);

@@ -356,6 +356,11 @@ static enum err open_spaces(struct live *live,
     return err;
 }
 
+static void refresh(void *ctx)
+{
+    live_refresh(ctx);
+}
+
 static void fetch(void *ctx, struct entity *entity)
 {
     const enum err err = live_load(ctx, entity, NULL);
@@ -382,6 +387,7 @@ static struct live *make(const struct live_options *options)
         .forget = forget,
         .resume_ctx = live,
         .fetch = fetch,
+        .refresh = refresh,
         .fetch_ctx = live,
     };
     runtime_init(&live->runtime, &runtime);
@@ -729,6 +735,20 @@ enum err live_load(struct live *live,
     }
     hold(live, false);
     return entity->loaded ? ERR_OK : not_come(live, detail);
+}
+
+void live_refresh(struct live *live)
+{
+    hold(live, true); /* as above */
+    VEC_FOREACH (&live->spaces, at) {
+        if ((*at)->stored) {
+            hub_poll(&(*at)->hub);
+            hub_flush(&(*at)->hub);
+        }
+    }
+    send(live);
+    replica_settle(&live->runtime.replica);
+    hold(live, false);
 }
 
 /* -- Leaving ------------------------------------------------------------- */

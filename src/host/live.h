@@ -149,6 +149,9 @@ enum live_rest {
  * every commit is confirmed or refused. */
 enum live_rest live_settle(struct live *live, mono_ms deadline);
 
+/* Takes in what other processes have committed up to now. */
+void live_refresh(struct live *live);
+
 /* Brings a document here, if it is not. What the trouble is, if there is
  * one. */
 MUST_CHECK enum err live_load(struct live *live,

@@ -274,6 +274,11 @@ static struct engine *engine_of(void *ctx, struct value space)
     return NULL;
 }
 
+static void refresh(void *ctx)
+{
+    world_exchange(ctx);
+}
+
 static void fetch(void *ctx, struct entity *entity)
 {
     world_load(ctx, entity);
@@ -368,6 +373,7 @@ enum err world_runtime_new(struct world_store *store,
         .forget = forget,
         .resume_ctx = one,
         .fetch = fetch,
+        .refresh = refresh,
         .fetch_ctx = one,
     };
     runtime_init(&one->runtime, &runtime);

@@ -18,6 +18,7 @@ struct own_write {
     bool conditional;  /* it has a condition of own-write-2, */
     bool depends;      /* or has read something: it may be refused for that */
     bool again;        /* refused: own_writes_try_again */
+    bool idle;         /* the attempt wrote, and changed nothing */
     struct err_detail said;
     VEC(struct origin) commits;
     VEC(struct entity *) entities; /* that it has written */
@@ -160,6 +161,21 @@ bool runtime_fetch_requested(struct runtime *runtime)
     return all;
 }
 
+bool own_write_is_idle(const struct transaction *transaction)
+{
+    return transaction->applied == 0 && transaction->drafts_used > 0 &&
+           transaction->replica->sessions > 0;
+}
+
+bool runtime_was_behind(struct runtime *runtime)
+{
+    const uint64_t version = runtime->replica.version;
+    if (runtime->refresh != NULL) {
+        runtime->refresh(runtime->fetch_ctx);
+    }
+    return runtime->replica.version != version;
+}
+
 static void note_commits(struct own_write *write,
                          const struct transaction *transaction)
 {
@@ -198,6 +214,7 @@ static enum err attempt(struct own_write *write, struct err_detail *detail)
             add_conditions(&runtime->own_writes.list, write, transaction);
         err = lineage_commit(runtime->sched, transaction, detail);
         write->expected = transaction->applied;
+        write->idle = own_write_is_idle(transaction);
         note_commits(write, transaction);
         if (err != ERR_OK && write->expected > 0) { /* one of several spaces */
             write->attempts = OWN_WRITE_ATTEMPTS;
@@ -222,7 +239,12 @@ static enum err make(struct own_write *write, struct err_detail *detail)
     write->again = false;
     while (left > 0 && err == ERR_STALE) {
         err_clear(detail);
+        write->idle = false;
         err = attempt(write, detail);
+        if (err == ERR_OK && UNLIKELY(write->idle) &&
+            runtime_was_behind(runtime)) {
+            err = ERR_STALE;
+        }
         if (err != ERR_STALE || !runtime_is_loading(runtime)) {
             left--;
         } else if (runtime_fetch_requested(runtime)) {

@@ -17,6 +17,7 @@ void runtime_init(struct runtime *runtime,
         .forget = options->forget,
         .resume_ctx = options->resume_ctx,
         .fetch = options->fetch,
+        .refresh = options->refresh,
         .fetch_ctx = options->fetch_ctx,
     };
     list_init(&runtime->pieces);

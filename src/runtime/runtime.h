@@ -30,6 +30,10 @@ struct schemas;
  * replica/entity.h), if that can be done now: for who looks from outside. */
 typedef void runtime_fetch_fn(void *ctx, struct entity *entity);
 
+/* Takes in what other sessions have committed up to now, as far as that can be
+ * done at once. */
+typedef void runtime_refresh_fn(void *ctx);
+
 /* Finds the pattern of a piece that is started without one, by what its
  * document says of it (runtime/piece.h). NULL: *detail says why. Borrowed. */
 typedef struct pattern *runtime_pattern_fn(void *ctx,
@@ -58,13 +62,14 @@ struct runtime {
     struct sched *sched;
     struct schemas *schemas; /* runtime/schemas.h; or NULL: there are none */
     VEC(struct space *)
-    spaces;                    /* in the order of their opening; the first is
-                                  the default */
-    runtime_resume_fn *resume; /* what stores know of a piece; or NULL */
-    runtime_forget_fn *forget; /* and that nobody wants to know; or NULL */
-    void *resume_ctx;          /* of both */
-    runtime_fetch_fn *fetch;   /* or NULL */
-    void *fetch_ctx;
+    spaces;                      /* in the order of their opening; the first is
+                                    the default */
+    runtime_resume_fn *resume;   /* what stores know of a piece; or NULL */
+    runtime_forget_fn *forget;   /* and that nobody wants to know; or NULL */
+    void *resume_ctx;            /* of both */
+    runtime_fetch_fn *fetch;     /* or NULL */
+    runtime_refresh_fn *refresh; /* or NULL */
+    void *fetch_ctx;             /* of both */
     VEC(struct pattern *) patterns; /* runtime/pattern.h */
     struct list pieces;             /* struct piece: runtime/piece.h */
     struct list launches;           /* likewise: piece_launch.c */
@@ -91,8 +96,9 @@ struct runtime_options {
     runtime_resume_fn *resume;          /* NULL: every piece begins anew */
     runtime_forget_fn *forget;          /* NULL: nothing is forgotten */
     void *resume_ctx;
-    runtime_fetch_fn *fetch; /* NULL: what has not come is not there */
-    void *fetch_ctx;
+    runtime_fetch_fn *fetch;     /* NULL: what has not come is not there */
+    runtime_refresh_fn *refresh; /* NULL: what others did comes by itself */
+    void *fetch_ctx;             /* of both */
 };
 
 void runtime_init(struct runtime *runtime,

@@ -149,3 +149,23 @@ test("an initial value does not overwrite what was created meanwhile", function(
   one:settled(); other:settled()
   t:eq(other:doc("a"):get(), "again")
 end)
+
+test("a write that changes nothing on an old view is made on the new one", function(t)
+  local e = t:engine()
+  local one, two = t:runtime{ engine = e }, t:runtime{ engine = e }
+  local a, b = one:doc("d", 5), nil
+  one:settled()
+  b = two:doc("d")
+  t:eq(b:get(), 5)
+  a:set(6) one:settled()
+  b:set(5) two:settled() one:settled()
+  t:eq(a:get(), 5)
+  local l = one:doc("l", { "a", "b" })
+  one:settled()
+  local m = two:doc("l")
+  t:eq(m:value(), { "a", "b" })
+  l:append("x") one:settled()
+  two:edit(function() m:remove("x") end)
+  two:settled() one:settled()
+  t:eq(l:value(), { "a", "b" })
+end)
