@@ -81,8 +81,9 @@ HD_API hd_status hd_build_state(hd_builder *builder,
 
 /* The same for a document of another scope: each user, or each session, has one
  * of its own, with `initial` in it when the piece is first started for that
- * user. What is computed from it belongs to the user as well (docs/pieces.md,
- * "Scopes"). */
+ * user. A write to the user's document before that start replaces `initial`:
+ * start the piece first. What is computed from it belongs to the user as well
+ * (docs/pieces.md, "Scopes"). */
 HD_API hd_status hd_build_state_scoped(hd_builder *builder,
                                        const char *name,
                                        hd_scope scope,

@@ -48,7 +48,8 @@ static int find_place(struct visit *visit, struct place **out)
     }
     if (code == CODE_OK) {
         *out =
-            visit_place_at(document != NULL ? document : visit->piece->document,
+            visit_place_at(visit,
+                           document != NULL ? document : visit->piece->document,
                            path);
     }
     value_unref(path);
@@ -288,12 +289,16 @@ static int set(struct visit *visit)
         code = visit_find(visit, operand(options, 0), &document);
     }
     if (code == CODE_OK) {
+        code = visit_start_for_user(visit, document);
+    }
+    if (code == CODE_OK) {
         code = visit_place(visit,
                            document,
                            path,
                            value_kind(value) != VALUE_LINK,
                            &place);
     }
+    visit_stop_piece(visit); /* the write makes nothing run here */
     if (code == CODE_OK) {
         code = check_target(visit, document, place);
     }

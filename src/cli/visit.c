@@ -569,6 +569,15 @@ static void report_waiting(struct visit *visit)
     }
 }
 
+void visit_stop_piece(struct visit *visit)
+{
+    if (visit->piece != NULL) {
+        piece_stop(visit->piece);
+        piece_unref(visit->piece);
+        visit->piece = NULL;
+    }
+}
+
 int visit_close(struct visit *visit, int code)
 {
     end_progress(visit);
@@ -576,10 +585,7 @@ int visit_close(struct visit *visit, int code)
         stopping = NULL;
         code = flush(visit, code);
         report_waiting(visit);
-        if (visit->piece != NULL) {
-            piece_stop(visit->piece);
-            piece_unref(visit->piece);
-        }
+        visit_stop_piece(visit);
         if (visit->program != NULL) {
             program_detach(visit->program);
         }
@@ -606,7 +612,6 @@ int visit_close(struct visit *visit, int code)
     buf_release(&visit->file);
     visit->live = NULL;
     visit->program = NULL;
-    visit->piece = NULL;
     return code == CODE_OK && visit->lost ? CODE_NO : code;
 }
 
@@ -929,4 +934,22 @@ int visit_resume(struct visit *visit, const char *name)
     value_unref(note);
     value_unref(text);
     return code;
+}
+
+int visit_start_for_user(struct visit *visit, const struct entity *document)
+{
+    const struct value about = object_field(document->visible.rest, "piece");
+    if (value_is_absent(object_field(about, "scopes"))) {
+        return CODE_OK;
+    }
+    const struct text id = value_text(&document->id);
+    const size_t front = strlen("piece:");
+    struct buf name = {0};
+    buf_append(&name, id.at + front, id.length - front);
+    int code = visit_resume(visit, buf_text(&name));
+    buf_release(&name);
+    if (code == CODE_OK) {
+        code = visit_settle(visit);
+    }
+    return code == CODE_OK ? wait_for_piece(visit) : code;
 }

@@ -144,6 +144,14 @@ int visit_resume(struct visit *visit, const char *name);
 /* The result document of a piece, which is there, without starting it. */
 int visit_find(struct visit *visit, const char *name, struct entity **document);
 
+/* If the piece of that document has states of users or sessions: starts it for
+ * the user of this process, and waits until the initial values that this user
+ * did not have are stored. */
+int visit_start_for_user(struct visit *visit, const struct entity *document);
+
+/* Stops the piece of the visit, if there is one. */
+void visit_stop_piece(struct visit *visit);
+
 /* -- Waiting ------------------------------------------------------------- */
 
 /* Until nothing is left to do and everything is confirmed. CODE_UNSETTLED: the
@@ -207,7 +215,9 @@ int visit_read_text(const struct options *options,
 /* The place of a path in the result of a piece, whose document is here; new.
  * The path may also begin with the name of something that the pattern has
  * declared and not returned. */
-struct place *visit_place_at(struct entity *document, struct value path);
+struct place *visit_place_at(const struct visit *visit,
+                             struct entity *document,
+                             struct value path);
 
 /* The place at a path of a result, behind all links, with its document here;
  * new. Without `through`, a link at the end is not followed. */

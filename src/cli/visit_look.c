@@ -217,11 +217,30 @@ static struct entity *declared(struct entity *document, struct value name)
     return err == ERR_OK ? found : NULL;
 }
 
-struct place *visit_place_at(struct entity *document, struct value path)
+/* Its payload, new, or NULL. A started piece knows the scope of its parts. */
+static struct place *declared_place(const struct visit *visit,
+                                    struct entity *document,
+                                    struct value name)
 {
-    struct entity *own =
-        array_count(path) > 0 ? declared(document, array_at(path, 0)) : NULL;
-    struct place *at = place_payload(own != NULL ? own : document);
+    struct entity *own = declared(document, name);
+    const struct part *part = own != NULL && visit->piece != NULL &&
+                                      visit->piece->document == document
+                                  ? piece_part(visit->piece, name)
+                                  : NULL;
+    if (part != NULL && part->place != NULL) {
+        return place_ref(part->place);
+    }
+    return own != NULL ? place_payload(own) : NULL;
+}
+
+struct place *visit_place_at(const struct visit *visit,
+                             struct entity *document,
+                             struct value path)
+{
+    struct place *own = array_count(path) > 0
+                            ? declared_place(visit, document, array_at(path, 0))
+                            : NULL;
+    struct place *at = own != NULL ? own : place_payload(document);
     for (uint32_t i = own != NULL ? 1 : 0; i < array_count(path); i++) {
         struct place *child = place_child(at, array_at(path, i));
         place_unref(at);
@@ -261,7 +280,7 @@ int visit_place(struct visit *visit,
     const struct cell_access access = {.runtime = live_runtime(visit->live)};
     struct err_detail detail = {0};
     bool was_here = false;
-    *out = visit_place_at(document, path);
+    *out = visit_place_at(visit, document, path);
     enum err err =
         through ? ERR_OK : enter_field(&access, document, out, &detail);
     /* A link can be seen only when the document that it is in has come. */

@@ -101,6 +101,62 @@ check "why, of a user for whom nothing ran" sh -c \
 check "graph: nobody reads from another user" sh -c \
     '"$HEDDLE" graph prefs --dir data | grep -qx "twice@user:bob (computed, clean) <- total@user:bob"'
 
+# ---- a set for a user who has not had the piece ----
+
+cat >first.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("first", function(p)
+  local n = p:state("n", 7, { scope = "user" })
+  local l = p:state("l", heddle.array { 1, 2 }, { scope = "user" })
+  local o = p:state("o", { a = 1, b = { c = 2 } }, { scope = "user" })
+  p:state("own", heddle.array { 1 }, { scope = "user" })
+  local base = p:state("base", 10)
+  local total = p:computed("total", function() return base:get() + (n:get() or 0) end)
+  return { n = n, l = l, o = o, base = base, total = total }
+end)
+LUA
+
+# fields N L O: what a user sees with these values.
+fields() {
+    echo "{\"base\":10,\"l\":$2,\"n\":$1,\"o\":$3,\"total\":$(($1 + 10))}"
+}
+whole='{"a":1,"b":{"c":2}}'
+
+as ann run first.lua --once >/dev/null
+as u1 set first l 9 --append
+same "an append has the initial value before it" "$(as u1 get first)" "$(fields 7 '[1,2,9]' "$whole")"
+as u2 set first n 1 --increment
+same "an increment adds to the initial value" "$(as u2 get first)" "$(fields 8 '[1,2]' "$whole")"
+as u3 set first l 1 --remove
+same "a remove takes from the initial value" "$(as u3 get first)" "$(fields 7 '[2]' "$whole")"
+as u4 set first l 2 --add-unique
+same "an add-unique finds what is in the initial value" "$(as u4 get first)" "$(fields 7 '[1,2]' "$whole")"
+as u5 set first n --delete
+same "a delete stays" "$(as u5 get first)" '{"base":10,"l":[1,2],"o":{"a":1,"b":{"c":2}},"total":10}'
+as u6 set first o/b/d 3
+same "a set below a key keeps the other keys" "$(as u6 get first)" "$(fields 7 '[1,2]' '{"a":1,"b":{"c":2,"d":3}}')"
+as u7 set first n 1
+same "a set replaces the initial value" "$(as u7 get first)" "$(fields 1 '[1,2]' "$whole")"
+as u8 set first n 1 --increment
+as u8 set first n 1 --increment
+same "the initial value is there once" "$(as u8 get first n --stored)" "9"
+as u9 set first own 2 --append
+same "a state that the pattern does not return" "$(as u9 get first own)" "[1,2]"
+same "belongs to its user, too" "$(as u8 get first own)" "[1]"
+check "and is in no shared document" sh -c \
+    '! "$HEDDLE" store show data/main.db piece:first/own 2>own && grep -q "no such document" own'
+check "a set without --user says what is missing" sh -c \
+    '! "$HEDDLE" set first n 1 --dir data 2>without && grep -qF -- "--user NAME" without'
+same "the first user has what it had" "$(as ann get first)" "$(fields 7 '[1,2]' "$whole")"
+"$HEDDLE" run first.lua --user u2 --dir data >u2.out 2>u2.err &
+started="$started $!"
+check "a process of a user runs" until_true test -s u2.out
+as u2 set first n 1 --increment
+u2_has_nine() {
+    [ "$(tail -n 1 u2.out)" = "$(fields 9 '[1,2]' "$whole")" ]
+}
+check "and sees a set for its user" until_true u2_has_nine
+
 # ---- both at once ----
 
 # start USER: a process that runs the piece; its id is in $pid.
