@@ -803,6 +803,7 @@ void hub_poll(struct hub *hub)
     }
     struct err_detail detail = {0};
     enter(hub);
+    database_end_dead_write(&hub->engine->database);
     enum err err = engine_read_begin(hub->engine, &detail);
     if (err == ERR_OK) {
         err = fanout_feed(hub, hub->engine->seq, &detail);

@@ -452,6 +452,21 @@ static void unlock(struct database *database)
     }
 }
 
+/* SQLite takes back what the dead process had written; the counter is this
+ * layer's. A writer that lives holds the lock as long as the counter is odd. */
+void database_end_dead_write(struct database *database)
+{
+    if (database->page == NULL || database->read_only || database->writing ||
+        database_changes(database) != 0 ||
+        flock(database->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        return;
+    }
+    if (database_changes(database) == 0) {
+        count_change(database, false);
+    }
+    unlock(database);
+}
+
 /* -- Listeners ----------------------------------------------------------- */
 
 /* A lock that they share. */

@@ -158,6 +158,11 @@ uint64_t database_changes_of_end(const struct database *database);
  * In memory nobody else writes, and it is always 2. */
 uint64_t database_changes(const struct database *database);
 
+/* A process that was killed while it wrote leaves the counter odd, and nothing
+ * could be told by it until the next write. Makes it even again if no process
+ * is writing. */
+void database_end_dead_write(struct database *database);
+
 /* A number that changes when another connection has committed. */
 MUST_CHECK enum err database_version(struct database *database,
                                      int64_t *out,

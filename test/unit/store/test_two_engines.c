@@ -203,6 +203,32 @@ TEST(the_lock_is_held_while_writing_and_at_no_other_time)
     kit_close(&a);
 }
 
+/* What a process leaves that is killed inside of a write. */
+TEST(a_write_that_a_dead_process_has_begun_is_ended)
+{
+    struct store_kit a;
+    struct store_kit b;
+    open_both(&a, &b);
+    EXPECT_LANDED(&a, 1, "s1 1 | set A 1");
+    struct database *one = &a.engine.database;
+    struct database *two = &b.engine.database;
+    const uint64_t before = database_changes(one);
+    EXPECT(before != 0);
+    atomic_store(&one->page->changes, before + 1);
+    EXPECT_EQ(database_changes(two), 0);
+    /* One that lives has the lock. */
+    EXPECT_INT(flock(one->lock_fd, LOCK_EX | LOCK_NB), 0);
+    database_end_dead_write(two);
+    EXPECT_EQ(database_changes(two), 0);
+    EXPECT_INT(flock(one->lock_fd, LOCK_UN), 0);
+    database_end_dead_write(two);
+    EXPECT(database_changes(two) > before);
+    EXPECT_EQ(database_changes(one), database_changes(two));
+    EXPECT_LANDED(&b, 2, "s2 1 | set A 2");
+    EXPECT_TEXT(kit_read(&a, "A"), "{'value':2}");
+    close_both(&a, &b);
+}
+
 TEST(an_engine_that_is_closed_does_not_disturb_the_other)
 {
     struct store_kit a;
