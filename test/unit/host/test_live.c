@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +209,31 @@ static void set_counter(const struct site *site, uint64_t number)
     CHECK(fclose(file) == 0);
 }
 
+/* The lock that a writer has; to be closed. */
+static FILE *lock_as_writer(const struct site *site)
+{
+    char path[300];
+    (void)snprintf(path, sizeof path, "%s/main.db-lock", site->folder);
+    FILE *file = fopen(path, "r+");
+    CHECK(file != NULL);
+    EXPECT_INT(flock(fileno(file), LOCK_EX | LOCK_NB), 0);
+    return file;
+}
+
+TEST(l2_a_write_that_a_dead_process_has_begun_keeps_nobody_looking)
+{
+    struct site site;
+    site_begin(&site);
+    struct live *live = site_enter(&site);
+    site_put(live, "a", 1);
+    site_settle(live);
+    set_counter(&site, 101);
+    (void)live_step(live);
+    EXPECT_EQ(live_next_wake(live), site.sim.now + LIVE_QUIET_MS);
+    site_leave(live);
+    site_end(&site);
+}
+
 TEST(l2_while_somebody_writes_it_is_looked_for_the_end_of_that)
 {
     struct site site;
@@ -215,6 +241,7 @@ TEST(l2_while_somebody_writes_it_is_looked_for_the_end_of_that)
     struct live *live = site_enter(&site);
     site_put(live, "a", 1);
     site_settle(live);
+    FILE *writer = lock_as_writer(&site);
     set_counter(&site, 101);
     for (int i = 0; i < 20; i++) {
         (void)live_step(live);
@@ -224,6 +251,7 @@ TEST(l2_while_somebody_writes_it_is_looked_for_the_end_of_that)
     }
     EXPECT(site.sim.now > 1000 + 5 * LIVE_POLL_MS); /* and not all the time */
     set_counter(&site, 102);
+    CHECK(fclose(writer) == 0);
     (void)live_step(live);
     EXPECT_EQ(live_next_wake(live), site.sim.now + LIVE_QUIET_MS);
     site_leave(live);
