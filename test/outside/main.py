@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """The outside checker: random programs, real processes, and a judge.
 
     ./dev outside [ROUNDS] [SEED]          many rounds
