@@ -5,8 +5,6 @@ small, their names short, and their values from a small alphabet, so that
 equal elements, moves and writers of one place are frequent.
 """
 
-from program import fields
-
 ELEMENTS = [1, 2, 3, 4, 1, 2, "a", "b", "c", "a", {"q": 1}, {"q": 2, "r": [1]}, [1], None, True]
 KEYS = ["a", "b", "c"]
 
@@ -284,7 +282,3 @@ def near_lists(world, piece):
     """The lists that a piece has now."""
     return [value for document, value in world.documents.items()
             if document.startswith(piece + "/") and isinstance(value, list)]
-
-
-def has_stream(pattern, name):
-    return name in fields(pattern)

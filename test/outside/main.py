@@ -4,6 +4,7 @@
     ./dev outside [ROUNDS] [SEED]          many rounds
     ./dev outside --round R [SEED]         one of them again, told in full
     ./dev outside --kind NAME ...          only rounds of that kind
+    ./dev outside --help                   the rest
 
 Prints TAP, one test per kind of round and one for the floors, and at last how
 many passed and failed. HEDDLE is the command to test, HEDDLE_DRIVER the driver

@@ -78,4 +78,7 @@ def below_floors(counts, rounds):
     for name, floor in sorted(FLOORS.items()):
         if counts[name] < floor * rounds // FLOOR_ROUNDS:
             missing.append("%s: %d, the floor is %d" % (name, counts[name], floor * rounds // FLOOR_ROUNDS))
+    # A history with too many orders is not judged; there must be few.
+    if counts["given up"] > max(2, rounds // 200):
+        missing.append("given up: %d of %d rounds" % (counts["given up"], rounds))
     return "\n".join(missing)
