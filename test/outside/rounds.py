@@ -25,6 +25,7 @@ KINDS = [
     Kind("pieces", 3, rounds_command.pieces),
     Kind("resend", 2, rounds_command.resend),
     Kind("reload", 2, rounds_command.reload),
+    Kind("hide", 1, rounds_command.hide),
     Kind("people", 2, rounds_command.people),
     Kind("debounce", 1, rounds_command.debounce),
     Kind("backlog", 1, rounds_command.backlog),
@@ -34,6 +35,7 @@ KINDS = [
     Kind("processes", 6, rounds_library.processes),
     Kind("sessions", 2, rounds_library.sessions),
     Kind("together", 6, rounds_process.together),
+    Kind("crossing", 2, rounds_process.crossing),
     Kind("retry", 3, rounds_process.retry),
     Kind("runners", 3, rounds_process.runners),
     Kind("full", 1, rounds_process.full_disk),
@@ -66,7 +68,7 @@ FLOORS = {
     "shared session name": 3,
     # features
     "children": 6, "links that turn": 4, "pieces that read each other": 4, "user-scoped states": 6,
-    "hot reload": 3, "debounce": 4, "backlog": 2, "launch": 1,
+    "hot reload": 3, "hidden state": 2, "pieces at once": 4, "debounce": 4, "backlog": 2, "launch": 1,
     # faults
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
     "full disk refused": 1, "held confirmations": 5, "refused commits": 2,

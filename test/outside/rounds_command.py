@@ -153,8 +153,8 @@ def send_to_child(round, pattern):
     round.expect("send p %s/%s %s" % (child["name"], handler, json.dumps(payload)), answer, action)
 
 
-def pieces(round):
-    """A piece that reads and writes another one, through its argument."""
+def two_pieces(round):
+    """Pieces a and b; b has links to a part and a stream of a."""
     first = round.generator.pattern("a")
     kind, cell = round.random.choice([("number", ["n0"]), ("list", ["l0"])])
     second = round.generator.pattern("b", args=[("x", kind)])
@@ -168,7 +168,12 @@ def pieces(round):
     start(round, "a", first)
     start(round, "b", second, {"x": link_to("a", cell[0]), "there": link_to("a", stream)},
           {"x": Link("a/" + cell[0]), "there": Link("a/" + stream)})
-    some_traffic(round, {"a": first, "b": second})
+    return {"a": first, "b": second}
+
+
+def pieces(round):
+    """A piece that reads and writes another one, through its argument."""
+    some_traffic(round, two_pieces(round))
 
 
 def resend(round):
@@ -191,6 +196,25 @@ def resend(round):
         if round.generator.chance(30):
             look(round, "p")
     look(round, "p")
+
+
+def hide(round):
+    """A state that a version of the file does not declare keeps its data."""
+    pattern = round.generator.pattern("p", lists=0, computed=1)
+    start(round, "p", pattern)
+    some_traffic(round, {"p": pattern}, 5)
+    without = dict(pattern, choices=[], states=[state for state in pattern["states"] if state["name"] != "n0"])
+    if not any(state["name"][0] in "no" for state in without["states"]):
+        without["states"] = without["states"] + [{"name": "n5", "initial": 5}]
+    places = places_of(without)
+    without["computed"] = [dict(part, expr=round.generator.number_expr(places, 1)) for part in pattern["computed"]]
+    without["handlers"] = [round.generator.handler(places, part["name"], dict(without, handlers=[], children=[]))
+                           for part in pattern["handlers"]]
+    start(round, "p", without)
+    some_traffic(round, {"p": without}, 4)
+    start(round, "p", pattern)
+    round.count("hidden state")
+    some_traffic(round, {"p": pattern}, 4)
 
 
 def reload(round):

@@ -11,23 +11,23 @@ import time
 from command import Command
 from generate import near_lists, places_of
 from round import difference
-from rounds_command import check, count_bodies, look, start
+from rounds_command import check, count_bodies, look, start, two_pieces
 
 
-def some_call(round, pattern, limit=None):
+def some_call(round, pattern, limit=None, piece="p"):
     """Starts an event or an edit in a process of its own: (call, process)."""
-    near = near_lists(round.world, "p")
+    near = near_lists(round.world, piece)
     if round.generator.chance(65):
         stream, payload = round.random.choice(pattern["handlers"])["name"], round.generator.payload(near)
-        words = Command.send_words("p", stream, payload)
-        action = lambda world: world.send("p", stream, payload)
-        text = "send %s %s" % (stream, json.dumps(payload))
+        words = Command.send_words(piece, stream, payload)
+        action = lambda world: world.send(piece, stream, payload)
+        text = "send %s %s %s" % (piece, stream, json.dumps(payload))
         round.count("send", "concurrent send")
     else:
         operation = round.generator.edit(places_of(pattern), near)
-        words = Command.set_words("p", *operation)
-        action = lambda world: world.edit("p", [operation])
-        text = "set %s" % json.dumps(operation)
+        words = Command.set_words(piece, *operation)
+        action = lambda world: world.edit(piece, [operation])
+        text = "set %s %s" % (piece, json.dumps(operation))
         round.count("set", "concurrent set")
     call = round.call(text, action)
     return call, round.started(start_limited(round, words, limit))
@@ -46,16 +46,27 @@ def start_limited(round, words, limit):
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
 
 
-def final_get(round):
+def final_get(round, pieces=("p",)):
     """The pieces as a process reads them that starts after all others."""
-    answer = round.command.run("p")
-    round.note("run --once -> %r" % answer)
-    answer = round.command.get("p")
-    round.note("get -> %r" % answer)
-    if answer.outcome != "ok":
-        round.fail("get: %r" % answer)
-    round.count("get")
-    return lambda world: difference("p", answer.value, world.result("p"))
+    found = {}
+    for piece in pieces:
+        answer = round.command.run(piece)
+        round.note("run %s --once -> %r" % (piece, answer))
+    for piece in pieces:
+        answer = round.command.get(piece)
+        round.note("get %s -> %r" % (piece, answer))
+        if answer.outcome != "ok":
+            round.fail("get: %r" % answer)
+        round.count("get")
+        found[piece] = answer.value
+
+    def final(world):
+        for piece in pieces:
+            differs = difference(piece, found[piece], world.result(piece))
+            if differs:
+                return differs
+        return None
+    return final
 
 
 def new_piece(round, **options):
@@ -106,6 +117,20 @@ def together(round):
     round.explain(final_get(round))
     if round.generator.chance(20):
         check(round)
+
+
+def crossing(round):
+    """Commands at once on two pieces, one of which sends to the other."""
+    patterns = two_pieces(round)
+    for _ in range(round.random.randrange(1, 3)):
+        pairs = []
+        for _ in range(round.random.randrange(2, 4)):
+            piece = round.random.choice(["a", "b"])
+            pairs.append(some_call(round, patterns[piece], piece=piece))
+        for call, process in pairs:
+            round.answered(call, Command.finish(process))
+    round.count("processes at once", "pieces at once")
+    round.explain(final_get(round, ("a", "b")))
 
 
 class Runner:
