@@ -61,7 +61,7 @@ FLOORS = {
     "library set": 100, "library append": 25, "library add_unique": 25, "library remove": 25,
     "library increment": 20, "library delete": 15, "edit mixed on one place": 15,
     "lua send": 60, "lua edit": 30, "lua restart": 4,
-    "resend": 5, "resend with another payload": 2, "send to a child": 5, "send to another piece": 3,
+    "resend": 5, "resend with another payload": 1, "send to a child": 5, "send to another piece": 3,
     # several at once
     "concurrent send": 80, "concurrent edit": 30, "concurrent set": 15, "unsettled write": 60, "turn": 60,
     "overlap on one list": 8, "processes at once": 25, "runner": 2, "runners": 2, "runner followed": 5,
