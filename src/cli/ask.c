@@ -331,6 +331,7 @@ int set_run(const struct options *options)
 
 /* -- send ---------------------------------------------------------------- */
 
+/* It outlives the visit: an event without an answer ends with it. */
 struct sending {
     bool ended;
     enum event_outcome outcome;
@@ -409,7 +410,36 @@ static int send_event(struct visit *visit,
     return code == CODE_OK ? visit_settle(visit) : code;
 }
 
-static int send(struct visit *visit, struct value payload)
+/* What is known of the event's end; the exit code. */
+static int print_end(struct visit *visit,
+                     const struct sending *sending,
+                     int code)
+{
+    const struct options *options = visit->options;
+    const bool failed = code != CODE_OK && code != CODE_UNSETTLED;
+    if (sending->outcome == EVENT_DONE ||
+        sending->error.err == ERR_RECEIPT_EXISTS) {
+        visit_print(options,
+                    value_is_absent(sending->receipt) ? value_null()
+                                                      : sending->receipt);
+        if (failed) {
+            (void)fprintf(stderr,
+                          "heddle: the event itself was handled and is "
+                          "stored: do not send it again\n");
+        }
+        return code;
+    }
+    (void)visit_report(options, operand(options, 1), &sending->error);
+    visit_forget_fault(visit, &sending->error);
+    if (failed) {
+        return code;
+    }
+    return sending->error.err == ERR_NOT_SETTLED ? CODE_UNSETTLED : CODE_NO;
+}
+
+static int send(struct visit *visit,
+                struct value payload,
+                struct sending *sending)
 {
     const struct options *options = visit->options;
     int code = visit_resume(visit, operand(options, 0));
@@ -424,25 +454,17 @@ static int send(struct visit *visit, struct value payload)
     if (err != ERR_OK) {
         return visit_report(options, operand(options, 0), &detail);
     }
-    struct sending sending = {0};
-    code = send_event(visit, stream, payload, &sending);
-    const bool done = sending.outcome == EVENT_DONE ||
-                      sending.error.err == ERR_RECEIPT_EXISTS;
-    const bool ended = code == CODE_OK || code == CODE_UNSETTLED;
-    if (ended && done) {
-        visit_print(options,
-                    value_is_absent(sending.receipt) ? value_null()
-                                                     : sending.receipt);
-    } else if (ended) {
-        (void)visit_report(options, operand(options, 1), &sending.error);
-        visit_forget_fault(visit, &sending.error);
-        code = sending.error.err == ERR_NOT_SETTLED ? CODE_UNSETTLED : CODE_NO;
+    code = send_event(visit, stream, payload, sending);
+    if (code != CODE_OK && code != CODE_UNSETTLED) {
+        code = visit_flush(visit, code); /* the event may end now */
+    }
+    if (sending->ended) {
+        code = print_end(visit, sending, code);
     }
     /* What was sent on by the handler, and could not be handled. */
     if (visit_tell_faults(visit) && code == CODE_OK) {
         code = CODE_NO;
     }
-    value_unref(sending.receipt);
     return code;
 }
 
@@ -460,8 +482,12 @@ int send_run(const struct options *options)
         return code;
     }
     struct visit visit = {.immediate = true};
+    struct sending sending = {0};
     code = visit_open(&visit, options, FOLDER_EXISTING);
-    code = visit_close(&visit, code == CODE_OK ? send(&visit, payload) : code);
+    code =
+        visit_close(&visit,
+                    code == CODE_OK ? send(&visit, payload, &sending) : code);
+    value_unref(sending.receipt);
     value_unref(payload);
     return code;
 }

@@ -529,46 +529,6 @@ int visit_open(struct visit *visit,
     return CODE_OK;
 }
 
-/* What is not confirmed has a little longer. */
-static int flush(struct visit *visit, int code)
-{
-    struct live *live = visit->live;
-    if (live_outstanding(live) == 0) {
-        return code;
-    }
-    const size_t before = live_outstanding(live);
-    if (live_flush(live, live_now(live) + VISIT_FLUSH_MS) == LIVE_AT_REST) {
-        return code;
-    }
-    struct err_detail detail = {0};
-    const struct err_detail *trouble = live_trouble(live);
-    (void)err_set(&detail,
-                  trouble != NULL ? trouble->err : ERR_IO,
-                  "%zu of %zu changes could not be stored, and are lost: %s",
-                  live_outstanding(live),
-                  before,
-                  trouble != NULL ? trouble->text : "there was no time left");
-    (void)visit_report(visit->options, visit->folder, &detail);
-    return CODE_IO;
-}
-
-/* Events whose turn has not come go with the process. */
-static void report_waiting(struct visit *visit)
-{
-    const size_t waiting = events_waiting(live_runtime(visit->live)->sched);
-    if (waiting > 0) {
-        struct err_detail detail = {0};
-        (void)err_set(&detail,
-                      ERR_CLOSED,
-                      "%zu %s not handled, and %s lost",
-                      waiting,
-                      waiting == 1 ? "event was" : "events were",
-                      waiting == 1 ? "is" : "are");
-        (void)visit_report(visit->options, visit->folder, &detail);
-        visit->lost = true;
-    }
-}
-
 void visit_stop_piece(struct visit *visit)
 {
     if (visit->piece != NULL) {
@@ -583,8 +543,8 @@ int visit_close(struct visit *visit, int code)
     end_progress(visit);
     if (visit->live != NULL) {
         stopping = NULL;
-        code = flush(visit, code);
-        report_waiting(visit);
+        code = visit_flush(visit, code);
+        visit_report_waiting(visit);
         visit_stop_piece(visit);
         if (visit->program != NULL) {
             program_detach(visit->program);

@@ -95,6 +95,7 @@ struct visit {
     bool immediate;                           /* K4 */
     bool interactive;
     bool showed_progress;
+    bool gave_up;  /* changes could not be stored, which was reported */
     uint64_t runs; /* that were committed, of nodes of the piece */
     VEC(struct visit_fault) faults;
     VEC(struct visit_circle) circles;
@@ -170,6 +171,15 @@ bool visit_tell_faults(struct visit *visit);
 
 /* What the caller has told itself is not told again. */
 void visit_forget_fault(struct visit *visit, const struct err_detail *told);
+
+/* -- Losses (visit_lost.c) ----------------------------------------------- */
+
+/* Waits until everything is confirmed. `code`, or CODE_IO: it reports how many
+ * changes are lost, and of which events. */
+int visit_flush(struct visit *visit, int code);
+
+/* Reports the events that wait in this process, which ends. */
+void visit_report_waiting(struct visit *visit);
 
 /* -- Looking (visit_look.c) --------------------------------------------- */
 

@@ -289,6 +289,11 @@ bool events_wait(const struct sched *sched);
 size_t events_waiting(const struct sched *sched); /* how many */
 bool events_in_flight(const struct sched *sched);
 
+/* The events whose handling is committed and not confirmed, oldest first:
+ * `after` NULL gives the first one, NULL is the end. */
+const struct event *events_next_unconfirmed(const struct sched *sched,
+                                            const struct event *after);
+
 /* When a head's time comes; now, if one could be looked at. */
 mono_ms events_next_wake(const struct sched *sched);
 

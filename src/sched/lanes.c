@@ -447,6 +447,18 @@ bool events_in_flight(const struct sched *sched)
             !list_is_empty(&sched->events->looking) || !outbox_is_empty(sched));
 }
 
+const struct event *events_next_unconfirmed(const struct sched *sched,
+                                            const struct event *after)
+{
+    const struct events *events = sched->events;
+    if (events == NULL) {
+        return NULL;
+    }
+    const struct list_node *end = &events->flying.head;
+    struct list_node *next = after != NULL ? after->node.next : end->next;
+    return next != end ? EVENT_OF(next) : NULL;
+}
+
 static mono_ms head_wake(const struct lane *lane)
 {
     if (list_is_empty(&lane->events)) {

@@ -300,6 +300,45 @@ try "and goes on when there is room" 0 '2' '' send fill add '"second"'
 try "the space is sound" 0 "$("$HEDDLE" store check heddle-data/main.db)" '' store check heddle-data/main.db
 check "without a difference" grep -q ": 0 differences" out.txt
 
+# ---- a disk that is full when the handler of a second event writes ----
+
+cat >chain.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("chain", function(p)
+  local sizes = p:state("sizes", heddle.array {})
+  local text = p:state("text", "")
+  local write = p:handler("write", function(size) text:set(string.rep("x", size)) end)
+  local add = p:handler("add", function(size)
+    sizes:append(size)
+    write:send(size)
+    return { count = #sizes:get() }
+  end)
+  return { sizes = sizes, text = text, add = add, write = write }
+end)
+LUA
+"$HEDDLE" run chain.lua --once >/dev/null 2>&1
+try "both events fit" 0 '{"count":1}' '' send chain add 3
+size=$(($(stat -c %s heddle-data/main.db-wal 2>/dev/null || echo 0) / 512 + 200))
+(
+    trap '' XFSZ
+    ulimit -f "$size"
+    "$HEDDLE" send chain add 300000 --id 1 --session me --timeout 1500 >full.out 2>full.err
+    echo $? >full.code
+    "$HEDDLE" send chain write 300000 --timeout 1500 >alone.out 2>alone.err
+    echo $? >alone.code
+)
+same "a second event that does not fit is an error" "$(cat full.code)" 3
+same "with the receipt of the first" "$(cat full.out)" '{"count":2}'
+check "it says that the first is stored" grep -qF "the event itself was handled and is stored" full.err
+check "and which one is lost" grep -qF "1 change could not be stored and is lost (1 event of chain/write)" full.err
+try "the first is there" 0 '[3,300000]' '' get chain sizes
+try "the second is not" 0 '"xxx"' '' get chain text
+try "the first is not handled again" 0 '{"count":2}' '' send chain add 300000 --id 1 --session me
+try "so it is there once" 0 '[3,300000]' '' get chain sizes
+same "an event that does not fit itself has no receipt" "$(cat alone.code alone.out)" 3
+check "and is named" grep -qF "1 change could not be stored and is lost (1 event of chain/write)" alone.err
+check "and not said to be stored" sh -c '! grep -q "is stored" alone.err'
+
 # ---- a handler that reads a computation after writing its input ----
 
 cat >view.lua <<'LUA'

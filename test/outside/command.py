@@ -13,6 +13,7 @@ class Answer:
         self.value = value
         self.text = text
         self.warned = None  # done; whether the caller was told that an event that it sent failed
+        self.lost = False  # done; but changes of events that it sent could not be stored
 
     def __repr__(self):
         return "%s %s %s" % (self.outcome, json.dumps(self.value), self.text.strip())
@@ -45,9 +46,10 @@ class Command:
         if process.returncode < 0:
             return Answer("unknown", None, "killed by signal %d" % -process.returncode)
         lines = out.splitlines()
-        if process.returncode == 1 and "send" in process.args and lines:
+        if process.returncode in (1, 3) and "send" in process.args and lines:
             answer = Answer("ok", json.loads(lines[-1]), err)
             answer.warned = True
+            answer.lost = process.returncode == 3
             return answer
         if process.returncode != 0:
             return Answer("refused", process.returncode, err)

@@ -207,10 +207,13 @@ def full_disk(round):
         call, process = some_call(round, pattern, limit)
         answer = Command.finish(process)
         if answer.outcome == "refused" and limit is not None:
-            # Storing failed somewhere: whether before or after the event's own
-            # commit is not told.
+            # Without a receipt it is not told whether the system stored what
+            # it reported as failed.
             round.count("full disk refused")
             answer.outcome = "unknown"
+        if answer.lost and limit is not None:
+            round.count("full disk, with a receipt")
+            call.cut_off = True
         round.answered(call, answer)
     round.explain(final_get(round))
     check(round)

@@ -1,0 +1,106 @@
+/* What is lost when a visit ends: changes that could not be stored, and events
+ * that were not handled. */
+
+#include "cli/report.h"
+#include "cli/visit.h"
+#include "value/object.h"
+
+enum {
+    HANDLERS_SHOWN = 8, /* in a sentence */
+};
+
+/* The events whose changes are lost, by handler. */
+struct lost_events {
+    struct value handler; /* borrowed; or absent */
+    size_t count;
+};
+typedef VEC(struct lost_events) lost_list;
+
+static void count_lost_events(const struct sched *sched, lost_list *lost)
+{
+    for (const struct event *event = events_next_unconfirmed(sched, NULL);
+         event != NULL;
+         event = events_next_unconfirmed(sched, event)) {
+        const struct value name = event_handler_name(event);
+        struct lost_events *of = NULL;
+        VEC_FOREACH (lost, known) {
+            of = value_is_string(name) && value_is_string(known->handler) &&
+                         key_equal(known->handler, name)
+                     ? known
+                     : of;
+        }
+        if (of != NULL) {
+            of->count++;
+        } else {
+            vec_push(lost, ((struct lost_events){name, 1}));
+        }
+    }
+}
+
+/* In parentheses: " (1 event of shop/add, 2 events of shop/count)". */
+static void write_lost_events(const struct sched *sched, struct buf *to)
+{
+    lost_list lost = {0};
+    count_lost_events(sched, &lost);
+    for (size_t i = 0; i < lost.count && i < HANDLERS_SHOWN; i++) {
+        const struct lost_events *of = &lost.at[i];
+        buf_printf(to,
+                   "%s%zu %s of ",
+                   i == 0 ? " (" : ", ",
+                   of->count,
+                   of->count == 1 ? "event" : "events");
+        if (value_is_string(of->handler)) {
+            const struct text name = value_text(&of->handler);
+            buf_append(to, name.at, name.length);
+        } else {
+            buf_append_text(to, "a handler without a name");
+        }
+    }
+    buf_append_text(to, lost.count > HANDLERS_SHOWN ? ", ..." : "");
+    buf_append_text(to, lost.count > 0 ? ")" : "");
+    vec_release(&lost);
+}
+
+int visit_flush(struct visit *visit, int code)
+{
+    struct live *live = visit->live;
+    if (live_outstanding(live) == 0 || visit->gave_up) {
+        return code;
+    }
+    if (live_flush(live, live_now(live) + VISIT_FLUSH_MS) == LIVE_AT_REST) {
+        return code;
+    }
+    visit->gave_up = true;
+    struct err_detail detail = {0};
+    struct buf events = {0};
+    const size_t lost = live_outstanding(live);
+    const struct err_detail *trouble = live_trouble(live);
+    write_lost_events(live_runtime(live)->sched, &events);
+    (void)err_set(&detail,
+                  trouble != NULL ? trouble->err : ERR_IO,
+                  "%zu %s could not be stored and %s lost%s%s",
+                  lost,
+                  lost == 1 ? "change" : "changes",
+                  lost == 1 ? "is" : "are",
+                  buf_text(&events),
+                  trouble != NULL ? "" : ": there was no time left");
+    (void)visit_report(visit->options, visit->folder, &detail);
+    buf_release(&events);
+    return CODE_IO;
+}
+
+void visit_report_waiting(struct visit *visit)
+{
+    const size_t waiting = events_waiting(live_runtime(visit->live)->sched);
+    if (waiting > 0) {
+        struct err_detail detail = {0};
+        (void)err_set(&detail,
+                      ERR_CLOSED,
+                      "%zu %s not handled, and %s lost",
+                      waiting,
+                      waiting == 1 ? "event was" : "events were",
+                      waiting == 1 ? "is" : "are");
+        (void)visit_report(visit->options, visit->folder, &detail);
+        visit->lost = true;
+    }
+}
