@@ -246,7 +246,7 @@ enum err transaction_read_any(struct transaction *transaction,
     CHECK(transaction->state == TRANSACTION_OPEN);
     struct entity *entity = place->entity;
     if (UNLIKELY(transaction->under != NULL)) { /* T8 */
-        transaction->unloaded += !entity->loaded;
+        transaction->unloaded += !entity_is_available(entity);
         transaction = transaction->under;
     }
     if (flags != READ_UNTRACKED) {
@@ -312,6 +312,9 @@ bool transaction_differs(struct transaction *transaction,
     const struct draft *draft = draft_seen(transaction, place->entity);
     if (draft == NULL) {
         return false;
+    }
+    if (UNLIKELY(!entity_is_available(place->entity))) {
+        return true;
     }
     struct value visible;
     struct value seen;

@@ -380,7 +380,8 @@ struct transaction *transaction_scratch(struct transaction *transaction);
 void transaction_drop_scratch(struct transaction *transaction);
 
 /* Whether what is at a place differs on the view of the transaction from what
- * is visible there. */
+ * is visible there. If the transaction has written to a document that is not
+ * available here, the two cannot be compared: they count as different. */
 bool transaction_differs(struct transaction *transaction,
                          const struct place *place,
                          enum read_kind kind);

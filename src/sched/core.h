@@ -173,10 +173,18 @@ enum {
     EVALUATION_RESTARTS = 100000, /* of one read, from what was too deep */
 };
 
+/* A computation that could not be evaluated on a view, and why: GIVEN_UP with
+ * the reason, or STALE. */
+struct evaluation_failure {
+    const struct node *node;
+    struct err_detail why;
+};
+
 /* What was evaluated on the view of a transaction (sched/evaluation.h). */
 struct evaluation {
     uint64_t epoch;          /* of the scratch that holds it */
-    VEC(struct node *) done; /* computations that were evaluated in it */
+    VEC(struct node *) done; /* computations that were evaluated in it, */
+    VEC(struct evaluation_failure) failed; /* and those that could not be */
     struct node *deep;       /* needed too deep inside of others; or NULL */
     struct err_detail error; /* why the last read could not be evaluated */
 };

@@ -2,6 +2,7 @@
 
 #include "sched/evaluation.h"
 
+#include "replica/space.h"
 #include "sched/graph.h"
 #include "sched/lineage.h"
 #include "sched/registry.h"
@@ -19,16 +20,24 @@ static struct transaction *open_scratch(struct sched *sched,
     if (evaluation->epoch != scratch->epoch) {
         evaluation->epoch = scratch->epoch;
         vec_clear(&evaluation->done);
+        vec_clear(&evaluation->failed);
     }
     return scratch;
+}
+
+/* Whether the lists are those of the view. */
+static bool is_current(const struct sched *sched,
+                       const struct transaction *view)
+{
+    return view->scratch != NULL &&
+           view->scratch->epoch == sched->evaluation.epoch;
 }
 
 static bool is_done(const struct sched *sched,
                     const struct transaction *view,
                     const struct node *node)
 {
-    if (view->scratch == NULL ||
-        view->scratch->epoch != sched->evaluation.epoch) {
+    if (!is_current(sched, view)) {
         return false;
     }
     VEC_FOREACH (&sched->evaluation.done, done) {
@@ -39,18 +48,85 @@ static bool is_done(const struct sched *sched,
     return false;
 }
 
-void evaluation_forget(struct sched *sched, const struct node *node)
+static const struct evaluation_failure *find_failure(
+    const struct sched *sched,
+    const struct transaction *view,
+    const struct node *node)
 {
-    size_t kept = 0;
-    if (sched->evaluation.deep == node) {
-        sched->evaluation.deep = NULL;
+    if (!is_current(sched, view)) {
+        return NULL;
     }
-    VEC_FOREACH (&sched->evaluation.done, done) {
-        if (*done != node) {
-            sched->evaluation.done.at[kept++] = *done;
+    VEC_FOREACH (&sched->evaluation.failed, failure) {
+        if (failure->node == node) {
+            return failure;
         }
     }
-    sched->evaluation.done.count = kept;
+    return NULL;
+}
+
+/* That of a writer of what is read, or NULL. */
+static const struct evaluation_failure *find_failed_writer(
+    const struct sched *sched,
+    const struct transaction *view,
+    const struct read_link *read)
+{
+    if (LIKELY(sched->evaluation.failed.count == 0)) {
+        return NULL;
+    }
+    const struct evaluation_failure *failure = NULL;
+    struct writer_walk walk = graph_writers(read);
+    walk.envelopes = true;
+    for (struct node *writer = graph_next_writer(&walk);
+         writer != NULL && failure == NULL;
+         writer = graph_next_writer(&walk)) {
+        failure = find_failure(sched, view, writer);
+    }
+    return failure;
+}
+
+/* Records how an evaluation ended; not if it was only interrupted, to begin
+ * again. */
+static void record(struct sched *sched,
+                   struct transaction *view,
+                   struct node *node,
+                   enum err err)
+{
+    struct evaluation *evaluation = &sched->evaluation;
+    (void)open_scratch(sched, view);
+    if (err == ERR_OK) {
+        vec_push(&evaluation->done, node);
+    } else if (evaluation->deep == NULL && !sched->unwinding &&
+               find_failure(sched, view, node) == NULL) {
+        struct evaluation_failure *failure = vec_add(&evaluation->failed);
+        failure->node = node;
+        err_clear(&failure->why);
+        if (err == ERR_GIVEN_UP) {
+            failure->why = evaluation->error;
+        }
+        failure->why.err = err;
+    }
+}
+
+void evaluation_forget(struct sched *sched, const struct node *node)
+{
+    struct evaluation *evaluation = &sched->evaluation;
+    size_t kept = 0;
+    if (evaluation->deep == node) {
+        evaluation->deep = NULL;
+    }
+    VEC_FOREACH (&evaluation->done, done) {
+        if (*done != node) {
+            evaluation->done.at[kept++] = *done;
+        }
+    }
+    evaluation->done.count = kept;
+    kept = 0;
+    VEC_FOREACH (&evaluation->failed, failure) {
+        if (failure->node != node) {
+            evaluation->failed.at[kept++] = *failure;
+        }
+    }
+    evaluation->failed.count = kept;
 }
 
 /* -- One computation ----------------------------------------------------- */
@@ -199,6 +275,7 @@ static enum err evaluate(struct sched *sched,
 {
     const enum err refused = check_evaluable(sched, node);
     if (refused != ERR_OK) {
+        record(sched, view, node, refused);
         return refused;
     }
     struct transaction *scratch = open_scratch(sched, view);
@@ -210,8 +287,8 @@ static enum err evaluate(struct sched *sched,
         return leave_pending(run, own);
     }
     const enum err err = result_of(run, result);
-    if (err == ERR_OK && node->registered) {
-        vec_push(&sched->evaluation.done, node);
+    if (node->registered) {
+        record(sched, view, node, err);
     }
     evaluation_end(run, own);
     return err;
@@ -232,7 +309,8 @@ static bool is_to_be_seen(const struct reading *reading,
 {
     return node->visit != reading->stamp && !node->running &&
            node->kind == NODE_COMPUTATION &&
-           !is_done(reading->sched, reading->view, node);
+           !is_done(reading->sched, reading->view, node) &&
+           find_failure(reading->sched, reading->view, node) == NULL;
 }
 
 static struct node *next_writer(const struct reading *reading,
@@ -249,6 +327,8 @@ static struct node *next_writer(const struct reading *reading,
     return NULL;
 }
 
+/* Whether its value on the view may be another one. What a failed writer would
+ * have written is not known. */
 static bool has_changed(const struct reading *reading, const struct node *node)
 {
     if (reading->viewer == NULL && node_is_stale(node)) {
@@ -257,7 +337,8 @@ static bool has_changed(const struct reading *reading, const struct node *node)
     VEC_FOREACH (&node->reads, read) {
         if (transaction_differs(reading->view,
                                 read->place,
-                                (enum read_kind)read->kind)) {
+                                (enum read_kind)read->kind) ||
+            find_failed_writer(reading->sched, reading->view, read) != NULL) {
             return true;
         }
     }
@@ -279,9 +360,41 @@ static struct node *next_needed(const struct reading *reading,
     return NULL;
 }
 
+/* Requests a document if it is not available. */
+static bool is_missing(const struct place *place)
+{
+    struct entity *entity = place->entity;
+    if (LIKELY(entity_is_available(entity))) {
+        return false;
+    }
+    space_want(entity->space, entity);
+    return true;
+}
+
+/* Whether a document has not come that the node read when it ran last, or that
+ * it writes: a restored node has none, and what it comes to cannot be compared
+ * with what it came to before. All of them are requested, and the transaction
+ * waits for one. */
+static bool awaits_documents(const struct reading *reading,
+                             const struct node *node)
+{
+    const struct place *missing = NULL;
+    VEC_FOREACH (&node->reads, read) {
+        missing = is_missing(read->place) ? read->place : missing;
+    }
+    for (uint32_t i = 0; i < node->write_count; i++) {
+        const struct place *place = node->writes[i].place;
+        missing = is_missing(place) ? place : missing;
+    }
+    if (missing != NULL) {
+        transaction_await(reading->view, missing->entity);
+    }
+    return transaction_is_awaiting(reading->view);
+}
+
 /* A node that its readers needed when they ran last. They may not need it on
  * this view: then it does not matter that it cannot be evaluated. If they do,
- * they find that out themselves. */
+ * their own evaluation meets its failure. */
 static enum err evaluate_ahead(const struct reading *reading, struct node *node)
 {
     struct sched *sched = reading->sched;
@@ -292,6 +405,25 @@ static enum err evaluate_ahead(const struct reading *reading, struct node *node)
     }
     err_clear(&sched->evaluation.error);
     return ERR_OK;
+}
+
+/* One node, after everything that it is known to need. While the transaction
+ * waits for documents nothing is evaluated: the walk goes on, so that the
+ * documents of a whole chain are requested at once. */
+static enum err see_to_one(const struct reading *reading,
+                           struct node *node,
+                           bool ahead)
+{
+    struct sched *sched = reading->sched;
+    if (is_done(sched, reading->view, node) || !has_changed(reading, node)) {
+        return ERR_OK;
+    }
+    if (awaits_documents(reading, node)) {
+        record(sched, reading->view, node, ERR_STALE);
+        return ERR_OK;
+    }
+    return ahead ? evaluate_ahead(reading, node)
+                 : evaluate(sched, reading->viewer, reading->view, node);
 }
 
 /* A node that is read, after everything that it is known to need. Only what is
@@ -317,21 +449,34 @@ static enum err see_to(const struct reading *reading, struct node *first)
             continue;
         }
         sched->frames.count--;
-        if (has_changed(reading, node) &&
-            !is_done(sched, reading->view, node)) {
-            err = node == first
-                      ? evaluate(sched, reading->viewer, reading->view, node)
-                      : evaluate_ahead(reading, node);
-        }
+        err = see_to_one(reading, node, node != first);
     }
     sched->frames.count = base;
-    return err;
+    return err == ERR_OK && transaction_is_awaiting(reading->view) ? ERR_STALE
+                                                                   : err;
+}
+
+/* The read is of what could not be evaluated: it fails for the same reason. */
+static enum err fail_again(struct sched *sched,
+                           const struct evaluation_failure *failure)
+{
+    struct evaluation *evaluation = &sched->evaluation;
+    if (failure->why.err == ERR_GIVEN_UP && evaluation->error.err == ERR_OK) {
+        evaluation->error = failure->why;
+    }
+    return failure->why.err;
 }
 
 static enum err see_to_writers(struct reading *reading,
                                const struct read_link *read)
 {
-    reading->stamp = ++reading->sched->visits;
+    struct sched *sched = reading->sched;
+    const struct evaluation_failure *failure =
+        find_failed_writer(sched, reading->view, read);
+    if (failure != NULL) {
+        return fail_again(sched, failure);
+    }
+    reading->stamp = ++sched->visits;
     enum err err = ERR_OK;
     struct node *writer = next_writer(reading, read);
     while (writer != NULL && err == ERR_OK) {
@@ -350,14 +495,16 @@ static enum err read_inside(const struct run *run, const struct read_link *read)
     if (sched->evaluation.deep != NULL) {
         return ERR_STALE;
     }
+    if (sched->evaluation.error.err != ERR_OK) {
+        return ERR_GIVEN_UP; /* a read before this one failed */
+    }
     if (run->depth + 1 >= sched->nesting) {
         reading.stamp = ++sched->visits;
         struct node *writer = next_writer(&reading, read);
-        if (writer == NULL) {
-            return ERR_OK;
+        if (writer != NULL) {
+            sched->evaluation.deep = writer;
+            return ERR_STALE;
         }
-        sched->evaluation.deep = writer;
-        return ERR_STALE;
     }
     return see_to_writers(&reading, read);
 }

@@ -20,7 +20,12 @@
  *                 record, no node that the function has registered, nothing
  *                 that it wanted done outside.
  *   evaluation-5  A read that cannot be evaluated fails, with the computation
- *                 and the reason. It never returns what was stored before. */
+ *                 and the reason, and so does a read of what depends on it. It
+ *                 never returns what was stored before.
+ *   evaluation-6  A computation is evaluated only when the documents that it
+ *                 read last and those that it writes are available. Otherwise
+ *                 they are requested, for everything that depends on it as
+ *                 well, and the transaction waits (T9). */
 
 #ifndef SCHED_EVALUATION_H
 #define SCHED_EVALUATION_H

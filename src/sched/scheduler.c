@@ -91,6 +91,7 @@ void scheduler_free(struct sched *sched)
     vec_release(&sched->recovering);
     vec_release(&sched->behind);
     vec_release(&sched->evaluation.done);
+    vec_release(&sched->evaluation.failed);
     mem_free(sched, sizeof *sched);
 }
 

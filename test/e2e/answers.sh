@@ -58,6 +58,36 @@ runner=$pid
 check "leaves none behind" until_true says runner '{"calm":24,"n":12,"rare":448}'
 stop "$runner" TERM
 
+# ---- a handler that reads what depends on its own writes, each in a process
+# ---- that has loaded nothing yet ----
+
+cat >switch.lua <<'END'
+local heddle = require "heddle"
+return heddle.pattern("switch", function(p)
+  local n, on = p:state("n", -2), p:state("on", "yes")
+  local chosen = p:when(on, n, { name = "chosen" })
+  local value = p:computed("value", function() return chosen:get() or 0 end)
+  local checked = p:computed("checked", function()
+    if n:get() > 9 then error("too much") end
+    return n:get()
+  end)
+  local double = p:computed("double", function() return checked:get() * 2 end)
+  local off = p:handler("off", function() on:delete() return { value = value:get() } end)
+  local back = p:handler("back", function() on:set(1) return { value = value:get() } end)
+  local set = p:handler("set", function(event) n:set(event.n) return { double = double:get() } end)
+  return { value = value, double = double, off = off, back = back, set = set }
+end)
+END
+
+try "a piece with a choice" 0 '{"double":-4,"value":-2}' '*' run switch.lua --once
+try "a choice that the handler has turned off" 0 '{"value":0}' '' send switch off
+try "is off" 0 '{"double":-4,"value":0}' '' get switch
+try "and on again" 0 '{"value":-2}' '' send switch back
+try "a computation over one that fails on the written value" 1 '' '*' send switch set '{"n":10}'
+check "is an error that names it" grep -q "switch/checked cannot be computed .*too much" err.txt
+try "and nothing is written" 0 '{"double":-4,"value":-2}' '' get switch
+try "unlike with a value that is fine" 0 '{"double":18}' '' send switch set '{"n":9}'
+
 # ---- circles ----
 
 # pattern NAME LINES: a file with that pattern.

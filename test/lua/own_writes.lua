@@ -271,3 +271,203 @@ test("an edit does not see the stale value of a computation that nobody looks at
   rt:edit(function() seen = o:get() end)
   t:eq(seen, 16)
 end)
+
+test("a computation that needs another one which fails", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(heddle.pattern("p", function(p)
+    local n = p:state("n", 1)
+    local checked = p:computed("checked", function()
+      if n:get() > 3 then error("too much") end
+      return n:get()
+    end)
+    local last = checked
+    for i = 1, 100 do
+      local before = last
+      last = p:computed("c" .. i, function() return before:get() + 1 end)
+    end
+    local kept = p:computed("kept", function() -- a pcall does not make it succeed
+      local fine, value = pcall(function() return last:get() end)
+      return n:get() + (fine and value or 0)
+    end)
+    local other = p:computed("other", function() return n:get() > 3 and "none" or checked:get() end)
+    local function ask(cell)
+      local fine, value = pcall(function() return cell:get() end)
+      return fine and value or value:match("p/%w+ cannot.*")
+    end
+    return { n = n, last = last, kept = kept, other = other, go = p:handler("go", function(event)
+      n:set(event.n)
+      return { last = ask(last), kept = ask(kept), other = ask(other), again = ask(last) }
+    end) }
+  end))
+  t:eq({ piece:get("last"), piece:get("kept"), piece:get("other") }, { 101, 102, 1 })
+  local ticket = piece:send("go", { n = 4 }); rt:idle()
+  local receipt = ticket:receipt()
+  for _, key in ipairs{ "last", "kept", "again" } do
+    t:ok(tostring(receipt[key]):find("^p/checked cannot be computed .*too much"), key .. ": " .. tostring(receipt[key]))
+  end
+  t:eq(receipt.other, "none")
+  ticket = piece:send("go", { n = 2 }); rt:idle()
+  t:eq(ticket:receipt(), { last = 102, kept = 104, other = 2, again = 102 })
+  rt:errors()
+end)
+
+-- After a restart no document is loaded: the answers are the same.
+local function restarted(name, build, events)
+  test("after a restart: " .. name, function(t)
+    local pattern = heddle.pattern("p", build)
+    local plain = t:runtime()
+    local expected = plain:run(pattern)
+    local rt = t:runtime()
+    local piece = rt:run(pattern)
+    for i, event in ipairs(events) do
+      t:eq(piece:get(), expected:get(), "before event " .. i)
+      rt:settled(); plain:settled()
+      rt = rt:restart()
+      piece = rt:run(pattern)
+      local want, got = expected:send("go", event), piece:send("go", event)
+      plain:settled(); rt:settled()
+      t:eq(got:error(), want:error(), "event " .. i)
+      t:eq(got:receipt(), want:receipt(), "event " .. i)
+      t:eq(#rt:errors(), #plain:errors(), "event " .. i)
+    end
+    t:eq(piece:get(), expected:get())
+  end)
+end
+
+restarted("a choice of a state or nothing", function(p)
+  local n, s = p:state("n", -2), p:state("s", "yes")
+  local chosen = p:when(s, n, { name = "chosen" })
+  local c = p:computed("c", function() return chosen:get() or 0 end)
+  return { c = c, go = p:handler("go", function(event)
+    if event.s then s:set(event.s) else s:delete() end
+    return { c = c:get() }
+  end) }
+end, { {}, { s = "yes" }, { s = false }, { s = 1 }, {} })
+
+restarted("choices of choices, of computations and of parts", function(p)
+  local a, b, on = p:state("a", { x = 1 }), p:state("b", 5), p:state("on", true)
+  local double = p:computed("double", function() return b:get() and b:get() * 2 end)
+  local low = p:if_else(on, a:key("x"), double, { name = "low" })
+  local is_big = p:computed("is_big", function() return (low:get() or 0) > 6 end)
+  local high = p:when(is_big, low, { name = "high" })
+  local one = p:computed("one", function() return { high = high:get() or "none" } end)
+  local two = p:computed("two", function() return one:get().high end)
+  local three = p:computed("three", function() return "<" .. tostring(two:get()) .. ">" end)
+  return { a = a, b = b, on = on, low = low, high = high, three = three, go = p:handler("go", function(event)
+    if event.on ~= nil then on:set(event.on) end
+    if event.b then b:set(event.b) end
+    if event.x then a:key("x"):set(event.x) end
+    if event.gone then b:delete() end
+    return { three = three:get(), first = event.both and low:get() or "" }
+  end) }
+end, { { on = false }, { b = 1 }, { on = true, x = 9 }, { on = false, both = true }, { b = 7, both = true },
+       { gone = true }, { b = 4 }, { x = 2, on = true }, { x = 20 }, { x = 3 } })
+
+restarted("lists", function(p)
+  local list = p:state("list", { 1, 2, 3 })
+  local limit = p:state("limit", 1)
+  local kept = p:filter(list, function(item) return item:get() > limit:get() end, { name = "kept" })
+  local mapped = p:map(kept, function(item) return item:get() ~= 3 and item:get() * 2 or nil end, { name = "mapped" })
+  local both = p:flat_map(list, function(item) return item:get() > 2 and { item:get(), 0 } or heddle.array{} end, { name = "both" })
+  local sum = p:reduce(both, 0, function(sum, value) return sum + value end, { name = "sum" })
+  local text = p:computed("text", function()
+    local words = {}
+    for i = 1, #mapped:get() do words[i] = tostring(mapped:get()[i]) end
+    return table.concat(words, " ") .. " of " .. tostring(sum:get())
+  end)
+  local any = p:when(p:computed("some", function() return #kept:get() > 0 end), text, { name = "any" })
+  local last = p:computed("last", function() return any:get() or "nothing" end)
+  return { list = list, last = last, sum = sum, go = p:handler("go", function(event)
+    if event.list then list:set(heddle.array(event.list)) end
+    if event.limit then limit:set(event.limit) end
+    if event.add then list:append(event.add) end
+    return { last = last:get() }
+  end) }
+end, { { limit = 2 }, { limit = 3 }, { add = 7 }, { list = { 2, 4 } }, { limit = 0 }, { list = {} }, { add = 3 },
+       { limit = 5 }, { list = { 9, 3, 9 } } })
+
+restarted("a child", function(p)
+  local n = p:state("n", 1)
+  local half = heddle.pattern("half", function(q)
+    local value = q:arg("value", 0)
+    local even = q:computed("even", function() return value:get() % 2 == 0 end)
+    local chosen = q:when(even, value, { name = "chosen" })
+    return { half = q:computed("half", function() return (chosen:get() or 0) // 2 end) }
+  end)
+  local child = p:piece(half, { value = n }, { name = "first" })
+  local over = p:computed("over", function() return child:get().half + 100 end)
+  return { n = n, over = over, go = p:handler("go", function(event)
+    n:set(event.n)
+    return { over = over:get() }
+  end) }
+end, { { n = 8 }, { n = 9 }, { n = 10 }, { n = 10 }, { n = 7 } })
+
+test("after a restart: a computation of another piece", function(t)
+  local source = heddle.pattern("a", function(p)
+    local n = p:state("n", 1)
+    local positive = p:computed("positive", function() return n:get() > 0 end)
+    local chosen = p:when(positive, n, { name = "chosen" })
+    return { n = n, double = p:computed("double", function() return (chosen:get() or 50) * 2 end) }
+  end)
+  local asking = heddle.pattern("b", function(p)
+    local n, double = p:arg("n", 0), p:arg("double", 0)
+    local more = p:computed("more", function() return double:get() + 1 end)
+    return { more = more, go = p:handler("go", function(event) n:set(event.n); return { more = more:get() } end) }
+  end)
+  local rt = t:runtime()
+  local function start()
+    local a = rt:run(source)
+    return rt:run(asking, { n = a:cell("n"), double = a:cell("double") })
+  end
+  t:eq(start():get("more"), 3)
+  for _, case in ipairs{ { -1, 101 }, { 21, 43 }, { 21, 43 }, { 0, 101 } } do
+    rt:settled()
+    rt = rt:restart()
+    local ticket = start():send("go", { n = case[1] }); rt:settled()
+    t:eq(ticket:receipt(), { more = case[2] })
+    t:eq(#rt:errors(), 0)
+  end
+end)
+
+test("after a restart: a long chain is loaded at once", function(t)
+  local calls = 0
+  local pattern = heddle.pattern("p", function(p)
+    local n = p:state("n", 1)
+    local last = n
+    for i = 1, 100 do
+      local before = p:when(last, n, { name = "w" .. i })
+      last = p:computed("c" .. i, function() return before:get() end)
+    end
+    local text = p:computed("text", function() return tostring(last:get()) end)
+    return { text = text, go = p:handler("go", function()
+      calls = calls + 1
+      n:delete()
+      return { text = text:get() }
+    end) }
+  end)
+  local rt = t:runtime()
+  t:eq(rt:run(pattern):get("text"), "1")
+  rt:settled()
+  rt = rt:restart()
+  local ticket = rt:run(pattern):send("go"); rt:settled()
+  t:eq(ticket:receipt(), { text = "nil" })
+  t:ok(calls < 10, calls .. " calls of the handler")
+end)
+
+test("after a restart: an edit", function(t)
+  local pattern = heddle.pattern("p", function(p)
+    local n, s = p:state("n", -2), p:state("s", "yes")
+    local chosen = p:when(s, n, { name = "chosen" })
+    return { s = s, c = p:computed("c", function() return chosen:get() or 0 end) }
+  end)
+  local rt = t:runtime()
+  t:eq(rt:run(pattern):get("c"), -2)
+  rt:settled()
+  rt = rt:restart()
+  local piece = rt:run(pattern)
+  local s, c = piece:cell("s"), piece:cell("c")
+  local seen
+  rt:edit(function() s:delete(); seen = c:get() end)
+  rt:settled()
+  t:eq({ seen, piece:get("c") }, { 0, 0 })
+end)
