@@ -356,6 +356,12 @@ static int check_send(const struct options *options)
                             "--id and --session go together: an id is that "
                             "of a session");
     }
+    if (values->id != NULL &&
+        (values->id[0] == '\0' || values->session[0] == '\0')) {
+        return report_usage(options,
+                            "--id and --session must not be empty: events of "
+                            "one name are taken for one event");
+    }
     return CODE_OK;
 }
 

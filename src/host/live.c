@@ -383,6 +383,7 @@ static struct live *make(const struct live_options *options)
         .immediate = options->immediate,
         .policy = options->policy,
         .instance = live->instance,
+        .user = live->user,
         .resume = resume,
         .forget = forget,
         .resume_ctx = live,

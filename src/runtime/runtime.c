@@ -36,6 +36,9 @@ void runtime_init(struct runtime *runtime,
             options->policy != NULL ? *options->policy : events_policy();
         events_configure(runtime->sched, &policy, options->instance);
     }
+    if (!value_is_absent(options->user)) {
+        events_set_user(runtime->sched, options->user);
+    }
     owners_init(runtime);
 }
 

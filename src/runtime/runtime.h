@@ -93,8 +93,9 @@ struct runtime_options {
     bool immediate; /* no debounce or throttle applies (sched/gates.h, T4) */
     const struct events_policy *policy; /* NULL: the default */
     struct value instance;              /* sched/events.h; borrowed */
-    runtime_resume_fn *resume;          /* NULL: every piece begins anew */
-    runtime_forget_fn *forget;          /* NULL: nothing is forgotten */
+    struct value user;         /* whose runtime it is: a string, or absent */
+    runtime_resume_fn *resume; /* NULL: every piece begins anew */
+    runtime_forget_fn *forget; /* NULL: nothing is forgotten */
     void *resume_ctx;
     runtime_fetch_fn *fetch;     /* NULL: what has not come is not there */
     runtime_refresh_fn *refresh; /* NULL: what others did comes by itself */

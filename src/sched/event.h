@@ -123,6 +123,7 @@ struct events {
     struct sched *sched;
     struct events_policy policy;
     struct value instance;
+    struct value user; /* string, or absent */
     struct random random;
     struct map streams; /* struct stream by place */
     VEC(struct lane *) lanes;
@@ -187,7 +188,8 @@ void event_tell(struct events *events, const struct event_notice *notice);
 /* From event_id.c: what a caller's id becomes, new (V3). */
 struct value event_caller_id(const struct stream *stream,
                              struct value id,
-                             struct value session);
+                             struct value session,
+                             struct value user);
 
 /* What its receipt says of a caller's payload, new (V6). */
 struct value event_payload_digest(struct value payload);

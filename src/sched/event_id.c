@@ -31,7 +31,8 @@ static struct value path_value(const struct path *path)
 
 struct value event_caller_id(const struct stream *stream,
                              struct value id,
-                             struct value session)
+                             struct value session,
+                             struct value user)
 {
     const struct entity *entity = stream->place->entity;
     struct value cause = value_empty_array();
@@ -41,6 +42,9 @@ struct value event_caller_id(const struct stream *stream,
     cause = array_push_adopt(cause, value_text_new(scope_name(entity->scope)));
     cause = array_push_adopt(cause, value_ref(entity->id));
     cause = array_push_adopt(cause, path_value(stream->place->path));
+    if (!value_is_absent(user)) {
+        cause = array_push_adopt(cause, value_ref(user));
+    }
     const struct value made = id_of_cause("evt:caller:", cause);
     value_unref(cause);
     return made;

@@ -70,6 +70,13 @@ void events_configure(struct sched *sched,
     }
 }
 
+void events_set_user(struct sched *sched, struct value user)
+{
+    struct events *events = events_of(sched);
+    value_unref(events->user);
+    events->user = value_ref(user);
+}
+
 /* -- Closures ------------------------------------------------------------ */
 
 void closure_add(struct closure *closure,
@@ -549,7 +556,7 @@ enum err events_send(struct sched *sched,
     const struct value caller =
         value_is_absent(spec->id)
             ? VALUE_NONE
-            : event_caller_id(stream, spec->id, spec->session);
+            : event_caller_id(stream, spec->id, spec->session, events->user);
     struct event *event = event_new(events);
     event->events = events;
     event->stream = stream;
@@ -804,6 +811,7 @@ void events_free(struct sched *sched)
     vec_release(&events->spent);
     buf_release(&events->text);
     value_unref(events->instance);
+    value_unref(events->user);
     mem_free(events, sizeof *events);
     sched->events = NULL;
 }

@@ -91,6 +91,10 @@ void events_configure(struct sched *sched,
                       const struct events_policy *policy,
                       struct value instance);
 
+/* Whose runtime this is, a string or absent: two users may give their events
+ * the same names. Before the first event. */
+void events_set_user(struct sched *sched, struct value user);
+
 /* The delay before attempt `attempt` + 1, without jitter; attempts are counted
  * from 1. */
 uint64_t events_delay_us(const struct events_policy *policy, uint32_t attempt);

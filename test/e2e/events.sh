@@ -65,6 +65,9 @@ try "another payload with the id is refused" 1 '' \
 same "with two digests" "$(grep -o 'digest [A-Za-z0-9_-]\{43\}, now [A-Za-z0-9_-]\{43\}' err.txt | wc -l)" 1
 try "and is counted nowhere" 0 42 '' get counter n
 try "the receipt is still there" 0 '{"by":2}' '' send counter add '{"by": 2}' --id pay --session me
+try "an id that is empty" 2 '' "heddle: --id and --session must not be empty*" send counter add '{"by": 5}' --id "" --session ""
+try "another user has his own ids" 0 '{"by":5}' '' send counter add '{"by": 5}' --id pay --session me --user bob
+try "and gets the same receipt again" 0 '{"by":5}' '' send counter add '{"by": 5}' --id pay --session me --user bob
 try "another session has its own ids" 0 '{"by":5}' '' send counter add '{"by": 5}' --id pay --session you
 
 # ---- what one handler may send ----
