@@ -228,8 +228,11 @@ static enum err attempt(struct own_write *write, struct err_detail *detail)
     return err;
 }
 
-/* Until it was applied, or cannot be. own-write-3: an attempt that has met a
- * document which has come since does not count. */
+static bool make_refused(struct runtime *runtime, const struct own_write *last);
+
+/* Until it was applied, or cannot be. Refusals of earlier ones may come with
+ * the documents that it fetches: those are made again first. own-write-3: an
+ * attempt that has met a document which has come since does not count. */
 static enum err make(struct own_write *write, struct err_detail *detail)
 {
     struct runtime *runtime = write->runtime;
@@ -238,6 +241,7 @@ static enum err make(struct own_write *write, struct err_detail *detail)
     write->making = true;
     write->again = false;
     while (left > 0 && err == ERR_STALE) {
+        (void)make_refused(runtime, write); /* own-write-2 */
         err_clear(detail);
         write->idle = false;
         err = attempt(write, detail);
@@ -257,11 +261,45 @@ static enum err make(struct own_write *write, struct err_detail *detail)
     return err;
 }
 
+static void make_again(struct own_write *write)
+{
+    struct err_detail detail = {0};
+    const enum err err = make(write, &detail);
+    if (err != ERR_OK && write->expected == 0) {
+        write->said = detail;
+        write->said.err = err;
+        end(write);
+    } else if (write->answers == write->expected) {
+        conclude(write);
+    }
+}
+
+/* Makes again what was refused, in order, up to one write, or all of it if that
+ * is NULL. True if there was any. What is made again makes only earlier ones
+ * again itself, so that those that are to come stay. */
+static bool make_refused(struct runtime *runtime, const struct own_write *last)
+{
+    VEC(struct own_write *) refused = {0};
+    LIST_FOREACH (&runtime->own_writes.list, at) {
+        if (WRITE_OF(at) == last) {
+            break;
+        }
+        if (WRITE_OF(at)->again) {
+            vec_push(&refused, WRITE_OF(at));
+        }
+    }
+    VEC_FOREACH (&refused, at) {
+        make_again(*at);
+    }
+    const bool any = refused.count > 0;
+    vec_release(&refused);
+    return any;
+}
+
 enum err own_write_make(struct runtime *runtime,
                         const struct own_write_spec *spec,
                         struct err_detail *detail)
 {
-    (void)own_writes_try_again(runtime); /* own-write-2 */
     struct own_write *write = mem_alloc_zero(sizeof *write);
     write->runtime = runtime;
     write->spec = *spec;
@@ -280,27 +318,7 @@ enum err own_write_make(struct runtime *runtime,
 
 bool own_writes_try_again(struct runtime *runtime)
 {
-    VEC(struct own_write *) refused = {0};
-    LIST_FOREACH (&runtime->own_writes.list, at) {
-        if (WRITE_OF(at)->again) {
-            vec_push(&refused, WRITE_OF(at));
-        }
-    }
-    VEC_FOREACH (&refused, at) {
-        struct own_write *write = *at;
-        struct err_detail detail = {0};
-        const enum err err = make(write, &detail);
-        if (err != ERR_OK && write->expected == 0) {
-            write->said = detail;
-            write->said.err = err;
-            end(write);
-        } else if (write->answers == write->expected) {
-            conclude(write);
-        }
-    }
-    const bool any = refused.count > 0;
-    vec_release(&refused);
-    return any;
+    return make_refused(runtime, NULL);
 }
 
 bool own_writes_are_over(const struct runtime *runtime)
