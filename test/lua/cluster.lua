@@ -66,3 +66,29 @@ test("lists that are appended to have everything", function(t)
     for _, rt in ipairs(cluster) do t:eq(rt:doc("list"):value(), cluster[1]:doc("list"):value()) end
   end)
 end)
+
+test("of initial values one stays, and none replaces what is there", function(t)
+  t:seeds(10, function(seed, random)
+    local cluster, given = t:cluster(3), {}
+    for step = 1, 30 do
+      local i, id = random(3), "d" .. random(6)
+      cluster[i]:hold(random(3) == 1)
+      local cell = cluster[i]:doc(id, step)
+      given[id] = given[id] or {}
+      given[id][step] = true
+      if random(4) == 1 then
+        cell:increment(100)
+        given[id].more = (given[id].more or 0) + 100
+      end
+      if random(2) == 1 then cluster[i]:step() end
+    end
+    for _, rt in ipairs(cluster) do rt:hold(false) end
+    t:eq(cluster:settled(), true)
+    for id, values in pairs(given) do
+      local value = cluster[1]:doc(id):get()
+      t:ok(values[value - (values.more or 0)], id .. " is " .. value)
+      for _, rt in ipairs(cluster) do t:eq(rt:doc(id, "later"):get(), value) end
+    end
+    t:eq(cluster:settled(), true)
+  end)
+end)
