@@ -28,12 +28,16 @@ class Generator:
         self.random = random
         self.without = without
         self.narrow = False  # few values: many writes change nothing
+        self.long = False  # long first lists: what is written is a difference
 
     def chance(self, percent):
         return self.random.randrange(100) < percent
 
     def element(self):
         return self.random.choice([1, "a"] if self.narrow else ELEMENTS)
+
+    def long_list(self):
+        return [self.element() for _ in range(self.random.randrange(34, 40))]
 
     def list(self, most=5):
         return [self.element() for _ in range(self.random.randrange(most + 1))]
@@ -91,7 +95,8 @@ class Generator:
             states.append({"name": "n%d" % index, "initial": self.number()})
             places.add("number", ["n%d" % index])
         for index in range(self.random.randrange(1, 3)):
-            states.append({"name": "l%d" % index, "initial": self.list()})
+            initial = self.long_list() if self.long and index == 0 else self.list()
+            states.append({"name": "l%d" % index, "initial": initial})
             places.add("list", ["l%d" % index])
         states.append({"name": "s0", "initial": self.text()})
         places.add("text", ["s0"])
@@ -237,11 +242,22 @@ class Generator:
         near = [items for items in near if isinstance(items, list)]
         whole = self.list(2 if self.narrow else 5)
         if near and self.chance(60):
-            whole = list(self.random.choice(near))
-            self.random.shuffle(whole)
-            if self.chance(30):
-                whole.insert(self.random.randrange(len(whole) + 1), self.element())
+            whole = self.changed(self.random.choice(near))
         return {"v": self.element(), "i": self.random.randrange(-3, 9), "w": whole}
+
+    def changed(self, items):
+        """Another order of a list, or a list that differs in few places."""
+        items = list(items)
+        choice = self.random.randrange(5)
+        if choice < 3 and not self.long:
+            self.random.shuffle(items)
+        elif choice < 2 and items:
+            items.pop(self.random.randrange(len(items)))
+        elif choice == 2 and items:
+            items[self.random.randrange(len(items))] = self.element()
+        if choice > 2 or self.chance(20):
+            items.insert(self.random.randrange(len(items) + 1), self.element())
+        return items
 
     def edit(self, places, near=()):
         """(operation, cell, operand) of an edit by hand."""
@@ -252,7 +268,10 @@ class Generator:
                                        ("delete", cell, None)])
         if kind == "text":
             return ("set", cell, self.text())
-        operation = self.random.choice(["append", "remove", "add_unique", "set"])
+        operation = self.random.choice(["append", "remove", "add_unique", "set"] + ["set"] * (6 if self.long else 0))
+        if self.chance(10):
+            # An element by its position, which is behind the last one if the list is empty.
+            return ("set", cell + [0], self.element())
         return (operation, cell, self.payload(near)["w"] if operation == "set" else self.element())
 
 

@@ -130,11 +130,9 @@ class World:
 
     def load(self, document, frame):
         """The value of a document, derived ones included."""
-        if document in self.documents:
-            return self.documents[document]
         piece, _, name = document.partition("@")[0].rpartition("/")
         if piece not in self.patterns:
-            return ABSENT
+            return self.documents.get(document, ABSENT)
         group, part = self.part(piece, name)
         inner = Frame(self, piece, frame.user)
         if group == "computed":
@@ -143,7 +141,7 @@ class World:
             return self.evaluate_list(part, inner)
         if group == "choices":
             return self.choose(part, inner)
-        return ABSENT
+        return self.documents.get(document, ABSENT)
 
     def resolve(self, frame, cell, last=True):
         """The place behind the links on the way, and behind those at its end."""
@@ -186,13 +184,13 @@ class World:
             operation = "set"
         else:
             document, path = self.resolve(frame, cell)
-        if document not in self.documents and self._is_derived(document):
+        if self._is_derived(document):
             raise Refused("derived")
         self.documents[document] = change_below(
             self.documents.get(document, ABSENT), path, lambda old: OPERATIONS[operation](old, operand))
 
     def _is_derived(self, document):
-        piece, _, name = document.rpartition("/")
+        piece, _, name = document.partition("@")[0].rpartition("/")
         return piece in self.patterns and self.part(piece, name)[0] in ("computed", "lists", "choices")
 
     # ---- expressions ----

@@ -55,12 +55,12 @@ FLOORS = {
     "list map": 50, "list filter": 20, "list flat_map": 25, "list reduce": 20,
     "choice": 20,
     # what callers do
-    "run": 100, "send": 250, "get": 200, "set": 80, "check": 10,
+    "run": 100, "send": 250, "get": 200, "set": 80, "check": 5,
     "set set": 20, "set append": 5, "set add_unique": 5, "set remove": 2, "set increment": 2, "set delete": 2,
     "library send": 80, "library edit": 50, "library write": 10, "library restart": 30, "library get": 80,
     "library set": 100, "library append": 25, "library add_unique": 25, "library remove": 25,
     "library increment": 20, "library delete": 15, "edit mixed on one place": 15,
-    "lua send": 60, "lua edit": 30, "lua restart": 4,
+    "lua send": 60, "lua edit": 30, "lua restart": 4, "lua edit that follows nothing": 10,
     "resend": 5, "resend with another payload": 1, "send to a child": 5, "send to another piece": 3,
     # several at once
     "concurrent send": 80, "concurrent edit": 30, "concurrent set": 15, "unsettled write": 60, "turn": 60,
@@ -68,7 +68,8 @@ FLOORS = {
     "shared session name": 3,
     # features
     "children": 6, "links that turn": 4, "pieces that read each other": 4, "user-scoped states": 6,
-    "hot reload": 3, "hidden state": 2, "pieces at once": 4, "debounce": 4, "backlog": 2, "launch": 1,
+    "hot reload": 3, "hidden state": 2, "state that becomes a computation": 3, "takeover refused": 3,
+    "pieces at once": 4, "debounce": 4, "backlog": 4, "backlog refused": 2, "long list": 8, "launch": 1,
     # faults
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
     "full disk refused": 1, "held confirmations": 5, "refused commits": 2,

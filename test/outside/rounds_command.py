@@ -232,6 +232,34 @@ def reload(round):
     start(round, "p", again)
     round.count("hot reload")
     some_traffic(round, {"p": again}, 5)
+    change_kind(round, again)
+    take_over(round)
+
+
+def change_kind(round, pattern):
+    """A version in which a state is a computation: the data is there again
+    when the state is."""
+    state = round.random.choice(pattern["states"])
+    changed = dict(pattern, computed=[{"name": state["name"], "expr": ["const", round.random.randrange(9)]}],
+                   states=[other for other in pattern["states"] if other is not state],
+                   lists=[], choices=[], children=[], handlers=[])
+    start(round, "p", changed)
+    look(round, "p")
+    start(round, "p", pattern)
+    look(round, "p")
+    round.count("state that becomes a computation")
+
+
+def take_over(round):
+    """A piece of another pattern does not get the name."""
+    other = round.generator.pattern("q")
+    round.write_pattern("q", other)
+    answer = round.command.call("run", "q.lua", "--once", "--name", "p")
+    round.note("run q --name p -> %r" % answer)
+    if answer.outcome != "refused":
+        round.fail("run q --name p: not refused: %r" % answer)
+    look(round, "p")
+    round.count("takeover refused")
 
 
 def make_scoped(round, pattern):
@@ -269,24 +297,30 @@ def debounce(round):
 
 def backlog(round):
     """Many events of one handler: all are handled, or the sender is told."""
-    count = round.random.choice([5, 40, 100, 250, 300, 400])
     pattern = {"name": "p", "states": [{"name": "n0", "initial": 0}, {"name": "l0", "initial": []}],
                "computed": [{"name": "c0", "expr": ["add", ["num", ["n0"]], ["len", ["l0"]]]}], "lists": [],
                "choices": [], "children": [], "handlers": []}
     pattern["handlers"].append({"name": "h0", "body": [["increment", ["n0"], ["const", 1]]]})
-    pattern["handlers"].append({"name": "h1", "body": [
-        ["append", ["l0"], ["event", "v"]],
-        ["repeat", count, [["send", "h0", ["object", {"v": ["event", "v"]}]]]]]})
+    counts = [round.random.choice([5, 40, 100, 250, 300, 400]), 10200]
+    for count in counts:
+        pattern["handlers"].append({"name": "h%d" % count, "body": [
+            ["append", ["l0"], ["event", "v"]],
+            ["repeat", count, [["send", "h0", ["object", {"v": ["event", "v"]}]]]]]})
     start(round, "p", pattern)
+    for count in counts:
+        send_many(round, "h%d" % count)
+
+
+def send_many(round, stream):
     payload = {"v": 1}
-    answer = round.command.send("p", "h1", payload)
-    round.note("send p h1 (%d events) -> %r" % (count, answer))
+    answer = round.command.send("p", stream, payload)
+    round.note("send p %s -> %r" % (stream, answer))
     round.count("backlog")
     if answer.outcome == "ok":
-        round.world.send("p", "h1", payload)
+        round.world.send("p", stream, payload)
         round.world.settle()
     elif "backlog" not in answer.text.lower() and "wait" not in answer.text:
-        round.fail("send p h1: refused for another reason: %r" % answer)
+        round.fail("send p %s: refused for another reason: %r" % (stream, answer))
     else:
         round.count("backlog refused")
     look(round, "p")

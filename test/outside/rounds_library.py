@@ -199,9 +199,17 @@ def final_of(round, process, pattern, runtime=7):
     return lambda world: difference("p", answer.value, world.result("p"))
 
 
+def make_long(round):
+    """Some rounds have a list that is written as what is different in it."""
+    round.generator.long = round.generator.chance(40)
+    if round.generator.long:
+        round.count("long list")
+
+
 def overlap(round):
     """Runtimes on one directory whose writes have not met yet."""
     round.generator.narrow = round.generator.chance(30)
+    make_long(round)
     pattern = round.generator.pattern("p", children=0)
     count_bodies(round, pattern)
     process = driver(round)
@@ -210,8 +218,9 @@ def overlap(round):
         open_piece(round, process, runtime, pattern)
     round.world.start("p", pattern)
     waiting = {runtime: [] for runtime in runtimes}
+    last = {}  # (runtime, document): the write before
     places = places_of(pattern)
-    if round.generator.chance(60):
+    if round.generator.long or round.generator.chance(60):
         places = one_list(places)
         round.count("overlap on one list")
     for _ in range(round.random.randrange(4, 8)):
@@ -220,14 +229,16 @@ def overlap(round):
         operations = operations[:1]
         call = round.call("write %d %s" % (runtime, json.dumps(operations)),
                           lambda world, operations=operations: world.edit("p", operations))
+        written = (runtime, operations[0][1][0])
+        call.after = last.get(written)
+        last[written] = call
         answer = process.ask("write", runtime, **edit_command(operations, [], pattern))
         count_operations(round, operations)
         round.count("unsettled write")
-        if answer.outcome == "ok":
-            waiting[runtime].append(call)
-            call.answer = answer
-        else:
-            round.answered(call, answer)
+        # A refusal counts from then on, too: it may be because of a write that
+        # has not landed.
+        waiting[runtime].append(call)
+        call.answer = answer
         if round.generator.chance(15):
             settle(round, process, runtime, waiting)
     round.random.shuffle(runtimes)
@@ -243,7 +254,8 @@ def settle(round, process, runtime, waiting):
     if answer.outcome == "refused":
         # Which of them was refused is not told; each may have been.
         for call in waiting[runtime]:
-            call.answer.outcome = "unknown"
+            if call.answer.outcome == "ok":
+                call.answer.outcome = "unknown"
             call.end = round.tick()
     else:
         for call in waiting[runtime]:

@@ -7,7 +7,7 @@ from generate import near_lists, places_of
 from program import lua_value
 from round import difference
 from rounds_command import count_bodies, make_scoped
-from rounds_library import edit_action
+from rounds_library import edit_action, make_long
 from script import Script, lua_cell_of, lua_operation
 from values import loose
 
@@ -15,10 +15,11 @@ from values import loose
 class Stage:
     """Runtimes of a script, and which calls of each have no answer yet."""
 
-    def __init__(self, round, pattern, users):
+    def __init__(self, round, pattern, users, bare=()):
         self.round = round
         self.pattern = pattern
         self.users = users
+        self.bare = bare  # those that do not start the piece, and so follow nothing of it
         self.script = Script(round.settings.heddle, round.directory, [pattern])
         self.open = {runtime: [] for runtime in users}
         self.looks = []  # (call, number, tick)
@@ -33,6 +34,8 @@ class Stage:
         self.take_up(runtime)
 
     def take_up(self, runtime):
+        if runtime in self.bare:
+            return
         self.script.line('P[%d] = R[%d]:run(pattern_p, {}, { name = "p" })' % (runtime, runtime))
         self.script.line("R[%d]:settled()" % runtime)
 
@@ -73,9 +76,14 @@ class Stage:
         self.script.line("  reads%d = { %s }" % (number, ", ".join(
             "val(%s)" % lua_cell_of(runtime, "p", cell, self.scope(cell)) for cell in reads)))
         self.script.line("end)")
-        self.begin(runtime, "edit %s reads %s" % (json.dumps(operations), json.dumps(reads)),
-                   edit_action(operations, reads, user),
-                   "say_edit(%%d, T[%d], reads%d)" % (number, number))
+        call = self.begin(runtime, "edit %s reads %s" % (json.dumps(operations), json.dumps(reads)),
+                          edit_action(operations, reads, user),
+                          "say_edit(%%d, T[%d], reads%d)" % (number, number))
+        call.writes = {operation[1][0] for operation in operations}
+        for earlier, _ in self.open[runtime][:-1]:
+            # Edits of one runtime take effect in order, if they meet.
+            if call.writes & getattr(earlier, "writes", set()):
+                call.after = earlier
         self.round.count("lua edit")
 
     def settle(self, runtime):
@@ -114,21 +122,24 @@ class Stage:
     # ---- the end ----
 
     def finish(self):
-        """Everything comes to rest; what a new runtime of each user reads."""
+        """Everything comes to rest; what each runtime reads, and a new one of
+        each user."""
         for runtime in self.users:
             self.release(runtime)
         for _ in range(3):
             for runtime in self.users:
                 self.script.line("R[%d]:settled()" % runtime)
-        finals = {}
-        for runtime in self.users:
+        finals = []
+        for runtime, user in self.users.items():
             self.look(runtime)
+            if runtime not in self.bare:
+                finals.append((user, self.script.say('say(%%d, "ok", P[%d]:get())' % runtime)))
         for runtime, user in list(self.users.items()):
             self.script.line("R[%d]:errors() R[%d]:violations()" % (runtime, runtime))
             last = runtime + 10
             self.users[last] = user
             self.start(last)
-            finals[user] = self.script.say('say(%%d, "ok", P[%d]:get())' % last)
+            finals.append((user, self.script.say('say(%%d, "ok", P[%d]:get())' % last)))
             self.script.line("R[%d]:errors() R[%d]:violations()" % (last, last))
         problem = self.script.run()
         if problem:
@@ -144,11 +155,11 @@ class Stage:
                 call.answer = call.answer or answer
             elif call.answer is None or call.answer.outcome == "unknown":
                 call.answer, call.end = answer, tick
-        for user, number in finals.items():
+        for user, number in finals:
             round.note("get as %s -> %r" % (user, answers[number]))
 
         def final(world):
-            for user, number in finals.items():
+            for user, number in finals:
                 differs = difference("p as %s" % user, loose(answers[number].value), loose(world.result("p", user)))
                 if differs:
                     return differs
@@ -166,7 +177,9 @@ def traffic(stage, most, holds):
     for _ in range(round.random.randrange(3, most)):
         runtime = round.random.choice(runtimes)
         near = near_lists(round.world, "p")
-        if round.generator.chance(60):
+        if runtime in stage.bare:
+            round.count("lua edit that follows nothing")
+        if runtime not in stage.bare and round.generator.chance(60):
             stage.send(runtime, round.random.choice(pattern["handlers"])["name"], round.generator.payload(near))
         else:
             operations = [round.generator.edit(places, near) for _ in range(round.random.randrange(1, 3))]
@@ -188,10 +201,11 @@ def traffic(stage, most, holds):
 
 def held(round):
     """Runtimes on one engine, with held confirmations, refusals and restarts."""
+    make_long(round)
     pattern = round.generator.pattern("p", links=0, handlers=2)
     count_bodies(round, pattern)
     round.world.start("p", pattern)
-    traffic(Stage(round, pattern, {1: None, 2: None}), 7, holds=True)
+    traffic(Stage(round, pattern, {1: None, 2: None, 3: None}, bare={3}), 8, holds=True)
 
 
 def users(round):
