@@ -403,6 +403,18 @@ static bool is_independent(enum write_kind kind, const struct place *place)
             (kind == WRITE_PUT && place->path->length <= 1));
 }
 
+/* Whether the write deletes a document that the transaction has set and that is
+ * not available here: nothing seems to change then, though the store may have
+ * one. */
+static bool takes_back(const struct transaction *transaction,
+                       enum write_kind kind,
+                       const struct place *place)
+{
+    return kind == WRITE_DELETE && place->path->length == 0 &&
+           !entity_is_available(place->entity) &&
+           !must_be_new(transaction, place->entity);
+}
+
 COLD static enum err write_adopt(struct transaction *transaction,
                                  enum write_kind kind,
                                  struct place *place,
@@ -420,7 +432,8 @@ COLD static enum err write_adopt(struct transaction *transaction,
         return err;
     }
     if (UNLIKELY(transaction->under == NULL &&
-                 !transaction_knows(transaction, entity))) {
+                 (!transaction_knows(transaction, entity) ||
+                  takes_back(transaction, kind, place)))) {
         if (!is_independent(kind, place)) {
             transaction_await(transaction, entity);
             value_unref(value);

@@ -718,6 +718,105 @@ PROPERTY(d20_an_operation_lands_on_another_document_as_its_writes_would, 3000)
     end(&trial.stage);
 }
 
+/* -- On a document that is not here (D19) --------------------------------- */
+
+static uint64_t sent_unloaded;
+static uint64_t awaited_unloaded;
+
+/* A write to the entity, which is not loaded; the model has what the store
+ * holds and is not asked. */
+static void write_blindly(struct trial *trial)
+{
+    const struct made made = draw_write(trial);
+    struct place *place = place_of(trial->entity, made.path);
+    struct transaction *transaction = trial->transaction;
+    const struct value value = value_ref(made.value);
+    const enum err err =
+        made.kind == WRITE_PUT
+            ? transaction_put_adopt(transaction, place, value, NULL)
+        : made.kind == WRITE_DELETE
+            ? transaction_delete(transaction, place, NULL)
+            : transaction_merge_adopt(transaction,
+                                      place,
+                                      made.kind,
+                                      value,
+                                      NULL);
+    place_unref(place);
+    if (err == ERR_OK) {
+        vec_push(&trial->made, made);
+    } else {
+        value_unref(made.value);
+        path_unref(made.path);
+    }
+}
+
+/* What is sent is right for what the store holds, which was never seen here. */
+static void expect_blind(struct trial *trial, struct value stored)
+{
+    struct list_node *last = list_last(&trial->stage.space->pending);
+    if (last == NULL) { /* so that gcc sees it, too */
+        (void)test_fail(__FILE__, __LINE__, "nothing was committed");
+        return;
+    }
+    const struct pending *pending = CONTAINER_OF(last, struct pending, node);
+    struct value landed = VALUE_NONE;
+    VEC_FOREACH (&pending->commit.reads, read) {
+        EXPECT_EQ(read->seq, 0); /* that there is none, which is refused else */
+    }
+    if ((pending->commit.reads.count == 0 || value_is_absent(stored)) &&
+        land(pending->commit.ops.at, stored, &landed) &&
+        make_again(trial, trial, stored)) {
+        const struct value want = model_document(trial);
+        if (!EXPECT_VALUE(landed, want)) {
+            tell_document("stored", stored);
+            tell_writes("writes", trial);
+        }
+        value_unref(want);
+        sent_unloaded++;
+    }
+    value_unref(landed);
+}
+
+PROPERTY(d19_a_write_does_not_depend_on_a_document_that_is_not_loaded, 3000)
+{
+    struct trial trial = {
+        .random = random,
+        .gen = {random, 3, 6, GEN_SPECIALS | GEN_ENVELOPES},
+    };
+    trial.at = &trial.stage;
+    stage_open(&trial.stage, "s1");
+    trial.entity = stage_entity(&trial.stage, "A");
+    const struct value stored = base_document(&trial.gen);
+    trial.model = value_is_absent(stored) ? NULL : model_of(stored);
+    trial.transaction = stage_begin(&trial.stage);
+    for (uint64_t left = 1 + random_below(random, 3); left > 0; left--) {
+        write_blindly(&trial);
+    }
+    const bool awaits = transaction_is_awaiting(trial.transaction);
+    const enum err err = stage_end(&trial.stage, trial.transaction);
+    EXPECT_INT(err, awaits ? ERR_STALE : ERR_OK);
+    if (awaits) {
+        awaited_unloaded++;
+        EXPECT_EQ(trial.stage.local_seq, 0);
+    } else if (trial.made.count > 0) {
+        if (!EXPECT_EQ(trial.stage.local_seq, 1)) {
+            tell_writes("writes", &trial);
+        }
+        expect_blind(&trial, stored);
+    }
+    value_unref(stored);
+    forget_made(&trial);
+    model_free(trial.model);
+    end(&trial.stage);
+}
+
+TEST(d19_both_outcomes_were_met)
+{
+    const uint64_t tried = sent_unloaded + awaited_unloaded;
+    EXPECT(tried < 1000 || sent_unloaded * 10 >= tried);
+    EXPECT(tried < 1000 || awaited_unloaded * 10 >= tried);
+}
+
 /* Of the rounds above, many land beside others and many are refused. */
 TEST(d20_both_outcomes_were_met)
 {
