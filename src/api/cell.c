@@ -385,6 +385,11 @@ enum err cell_look(hd_runtime *runtime,
             place_unref(here);
         }
         err = cell_read(&access, place, kind, flags, out, &here, detail);
+        if (err == ERR_STALE && runtime->run != NULL &&
+            runtime->run->migration != NULL) {
+            err = refuse_in_migration(detail); /* a computation would have to
+                                                  be evaluated */
+        }
         if (err != ERR_OK) {
             note_stale(runtime, err);
             *out = VALUE_NONE;
