@@ -92,13 +92,6 @@ static enum err write_own_adopt(hd_runtime *runtime,
         value_unref(writing.value);
         return done;
     }
-    struct place *target;
-    const enum err err = cell_target(runtime, place, &target, detail);
-    if (err != ERR_OK) {
-        value_unref(writing.value);
-        return err;
-    }
-    place_unref(target);
     return own_write_cell_adopt(runtime_inside(runtime),
                                 place,
                                 writing,
@@ -119,16 +112,7 @@ enum err edit_write_adopt(hd_runtime *runtime,
     if (frame == NULL) {
         return write_own_adopt(runtime, place, writing, detail);
     }
-    struct place *target = NULL;
-    if (frame->access.run == NULL) { /* an edit loads what it writes to */
-        err = cell_target(runtime, place, &target, detail);
-    }
-    if (err == ERR_OK) {
-        err = own_write_in(&frame->access, place, &writing, detail);
-    }
-    if (target != NULL) {
-        place_unref(target);
-    }
+    err = own_write_in(&frame->access, place, &writing, detail);
     value_unref(writing.value);
     frame->stale |= err == ERR_STALE;
     return err;

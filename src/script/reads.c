@@ -51,12 +51,15 @@ static enum err read_migrating(struct frame *frame,
     struct place *at = NULL;
     const enum err err =
         cell_read(&frame->access, place, kind, flags, out, &at, detail);
-    if (err != ERR_OK) {
-        return noted(frame, err, detail);
+    if (err != ERR_OK && err != ERR_STALE) {
+        return err;
     }
-    const bool is_data =
-        at->entity->loaded && at->entity->payload->writers.first == NULL;
-    place_unref(at);
+    /* STALE: a computation would have to be evaluated. */
+    const bool is_data = err == ERR_OK && at->entity->loaded &&
+                         at->entity->payload->writers.first == NULL;
+    if (at != NULL) {
+        place_unref(at);
+    }
     if (is_data) {
         return ERR_OK;
     }
