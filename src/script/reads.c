@@ -12,13 +12,26 @@ static bool has_to_wait(const struct frame *frame)
                        : transaction != NULL && transaction->unloaded > 0;
 }
 
-/* What could not be known now ends the run: no pcall catches it. */
+static enum err refuse_migrating(struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   "a migration reads states and arguments of its piece, and "
+                   "nothing else");
+}
+
+/* What could not be known now ends the run: no pcall catches it. In a migration
+ * all data is here, so that is a computation which would have to be
+ * evaluated. */
 static enum err noted(struct frame *frame,
                       enum err err,
                       struct err_detail *detail)
 {
     if (has_to_wait(frame)) {
         err = ERR_STALE;
+    }
+    if (err == ERR_STALE && frame->migrating) {
+        return refuse_migrating(detail);
     }
     if (err == ERR_STALE) {
         frame->stale = true;
@@ -51,24 +64,18 @@ static enum err read_migrating(struct frame *frame,
     struct place *at = NULL;
     const enum err err =
         cell_read(&frame->access, place, kind, flags, out, &at, detail);
-    if (err != ERR_OK && err != ERR_STALE) {
-        return err;
+    if (err != ERR_OK) {
+        return noted(frame, err, detail);
     }
-    /* STALE: a computation would have to be evaluated. */
-    const bool is_data = err == ERR_OK && at->entity->loaded &&
-                         at->entity->payload->writers.first == NULL;
-    if (at != NULL) {
-        place_unref(at);
-    }
+    const bool is_data =
+        at->entity->loaded && at->entity->payload->writers.first == NULL;
+    place_unref(at);
     if (is_data) {
         return ERR_OK;
     }
     value_unref(*out);
     *out = VALUE_NONE;
-    return err_set(detail,
-                   ERR_ARGUMENT,
-                   "a migration reads states and arguments of its piece, and "
-                   "nothing else");
+    return refuse_migrating(detail);
 }
 
 enum err reads_whole(struct frame *frame,
