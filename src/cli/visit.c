@@ -44,11 +44,13 @@ bool visit_was_stopped(void)
     return stopped != 0;
 }
 
-/* The second signal of a kind is the system's: whoever insists gets his way. */
+/* The second signal of a kind has the system's effect: it ends the process. A
+ * write that a signal interrupts goes on, or its output would be cut; a wait
+ * ends, because poll never goes on. */
 static void listen_to_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    action.sa_flags = (int)SA_RESETHAND;
+    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     /* Who reads us may go: that is seen when something is written. */

@@ -225,5 +225,48 @@ def control_c_ends_a_run_that_waits():
         folder.heddle("check")
 
 
+def waits_in(pid):
+    """The first argument of the system call that a process waits in, or None."""
+    words = pathlib.Path(f"/proc/{pid}/syscall").read_text(encoding="ascii").split()
+    return int(words[1], 16) if len(words) > 3 else None
+
+
+def catches(pid, number):
+    """Whether a process has a handler for a signal; it has none once that has run."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    caught = re.search(r"SigCgt:\s*(\w+)", status)
+    return bool(int(caught[1], 16) >> (number - 1) & 1)
+
+
+@test
+def a_signal_does_not_cut_what_is_written():
+    """Standard output is a pipe that is full, so the command waits in its write
+    when the signal comes."""
+    with Folder() as folder:
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        filled = 0
+        try:
+            while True:
+                filled += os.write(writer, b" " * 4096)
+        except BlockingIOError:
+            os.set_blocking(writer, True)
+        process = subprocess.Popen([HEDDLE, "get", "tally", "count"], cwd=folder.path,
+                                   stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        while waits_in(process.pid) != 1:
+            pass
+        process.send_signal(signal.SIGTERM)
+        while catches(process.pid, signal.SIGTERM):
+            pass
+        with os.fdopen(reader, "rb") as pipe:
+            written = pipe.read()
+        problems = process.stderr.read()
+        process.stderr.close()
+        expect_equal(process.wait(), 0)
+        expect_equal(problems, b"")
+        expect_equal(written[filled:], b"0\n")
+
+
 if __name__ == "__main__":
     main()
