@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "host/mirrors.h"
 #include "host/pages.h"
+#include "runtime/own_write.h"
 #include "runtime/piece.h"
 #include "value/object.h"
 
@@ -418,16 +419,25 @@ void world_free(struct world *world)
 
 /* -- Stepping ------------------------------------------------------------ */
 
-/* What is to be sent, and what has come, until nothing moves. */
-void world_exchange(struct world_runtime *one)
+/* What is on its way arrives, in both directions, until nothing moves. */
+static void deliver(struct world_runtime *one)
 {
-    replica_step(&one->runtime.replica, one->world->now);
     VEC_FOREACH (&one->rest->links, link) {
         link_pump_to_hub(*link);
         hub_step((*link)->hub, one->world->now);
         hub_flush((*link)->hub);
         link_pump(*link);
     }
+}
+
+/* A message that is on its way arrives before the session looks at the time:
+ * the clock may have moved since it was sent, which is no silence of the
+ * hub. */
+void world_exchange(struct world_runtime *one)
+{
+    deliver(one);
+    replica_step(&one->runtime.replica, one->world->now);
+    deliver(one);
     replica_settle(&one->runtime.replica);
 }
 
@@ -453,12 +463,13 @@ static bool is_confirmed(const struct runtime *runtime)
 
 static bool is_at_rest(const struct world_runtime *one, bool settled)
 {
-    const struct sched *sched = one->runtime.sched;
-    if (!pieces_are_idle(&one->runtime)) {
+    const struct runtime *runtime = &one->runtime;
+    if (!pieces_are_idle(runtime)) {
         return false;
     }
-    return settled ? scheduler_is_settled(sched) && is_confirmed(&one->runtime)
-                   : scheduler_is_idle(sched);
+    return settled ? scheduler_is_settled(runtime->sched) &&
+                         is_confirmed(runtime) && !runtime_is_loading(runtime)
+                   : scheduler_is_idle(runtime->sched);
 }
 
 enum world_rest world_idle(struct world_runtime *one, bool settled)

@@ -507,16 +507,22 @@ void session_receive_garbage(struct session *session)
     }
 }
 
-/* Nothing is owed by the store any more, or something still is. */
+/* Whether the store owes an answer. It owes none for a commit that was not
+ * sent to it, as while the space is held. */
+static bool is_owed(const struct session *session)
+{
+    struct list_node *first = list_first(&session->space->pending);
+    return session->pulls_owed > 0 ||
+           (first != NULL &&
+            PENDING_OF(first)->commit.local_seq <= session->sent_seq);
+}
+
 static void watch_silence(struct session *session)
 {
-    if (session->state != SESSION_OPEN) {
-        return;
+    if (session->state == SESSION_OPEN) {
+        session->wake =
+            is_owed(session) ? session->now + SESSION_ANSWER_MS : MONO_NEVER;
     }
-    session->wake =
-        list_is_empty(&session->space->pending) && session->pulls_owed == 0
-            ? MONO_NEVER
-            : session->now + SESSION_ANSWER_MS;
 }
 
 void session_drain(struct session *session)

@@ -92,3 +92,45 @@ test("of initial values one stays, and none replaces what is there", function(t)
     t:eq(cluster:settled(), true)
   end)
 end)
+
+test("a held runtime stays connected, and its clock stands still", function(t)
+  local cluster = t:cluster(2)
+  local first, second = cluster[1], cluster[2]
+  first:doc("n", 1)
+  cluster:settled()
+  second:doc("n"):increment(1)
+  second:hold(true)
+  second:doc("n"):increment(1)
+  local rest, why = second:settled()
+  t:eq(rest, nil)
+  t:eq(why, "held")
+  t:eq(second:now(), 0)
+  second:hold(false)
+  t:eq(cluster:settled(), true)
+  t:eq(first:doc("n"):get(), 3)
+end)
+
+test("a clock that has moved far is no silence of the engine", function(t)
+  local counter = heddle.pattern("counter", function(p)
+    local n, s = p:state("n", 6), p:state("s", "x")
+    return { n = n, s = s, double = p:computed("double", function() return 2 * n:get() end) }
+  end)
+  local cluster, pieces = t:cluster(2), {}
+  for i, rt in ipairs(cluster) do
+    pieces[i] = rt:run(counter, {}, { name = "p" })
+    rt:settled()
+  end
+  local rt = cluster[2]
+  rt:advance(20000)
+  -- Neither document is loaded in the second runtime, which has resumed the piece.
+  t:eq(rt:edit(function()
+    rt:doc("piece:p/n"):set(#rt:doc("piece:p/s"):get())
+  end), true)
+  t:eq(cluster:settled(), true)
+  for _, piece in ipairs(pieces) do
+    local result = piece:get()
+    t:eq(result.n, 1)
+    t:eq(result.s, "x")
+    t:eq(result.double, 2)
+  end
+end)
