@@ -214,9 +214,11 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
     if (err != ERR_OK || transaction->applied == 0) {
         deed->waits = false;
     }
-    const bool idle = err == ERR_OK && own_write_is_idle(transaction);
+    /* own-write-4 */
+    const bool ended =
+        err == ERR_OK ? own_write_is_idle(transaction) : !editing->again;
     transaction_release(transaction);
-    if (UNLIKELY(idle) && runtime_was_behind(inside)) { /* own-write-4 */
+    if (UNLIKELY(ended) && runtime_was_behind(inside)) {
         editing->again = true;
         return err_set(detail, ERR_STALE, "the data has changed meanwhile");
     }

@@ -228,6 +228,14 @@ static enum err attempt(struct own_write *write, struct err_detail *detail)
     return err;
 }
 
+/* own-write-4: whether an attempt ended without a commit, because it changed
+ * nothing or failed. */
+static bool ended_here(const struct own_write *write, enum err err)
+{
+    return err == ERR_OK ? write->idle
+                         : err != ERR_STALE && write->expected == 0;
+}
+
 static bool make_refused(struct runtime *runtime, const struct own_write *last);
 
 /* Until it was applied, or cannot be. Refusals of earlier ones may come with
@@ -245,9 +253,8 @@ static enum err make(struct own_write *write, struct err_detail *detail)
         err_clear(detail);
         write->idle = false;
         err = attempt(write, detail);
-        if (err == ERR_OK && UNLIKELY(write->idle) &&
-            runtime_was_behind(runtime)) {
-            err = ERR_STALE;
+        if (UNLIKELY(ended_here(write, err)) && runtime_was_behind(runtime)) {
+            err = err_set(detail, ERR_STALE, "the data has changed meanwhile");
         }
         if (err != ERR_STALE || !runtime_is_loading(runtime)) {
             left--;

@@ -17,9 +17,9 @@
  *   own-write-3  A function meets no document that is not loaded: the attempt
  *                ends as STALE, the documents are fetched, and the function
  *                is called again.
- *   own-write-4  A write that changes nothing is not sent. It ends as landed
- *                only on a view that has everything which was committed before
- *                it began. */
+ *   own-write-4  A transaction that changes nothing, or fails here, is not
+ *                sent. It ends as landed or as failed only on a view that has
+ *                everything which was committed before it began. */
 
 #ifndef RUNTIME_OWN_WRITE_H
 #define RUNTIME_OWN_WRITE_H
@@ -88,12 +88,12 @@ bool runtime_is_loading(const struct runtime *runtime);
 /* Fetches what was requested and has not come; whether all of it is here. */
 bool runtime_fetch_requested(struct runtime *runtime);
 
-/* own-write-4, for a transaction that was committed and is not released:
- * whether it wrote, and changed nothing. */
+/* For a transaction that was committed and is not released: whether it wrote,
+ * and changed nothing. */
 bool own_write_is_idle(const struct transaction *transaction);
 
-/* Takes in what others have committed up to now; whether anything looks
- * different since. */
+/* own-write-4: takes in what others have committed up to now; whether anything
+ * looks different since. */
 bool runtime_was_behind(struct runtime *runtime);
 
 /* The runtime ends. */

@@ -251,6 +251,10 @@ static enum err edit_write(void *ctx,
         .ctx = &frame,
     };
     struct script_error error = {0};
+    if (edit->error != NULL) { /* of an attempt on an older view */
+        script_error_release(edit->error);
+        *edit->error = (struct script_error){0};
+    }
     const enum script_cause cause = script_call(stage->script, &call, &error);
     stage->ground.random = frame.random;
     frame_end(&frame);

@@ -170,6 +170,46 @@ test("a write that changes nothing on an old view is made on the new one", funct
   t:eq(l:value(), { "a", "b" })
 end)
 
+test("a position beyond the end of an old view is looked for on the new one", function(t)
+  local e = t:engine()
+  local one, other = t:runtime{ engine = e }, t:runtime{ engine = e }
+  one:doc("l", heddle.array{ 1 })
+  one:settled()
+  local l = other:doc("l")
+  t:eq(l:value(), { 1 })
+  one:doc("l"):append(2) one:doc("l"):append(3) one:settled()
+  t:eq(other:edit(function() l:key(3):set("c") end), true)
+  other:settled() one:settled()
+  t:eq(one:doc("l"):value(), { 1, 2, "c" })
+  one:doc("l"):append(4) one:doc("l"):append(5) one:settled()
+  l:key(5):set("e")
+  other:settled() one:settled()
+  t:eq(one:doc("l"):value(), { 1, 2, "c", 4, "e" })
+  t:eq(pcall(function() l:key(9):set("x") end), false)
+end)
+
+test("an edit that fails on an old view is made on the new one", function(t)
+  local e = t:engine()
+  local one, other = t:runtime{ engine = e }, t:runtime{ engine = e }
+  one:doc("n", 1) one:settled()
+  local n, calls = other:doc("n"), 0
+  t:eq(n:get(), 1)
+  one:doc("n"):set(2) one:settled()
+  local function edit()
+    calls = calls + 1
+    if n:get() % 2 == 1 then error("it is odd") end
+    n:increment(1)
+  end
+  t:eq(other:edit(edit), true)
+  t:eq(calls, 2)
+  other:settled()
+  -- On the newest view it fails at once.
+  local done, why = pcall(other.edit, other, edit)
+  t:eq(done, false)
+  t:ok(tostring(why):find("it is odd", 1, true), why)
+  t:eq(calls, 3)
+end)
+
 test("an edit that is refused while a later one fetches its documents comes first", function(t)
   local one, other = two(t)
   other:doc("a", { list = { 1 } }); other:doc("read", 1); other:doc("far", "x"); other:settled()

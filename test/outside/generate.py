@@ -42,6 +42,10 @@ class Generator:
     def list(self, most=5):
         return [self.element() for _ in range(self.random.randrange(most + 1))]
 
+    def position(self):
+        """Of an element, from 0: the first one often, and any that a list may have."""
+        return self.random.choice([0, 1, 2, self.random.randrange(40 if self.long else 6)])
+
     def number(self):
         if self.narrow:
             return self.random.randrange(2)
@@ -218,7 +222,9 @@ class Generator:
             return ["set", cell, ["event", "w"]]
         if choice < 93 and not blind:
             # An element by its position; beyond the end it would be refused.
-            return ["if", ["positive", ["len", cell]], [["set", cell + [0], operand]]]
+            position = self.position()
+            operation = ["set", cell + [position], operand] if self.chance(70) else ["delete", cell + [position]]
+            return ["if", ["positive", ["add", ["len", cell], ["const", -position]]], [operation]]
         return ["delete", cell]
 
     def returned(self, places):
@@ -269,9 +275,11 @@ class Generator:
         if kind == "text":
             return ("set", cell, self.text())
         operation = self.random.choice(["append", "remove", "add_unique", "set"] + ["set"] * (6 if self.long else 0))
-        if self.chance(10):
-            # An element by its position, which is behind the last one if the list is empty.
-            return ("set", cell + [0], self.element())
+        if self.chance(15):
+            # An element by its position: a set is refused beyond the one behind the last.
+            if self.chance(25):
+                return ("delete", cell + [self.position()], None)
+            return ("set", cell + [self.position()], self.element())
         return (operation, cell, self.payload(near)["w"] if operation == "set" else self.element())
 
 

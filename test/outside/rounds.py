@@ -55,7 +55,7 @@ FLOORS = {
     "list map": 50, "list filter": 20, "list flat_map": 25, "list reduce": 20,
     "choice": 20,
     # what callers do
-    "run": 100, "send": 250, "get": 200, "set": 80, "check": 5,
+    "run": 100, "send": 250, "get": 200, "set": 80, "check": 10,
     "set set": 20, "set append": 5, "set add_unique": 5, "set remove": 2, "set increment": 2, "set delete": 2,
     "library send": 80, "library edit": 50, "library write": 10, "library restart": 30, "library get": 80,
     "library set": 100, "library append": 25, "library add_unique": 25, "library remove": 25,

@@ -113,7 +113,7 @@ def values(round):
     count_bodies(round, pattern)
     start(round, "p", pattern)
     some_traffic(round, {"p": pattern})
-    if round.generator.chance(20):
+    if round.generator.chance(35):
         check(round)
 
 

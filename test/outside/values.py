@@ -87,7 +87,7 @@ def change_below(value, path, change):
     """The value after `change(old) -> new` at the path.
 
     Objects that are missing on the way are made, unless the change leaves
-    nothing at its place.
+    nothing at its place. An element that is deleted leaves no gap.
     """
     if not path:
         return change(value)
@@ -108,12 +108,12 @@ def change_below(value, path, change):
             changed[key] = below
         return changed
     if isinstance(value, list) and isinstance(key, int):
-        if not 0 <= key <= len(value):
-            raise Refused("index %d of %d" % (key, len(value)))
         old = value[key] if key < len(value) else ABSENT
         below = change_below(old, rest, change)
         if below is ABSENT:
-            raise Refused("an element cannot be deleted by position here")
+            return value[:key] + value[key + 1:]
+        if key > len(value):
+            raise Refused("index %d of %d" % (key, len(value)))
         return value[:key] + [below] + value[key + 1:]
     raise Refused("'%s' is below a leaf" % (key,))
 

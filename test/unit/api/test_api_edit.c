@@ -256,3 +256,91 @@ TEST(an_edit_comes_after_the_writes_before_it)
     expect_json(turned.b, "5");
     turned_close(&turned);
 }
+
+/* -- On an old view ------------------------------------------------------ */
+
+/* Two runtimes on one directory. The second has read the list while it had one
+ * element; the first has appended two since. */
+struct lists {
+    char folder[256];
+    struct rig one;
+    struct rig two;
+    hd_cell *first;  /* the list, of the first runtime */
+    hd_cell *second; /* its third element, of the second one */
+    unsigned calls;
+};
+
+static void lists_open(struct lists *lists)
+{
+    *lists = (struct lists){0};
+    kit_folder_new(lists->folder, sizeof lists->folder);
+    rig_open(&lists->one, lists->folder, 1);
+    rig_open(&lists->two, lists->folder, 2);
+    lists->first = cell_of(&lists->one, "list", NULL);
+    lists->second = cell_of(&lists->two, "list", "/2");
+    set_json(lists->first, "[1]");
+    rig_settle(&lists->one);
+    hd_cell *old = cell_of(&lists->two, "list", NULL);
+    expect_json(old, "[1]");
+    hd_cell_free(old);
+    for (int i = 2; i <= 3; i++) {
+        hd_value *value = value_of(i == 2 ? "2" : "3");
+        EXPECT_INT(hd_cell_append(lists->first, value, NULL), HD_OK);
+        hd_value_unref(value);
+    }
+    rig_settle(&lists->one);
+}
+
+static void lists_close(struct lists *lists, const char *want)
+{
+    rig_settle(&lists->two);
+    rig_settle(&lists->one);
+    expect_json(lists->first, want);
+    EXPECT_INT(lists->one.reports, 0);
+    EXPECT_INT(lists->two.reports, 0);
+    hd_cell_free(lists->first);
+    hd_cell_free(lists->second);
+    rig_close(&lists->one);
+    rig_close(&lists->two);
+    kit_folder_remove(lists->folder);
+}
+
+static hd_status set_third(hd_runtime *runtime, void *context)
+{
+    (void)runtime;
+    struct lists *lists = context;
+    lists->calls++;
+    return hd_cell_set_int(lists->second, 5, NULL);
+}
+
+TEST(a_write_that_fails_on_an_old_view_is_made_on_the_new_one)
+{
+    struct lists lists;
+    lists_open(&lists);
+    EXPECT_INT(hd_cell_set_int(lists.second, 5, NULL), HD_OK);
+    lists_close(&lists, "[1,2,5]");
+}
+
+TEST(an_edit_that_fails_on_an_old_view_is_made_on_the_new_one)
+{
+    struct lists lists;
+    lists_open(&lists);
+    EXPECT_INT(hd_runtime_edit(lists.two.runtime, set_third, &lists, NULL),
+               HD_OK);
+    EXPECT_INT(lists.calls, 2);
+    lists_close(&lists, "[1,2,5]");
+}
+
+TEST(an_edit_that_fails_on_the_newest_view_is_called_once)
+{
+    struct lists lists;
+    lists_open(&lists);
+    set_json(lists.first, "[1]");
+    rig_settle(&lists.one);
+    rig_settle(&lists.two);
+    hd_error error;
+    EXPECT_INT(hd_runtime_edit(lists.two.runtime, set_third, &lists, &error),
+               HD_RANGE);
+    EXPECT_INT(lists.calls, 1);
+    lists_close(&lists, "[1]");
+}
