@@ -9,8 +9,8 @@
 
 #include "store/conflict.h"
 
-#include "store/effects.h"
 #include "store/recent.h"
+#include "store/touches.h"
 
 /* One search. */
 struct scan {
@@ -71,178 +71,127 @@ static enum err find_base_change(struct scan *scan,
 
 /* -- Patches ------------------------------------------------------------- */
 
-/* Whether the keys of `path` decide where a layer's elements are. */
-static bool is_appended(const struct scan *scan, const struct path *path)
-{
-    for (size_t i = 0; i < scan->appended.count; i++) {
-        if (path_compare(scan->appended.at[i], path) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_carried(const struct scan *scan, const struct path *path)
-{
-    for (size_t i = 0; i < scan->carried.count; i++) {
-        if (path_overlaps(path, scan->carried.at[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool touch_is_seen(const struct scan *scan,
-                          const struct patch_touch *touch)
+/* Whether the patch touches what was read; or what layers have carried there,
+ * or the length of what they appended to. */
+static bool patch_is_seen(const struct scan *scan,
+                          const struct touches *touches)
 {
     const struct conflict_query *query = scan->query;
-    if (touch->kind == PATCH_TOUCH_KEYS) {
-        return (query->kind == READ_SHAPE &&
-                touch->path->length == query->path->length &&
-                path_is_prefix(touch->path, query->path)) ||
-               is_appended(scan, touch->path);
+    bool seen = query->kind == READ_SHAPE
+                    ? touches_cover(touches, query->path) ||
+                          touches_keys(touches, query->path)
+                    : touches_overlap(touches, query->path);
+    for (size_t i = 0; !seen && i < scan->carried.count; i++) {
+        seen = touches_overlap(touches, scan->carried.at[i]);
     }
-    return (query->kind == READ_SHAPE
-                ? path_is_prefix(touch->path, query->path)
-                : path_overlaps(touch->path, query->path)) ||
-           is_carried(scan, touch->path);
-}
-
-static bool op_is_seen(const struct scan *scan,
-                       const struct patch_op *op,
-                       const struct patch_trace *trace)
-{
-    struct patch_touch touches[PATCH_TOUCH_MAX];
-    const size_t count = patch_touches(op, trace, touches);
-    bool seen = false;
-    for (size_t i = 0; i < count; i++) {
-        seen = seen || touch_is_seen(scan, &touches[i]);
-        path_unref(touches[i].path);
+    for (size_t i = 0; !seen && i < scan->appended.count; i++) {
+        seen = touches_keys(touches, scan->appended.at[i]);
     }
     return seen;
 }
 
-/* The patch in a row, and what applying it met. */
-struct row {
-    struct patch patch;
-    trace_list traces;
-};
-
-static void row_release(struct row *row)
+/* Whether the reader looks there, or something was carried from there. */
+static bool is_looked_at(const struct scan *scan, const struct path *path)
 {
-    patch_release(&row->patch);
-    vec_release(&row->traces);
-}
-
-static enum err row_read(struct scan *scan,
-                         const struct document *document,
-                         struct query *rows,
-                         struct row *row)
-{
-    struct value list = VALUE_NONE;
-    *row = (struct row){0};
-    enum err err = document_decode(scan->engine,
-                                   document,
-                                   query_get_text(rows, 2),
-                                   &list,
-                                   scan->detail);
-    if (err == ERR_OK) {
-        struct err_detail why = {0};
-        if (patch_read(list, &scan->engine->paths, &row->patch, &why) !=
-            ERR_OK) {
-            err = err_set(scan->detail, ERR_CORRUPT, "a patch: %s", why.text);
-        }
-        value_unref(list);
+    bool seen = path_overlaps(path, scan->query->path);
+    for (size_t i = 0; !seen && i < scan->carried.count; i++) {
+        seen = path_overlaps(path, scan->carried.at[i]);
     }
-    return err == ERR_OK ? traces_decode(query_get_text(rows, 3),
-                                         row->patch.ops.count,
-                                         &row->traces,
-                                         scan->detail)
-                         : err;
+    return seen;
 }
 
-/* Whether the patch touches what was read. */
-static bool row_is_seen(const struct scan *scan, const struct row *row)
+/* Everything that such an operation touched, if any of it can be seen. Where
+ * the elements of an append are depends on the length, and on nothing else: an
+ * element that was edited does not matter to it. */
+static void note_carrier(struct scan *scan,
+                         const struct touches_carrier *carrier)
 {
-    for (size_t i = 0; i < row->patch.ops.count; i++) {
-        if (op_is_seen(scan, &row->patch.ops.at[i], &row->traces.at[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether an operation brings values to other places than they had, or to
- * places that depend on the values that were there. */
-static bool op_carries(const struct patch_op *op,
-                       const struct patch_trace *trace)
-{
-    const bool shifts = op->kind == PATCH_ADD || op->kind == PATCH_REMOVE;
-    return op->kind == PATCH_MOVE || op->kind == PATCH_SPLICE ||
-           op->kind == PATCH_REMOVE_BY_VALUE || op->kind == PATCH_ADD_UNIQUE ||
-           (shifts && trace->path_in_array);
-}
-
-/* Everything that such an operation touched, if any of it can be seen. */
-static void note_carried(struct scan *scan,
-                         const struct patch_op *op,
-                         const struct patch_trace *trace)
-{
-    struct patch_touch touches[PATCH_TOUCH_MAX];
-    const size_t count = patch_touches(op, trace, touches);
     bool seen = false;
-    for (size_t i = 0; i < count; i++) {
-        seen = seen || (touches[i].kind == PATCH_TOUCH_VALUE &&
-                        (path_overlaps(touches[i].path, scan->query->path) ||
-                         is_carried(scan, touches[i].path)));
+    for (size_t i = 0; !seen && i < carrier->count; i++) {
+        seen = is_looked_at(scan, carrier->paths[i]);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (seen && touches[i].kind == PATCH_TOUCH_VALUE) {
-            vec_push(&scan->carried, path_ref(touches[i].path));
-        }
-        path_unref(touches[i].path);
-    }
-}
-
-/* Where the elements of an append are depends on the length, and on nothing
- * else: an element that somebody edited is not its business. */
-static void note_appended(struct scan *scan, const struct patch_op *op)
-{
-    if (path_overlaps(op->path, scan->query->path) ||
-        is_carried(scan, op->path)) {
-        vec_push(&scan->appended, path_ref(op->path));
+    path_list *list = carrier->append ? &scan->appended : &scan->carried;
+    for (size_t i = 0; seen && i < carrier->count; i++) {
+        vec_push(list, path_ref(carrier->paths[i]));
     }
 }
 
 /* From the last operation to the first, like the rows. */
-static void row_note_carried(struct scan *scan, const struct row *row)
+static void note_carriers(struct scan *scan, const struct touches *touches)
 {
-    for (size_t i = row->patch.ops.count; i-- > 0;) {
-        const struct patch_op *op = &row->patch.ops.at[i];
-        const struct patch_trace *trace = &row->traces.at[i];
-        if (op_carries(op, trace)) {
-            note_carried(scan, op, trace);
-        } else if (op->kind == PATCH_APPEND) {
-            note_appended(scan, op);
-        }
+    size_t count = 0;
+    const struct touches_carrier *carriers = touches_carriers(touches, &count);
+    for (size_t i = count; i-- > 0;) {
+        note_carrier(scan, &carriers[i]);
     }
 }
 
-/* A patch in a row that the reader had in view, or had not. */
-static enum err look_at_row(struct scan *scan,
-                            const struct document *document,
-                            struct query *rows,
-                            bool excluded,
-                            bool *seen)
+/* The revision of a row of REVISION_AFTER. */
+struct revision {
+    uint64_t seq;
+    uint64_t op_index;
+    uint64_t session;
+    uint64_t local_seq;
+    bool is_patch;
+};
+
+static struct query revisions_after(struct scan *scan,
+                                    const struct document *document,
+                                    uint64_t after_seq,
+                                    uint64_t to)
 {
-    struct row row;
-    const enum err err = row_read(scan, document, rows, &row);
-    if (err == ERR_OK && excluded) {
-        row_note_carried(scan, &row);
-    } else if (err == ERR_OK) {
-        *seen = row_is_seen(scan, &row);
+    struct query rows =
+        query_begin(&scan->engine->database, STATEMENT_REVISION_AFTER);
+    query_int(&rows, 1, document->number);
+    query_int(&rows, 2, after_seq);
+    query_int(&rows, 3, to);
+    return rows;
+}
+
+static bool revision_next(struct scan *scan,
+                          struct query *rows,
+                          struct revision *out)
+{
+    if (!query_step(rows)) {
+        return false;
     }
-    row_release(&row);
+    enum commit_op_kind op = COMMIT_SET;
+    const bool known = document_op_read(query_get_text(rows, 1), &op);
+    scan->engine->counters.rows++;
+    *out = (struct revision){
+        .seq = query_get_int(rows, 0),
+        .op_index = query_get_int(rows, 2),
+        .session = query_get_int(rows, 3),
+        .local_seq = query_get_int(rows, 4),
+        .is_patch = known && op == COMMIT_PATCH,
+    };
+    return true;
+}
+
+/* Whether the revision changes what was read. One that the reader had in view
+ * does not, and what it carried is noted. */
+static enum err look_at(struct scan *scan,
+                        const struct document *document,
+                        const struct revision *revision,
+                        bool excluded,
+                        bool *seen)
+{
+    *seen = !revision->is_patch && !excluded;
+    if (!revision->is_patch) {
+        return ERR_OK;
+    }
+    const struct touches *touches;
+    const enum err err = touches_find(scan->engine,
+                                      document,
+                                      revision->seq,
+                                      revision->op_index,
+                                      &touches,
+                                      scan->detail);
+    if (err == ERR_OK && excluded) {
+        note_carriers(scan, touches);
+    } else if (err == ERR_OK) {
+        *seen = patch_is_seen(scan, touches);
+    }
     return err;
 }
 
@@ -252,28 +201,20 @@ static enum err find_patch_change(struct scan *scan,
                                   uint64_t *seq)
 {
     const struct conflict_query *query = scan->query;
-    struct query rows =
-        query_begin(&scan->engine->database, STATEMENT_REVISION_AFTER);
-    query_int(&rows, 1, document->number);
-    query_int(&rows, 2, query->after_seq);
-    query_int(&rows, 3, to);
+    struct query rows = revisions_after(scan, document, query->after_seq, to);
+    struct revision revision;
     enum err err = ERR_OK;
-    while (err == ERR_OK && *seq == 0 && query_step(&rows)) {
-        scan->engine->counters.rows++;
-        enum commit_op_kind op = COMMIT_SET;
-        const bool known = document_op_read(query_get_text(&rows, 1), &op);
-        const bool patch = known && op == COMMIT_PATCH;
+    while (err == ERR_OK && *seq == 0 &&
+           revision_next(scan, &rows, &revision)) {
         const bool excluded = is_excluded(scan->engine,
                                           query,
-                                          query_get_int(&rows, 0),
-                                          query_get_int(&rows, 4),
-                                          query_get_int(&rows, 5));
-        bool seen = !patch && !excluded;
-        if (patch) {
-            err = look_at_row(scan, document, &rows, excluded, &seen);
-        }
+                                          revision.seq,
+                                          revision.session,
+                                          revision.local_seq);
+        bool seen = false;
+        err = look_at(scan, document, &revision, excluded, &seen);
         if (err == ERR_OK && seen) {
-            *seq = query_get_int(&rows, 0);
+            *seq = revision.seq;
         }
     }
     const enum err ended = query_end(&rows, scan->detail);
@@ -284,15 +225,21 @@ static enum err find_patch_change(struct scan *scan,
 
 /* Whether all that is above what was read was in view. On a branch the rows
  * are looked at all the same: what they carried matters for the parent's. */
-static bool is_all_in_view(const struct scan *scan, struct document *document)
+static enum err is_all_in_view(const struct scan *scan,
+                               struct document *document,
+                               bool *all)
 {
     const struct conflict_query *query = scan->query;
-    return query->layers != NULL && document->branch->parent == NULL &&
-           recent_are_all_of(scan->engine,
-                             document,
-                             query->after_seq,
-                             query->session,
-                             query->layers);
+    *all = false;
+    return query->layers != NULL && document->branch->parent == NULL
+               ? recent_are_all_of(scan->engine,
+                                   document,
+                                   query->after_seq,
+                                   query->session,
+                                   query->layers,
+                                   all,
+                                   scan->detail)
+               : ERR_OK;
 }
 
 /* Changes in one row of documents, up to `to`. */
@@ -301,11 +248,15 @@ static enum err find_in_row(struct scan *scan,
                             uint64_t to,
                             uint64_t *seq)
 {
-    if (document->number == 0 || document->head_seq <= scan->query->after_seq ||
-        is_all_in_view(scan, document)) {
+    if (document->number == 0 || document->head_seq <= scan->query->after_seq) {
         return ERR_OK;
     }
-    const enum err err = find_base_change(scan, document, to, seq);
+    bool all = false;
+    enum err err = is_all_in_view(scan, document, &all);
+    if (err != ERR_OK || all) {
+        return err;
+    }
+    err = find_base_change(scan, document, to, seq);
     if (err != ERR_OK || *seq != 0) {
         return err;
     }
@@ -361,9 +312,9 @@ enum err conflict_find(struct engine *engine,
 /* -- Many reads ---------------------------------------------------------- */
 
 /* One revision, for all reads that have no answer yet; how many of them are
- * left. `patch` is NULL for a set or a delete. */
+ * left. `touches` is NULL for a set or a delete. */
 static size_t answer_reads(struct scan *scan,
-                           const struct row *patch,
+                           const struct touches *touches,
                            uint64_t seq,
                            struct newest_change *reads,
                            size_t count)
@@ -378,7 +329,7 @@ static size_t answer_reads(struct scan *scan,
             continue;
         }
         scan->query = &query;
-        if (patch == NULL || row_is_seen(scan, patch)) {
+        if (touches == NULL || patch_is_seen(scan, touches)) {
             reads[i].seq = seq;
         } else {
             left++;
@@ -400,27 +351,23 @@ static enum err answer_in_row(struct scan *scan,
     if (document->number == 0 || document->head_seq <= after_seq) {
         return ERR_OK;
     }
-    struct query rows =
-        query_begin(&scan->engine->database, STATEMENT_REVISION_AFTER);
-    query_int(&rows, 1, document->number);
-    query_int(&rows, 2, after_seq);
-    query_int(&rows, 3, to);
+    struct query rows = revisions_after(scan, document, after_seq, to);
+    struct revision revision;
     enum err err = ERR_OK;
-    while (err == ERR_OK && *left > 0 && query_step(&rows)) {
-        scan->engine->counters.rows++;
-        enum commit_op_kind op = COMMIT_SET;
-        const uint64_t seq = query_get_int(&rows, 0);
-        if (!document_op_read(query_get_text(&rows, 1), &op) ||
-            op != COMMIT_PATCH) {
-            *left = answer_reads(scan, NULL, seq, reads, count);
-            continue;
+    while (err == ERR_OK && *left > 0 &&
+           revision_next(scan, &rows, &revision)) {
+        const struct touches *touches = NULL;
+        if (revision.is_patch) {
+            err = touches_find(scan->engine,
+                               document,
+                               revision.seq,
+                               revision.op_index,
+                               &touches,
+                               scan->detail);
         }
-        struct row row;
-        err = row_read(scan, document, &rows, &row);
         if (err == ERR_OK) {
-            *left = answer_reads(scan, &row, seq, reads, count);
+            *left = answer_reads(scan, touches, revision.seq, reads, count);
         }
-        row_release(&row);
     }
     const enum err ended = query_end(&rows, scan->detail);
     return err != ERR_OK ? err : ended;
@@ -472,24 +419,15 @@ static enum err list_in_row(struct scan *scan,
     if (document->number == 0 || document->head_seq <= after_seq) {
         return ERR_OK;
     }
-    struct query rows =
-        query_begin(&scan->engine->database, STATEMENT_REVISION_AFTER);
-    query_int(&rows, 1, document->number);
-    query_int(&rows, 2, after_seq);
-    query_int(&rows, 3, to);
+    struct query rows = revisions_after(scan, document, after_seq, to);
+    struct revision revision;
     enum err err = ERR_OK;
-    while (err == ERR_OK && query_step(&rows)) {
-        scan->engine->counters.rows++;
-        const uint64_t seq = query_get_int(&rows, 0);
-        enum commit_op_kind op = COMMIT_SET;
-        bool seen = true;
-        if (document_op_read(query_get_text(&rows, 1), &op) &&
-            op == COMMIT_PATCH) {
-            err = look_at_row(scan, document, &rows, false, &seen);
-        }
+    while (err == ERR_OK && revision_next(scan, &rows, &revision)) {
+        bool seen = false;
+        err = look_at(scan, document, &revision, false, &seen);
         if (err == ERR_OK && seen &&
-            (out->count == 0 || *vec_last(out) != seq)) {
-            vec_push(out, seq);
+            (out->count == 0 || *vec_last(out) != revision.seq)) {
+            vec_push(out, revision.seq);
         }
     }
     const enum err ended = query_end(&rows, scan->detail);

@@ -14,6 +14,7 @@
 #include "store/schema.h"
 #include "store/sequence.h"
 #include "store/sessions.h"
+#include "store/touches.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -36,6 +37,7 @@ void engine_forget(struct engine *engine)
     forget_branches(engine);
     sessions_forget(engine);
     recent_forget_commits(engine);
+    touches_forget(engine);
     engine->version = -1;
     engine->changes = 0;
 }

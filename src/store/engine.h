@@ -117,6 +117,7 @@ struct engine {
     uint64_t stamp;       /* counts commits that were built */
     struct observed_cache *observed; /* of the rows of actions, or NULL */
     struct recent *recent; /* commits that have landed lately, or NULL */
+    struct touches_cache *touches; /* of revisions (touches.h), or NULL */
     VEC(struct image_note) imaged; /* since it was opened */
     VEC(struct effects *)
     landed; /* since the transaction began, owned: for

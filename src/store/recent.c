@@ -140,21 +140,87 @@ static bool take_layer(const struct layer_list *layers,
     return *count > 0 && layers->at.at[*count - 1] == local_seq;
 }
 
-bool recent_are_all_of(const struct engine *engine,
-                       struct document *document,
-                       uint64_t after,
-                       uint64_t session,
-                       const struct layer_list *layers)
+typedef VEC(struct recent_write) write_list;
+
+/* The writes in (after, since], the newest first; false: they are too many. */
+static enum err load_writes(struct engine *engine,
+                            const struct document *document,
+                            uint64_t after,
+                            write_list *out,
+                            bool *complete,
+                            struct err_detail *detail)
+{
+    const size_t room = RECENT_WRITES - document->recent->at.count;
+    struct query rows =
+        query_begin(&engine->database, STATEMENT_REVISION_AFTER);
+    query_int(&rows, 1, document->number);
+    query_int(&rows, 2, after);
+    query_int(&rows, 3, document->recent->since);
+    *complete = true;
+    while (*complete && query_step(&rows)) {
+        engine->counters.rows++;
+        const struct recent_write write = {
+            .session = query_get_int(&rows, 3),
+            .local_seq = query_get_int(&rows, 4),
+            .seq = query_get_int(&rows, 0),
+        };
+        vec_push(out, write);
+        *complete = out->count <= room;
+    }
+    return query_end(&rows, detail);
+}
+
+/* R3. Afterwards `since` is not above `after`, unless there is no room. */
+static enum err reach_down(struct engine *engine,
+                           struct document *document,
+                           uint64_t after,
+                           struct err_detail *detail)
 {
     struct recent_writes *writes = document->recent;
+    write_list older = {0};
+    bool complete = false;
+    const enum err err =
+        load_writes(engine, document, after, &older, &complete, detail);
+    if (err == ERR_OK && complete) {
+        const size_t kept = writes->at.count;
+        for (size_t i = 0; i < older.count; i++) {
+            vec_push(&writes->at, older.at[i]);
+        }
+        memmove(writes->at.at + older.count,
+                writes->at.at,
+                kept * sizeof writes->at.at[0]);
+        for (size_t i = 0; i < older.count; i++) {
+            writes->at.at[i] = older.at[older.count - 1 - i];
+        }
+        writes->since = after;
+    }
+    vec_release(&older);
+    return err;
+}
+
+enum err recent_are_all_of(struct engine *engine,
+                           struct document *document,
+                           uint64_t after,
+                           uint64_t session,
+                           const struct layer_list *layers,
+                           bool *all,
+                           struct err_detail *detail)
+{
+    struct recent_writes *writes = document->recent;
+    *all = false;
+    if (after < engine->horizon) {
+        return ERR_OK; /* there a revision stands for others as well */
+    }
     if (writes == NULL) { /* R3 */
         writes = mem_alloc_zero(sizeof *writes);
         writes->since = document->head_seq;
         document->recent = writes;
     }
-    /* Up to the horizon a revision stands for others as well. */
-    if (after < writes->since || after < engine->horizon) {
-        return false;
+    if (after < writes->since) {
+        const enum err err = reach_down(engine, document, after, detail);
+        if (err != ERR_OK || after < writes->since) {
+            return err;
+        }
     }
     size_t count = layers->at.count;
     for (size_t i = writes->at.count; i-- > 0;) {
@@ -164,10 +230,11 @@ bool recent_are_all_of(const struct engine *engine,
         }
         if (write->session != session ||
             !take_layer(layers, &count, write->local_seq)) {
-            return false;
+            return ERR_OK;
         }
     }
-    return true;
+    *all = true;
+    return ERR_OK;
 }
 
 void recent_forget_document(struct document *document)

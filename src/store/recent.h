@@ -8,10 +8,12 @@
  *
  *   R1  What is found here is what the transaction at hand would read. It is
  *       forgotten with the other caches (engine_forget).
- *   R2  What is new takes the place of what is old: who does not find what he
- *       looks for asks the rows.
- *   R3  Nothing is kept of a document, or of commits, before somebody has
- *       asked for the first time: of most nobody ever does. */
+ *   R2  What is new takes the place of what is old: what is not found here is
+ *       in the rows.
+ *   R3  Nothing is kept of a document, or of commits, before the first
+ *       question: of most documents nothing is ever asked. A question that
+ *       reaches below what is kept loads the rows in between, so that the next
+ *       one finds them. */
 
 #ifndef STORE_RECENT_H
 #define STORE_RECENT_H
@@ -35,14 +37,16 @@ uint64_t recent_commit(struct engine *engine,
                        uint64_t session,
                        uint64_t local_seq);
 
-/* Whether all that was written to the document above `after` is known here,
- * and is of these commits of the session, which are in ascending order. False
- * says nothing. */
-bool recent_are_all_of(const struct engine *engine,
-                       struct document *document,
-                       uint64_t after,
-                       uint64_t session,
-                       const struct layer_list *layers);
+/* Whether all that was written to the document above `after` is of these
+ * commits of the session, which are in ascending order. False says nothing:
+ * what was written since may be more than is kept here. */
+MUST_CHECK enum err recent_are_all_of(struct engine *engine,
+                                      struct document *document,
+                                      uint64_t after,
+                                      uint64_t session,
+                                      const struct layer_list *layers,
+                                      bool *all,
+                                      struct err_detail *detail);
 
 /* Of the document, with it; of the commits; and of all that. */
 void recent_forget_document(struct document *document);

@@ -145,7 +145,7 @@ X(REVISION_PATCHES,
   " (seq, op_index) > (?2, ?3) AND seq <= ?4 AND op = 'patch'"
   " ORDER BY seq, op_index")
 X(REVISION_AFTER,
-  "SELECT r.seq, r.op, r.data, r.trace, c.session, c.local_seq"
+  "SELECT r.seq, r.op, r.op_index, c.session, c.local_seq"
   " FROM revision r JOIN \"commit\" c ON c.seq = r.seq"
   " WHERE r.document = ?1 AND r.seq > ?2 AND r.seq <= ?3"
   " ORDER BY r.seq DESC, r.op_index DESC")

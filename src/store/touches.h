@@ -1,0 +1,55 @@
+/* What a revision touched, as a tree that a read is looked up in.
+ *
+ * A commit whose reads are older than the head is compared with the revisions
+ * in between. Many commits are compared with the same revision: each child of a
+ * list reads one key of a document that one patch has filled. So the patch is
+ * parsed once, and becomes a tree of the paths it touched: a lookup costs the
+ * length of the path that was read, whatever the length of the patch.
+ *
+ *   touches-1  The tree is kept with the engine, by document, seq and
+ * operation, and is forgotten with the other caches (engine_forget): a revision
+ * never changes, but one that is rolled back goes. touches-2  What is kept is
+ * bounded by TOUCHES_KEPT nodes in all; the tree of a single revision may
+ * exceed that, and is then the only one. */
+
+#ifndef STORE_TOUCHES_H
+#define STORE_TOUCHES_H
+
+#include "store/engine.h"
+
+enum {
+    TOUCHES_KEPT = 200000
+};
+
+struct touches;
+
+/* The tree of one revision, which is a patch; borrowed until the next call for
+ * this engine. Errors: CORRUPT, faults. */
+MUST_CHECK enum err touches_find(struct engine *engine,
+                                 const struct document *document,
+                                 uint64_t seq,
+                                 uint64_t op_index,
+                                 const struct touches **out,
+                                 struct err_detail *detail);
+
+/* Whether a value was touched at, above or below the path; at or above it; and
+ * whether the keys of the container at the path were. */
+bool touches_overlap(const struct touches *touches, const struct path *path);
+bool touches_cover(const struct touches *touches, const struct path *path);
+bool touches_keys(const struct touches *touches, const struct path *path);
+
+/* An operation that brings values to other places than they had, or to places
+ * that depend on the values that were there. */
+struct touches_carrier {
+    bool append; /* where they are depends on the length of an array alone */
+    uint32_t count;
+    struct path *paths[PATCH_TOUCH_MAX]; /* the array; or all values touched */
+};
+
+/* Those of the revision, in their order. */
+const struct touches_carrier *touches_carriers(const struct touches *touches,
+                                               size_t *count);
+
+void touches_forget(struct engine *engine);
+
+#endif
