@@ -367,6 +367,12 @@ static void fetch(void *ctx, struct entity *entity)
     (void)err; /* trouble is reported; then it is not there yet */
 }
 
+static bool interrupted(void *ctx)
+{
+    const struct live *live = ctx;
+    return wake_is_interrupted(&live->wake);
+}
+
 static struct live *make(const struct live_options *options)
 {
     struct live *live = mem_alloc_zero(sizeof *live);
@@ -390,6 +396,8 @@ static struct live *make(const struct live_options *options)
         .fetch = fetch,
         .refresh = refresh,
         .fetch_ctx = live,
+        .interrupted = interrupted,
+        .interrupted_ctx = live,
     };
     runtime_init(&live->runtime, &runtime);
     return live;

@@ -29,6 +29,8 @@ void runtime_init(struct runtime *runtime,
         .host = options->host,
         .hooks = options->hooks,
         .immediate = options->immediate,
+        .interrupted = options->interrupted,
+        .interrupted_ctx = options->interrupted_ctx,
     };
     runtime->sched = scheduler_new(&runtime->replica, &sched);
     if (options->policy != NULL || !value_is_absent(options->instance)) {

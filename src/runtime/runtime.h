@@ -100,6 +100,8 @@ struct runtime_options {
     runtime_fetch_fn *fetch;     /* NULL: what has not come is not there */
     runtime_refresh_fn *refresh; /* NULL: what others did comes by itself */
     void *fetch_ctx;             /* of both */
+    sched_interrupted_fn *interrupted; /* P6 of sched/settle.h; NULL: never */
+    void *interrupted_ctx;
 };
 
 void runtime_init(struct runtime *runtime,

@@ -13,6 +13,7 @@ enum {
     SCHED_SWEEPS_MAX = 10,  /* a pass */
     SCHED_RUNS_MAX = 10,    /* of one node a pass */
     SCHED_NESTING_MAX = 64, /* runs inside reads */
+    SCHED_BURST_MAX = 1000, /* commits before the pass pauses for the store */
     SCHED_ATTEMPTS_MAX = 10,
     SCHED_BACKOFF_MS = 250, /* doubled up to */
     SCHED_BACKOFF_MAX_MS = 2000,
@@ -101,6 +102,9 @@ struct violation {
 struct circle;
 
 /* What somebody outside wants to know. Any may be NULL. */
+/* Whether the caller of the pass wants it back: asked after each run. */
+typedef bool sched_interrupted_fn(void *ctx);
+
 struct sched_hooks {
     void *ctx;
     /* A run failed, or its commit did for good. */
@@ -195,6 +199,8 @@ struct sched {
     mono_ms (*tick)(struct host *host); /* how it is asked */
     struct subscriber subscriber;
     struct sched_hooks hooks;
+    sched_interrupted_fn *interrupted; /* or NULL */
+    void *interrupted_ctx;
     mono_ms now;
     mono_ms clock;       /* what the host said last, */
     bool clock_is_right; /* and nobody else has been called since */
@@ -240,7 +246,9 @@ struct sched {
     /* settle */
     uint64_t pass; /* number of the last one */
     bool in_pass;
-    bool stepping; /* somebody steps: `now` is the time */
+    bool paused;       /* the pass under way, until the next call */
+    size_t burst_from; /* commits without a verdict when it began or went on */
+    bool stepping;     /* somebody steps: `now` is the time */
     uint32_t sweep;
     uint32_t cursor; /* the height that the sweep has reached */
     uint32_t floor;  /* what is lower waits for the next one */

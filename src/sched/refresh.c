@@ -5,6 +5,8 @@
 #include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
+#include "sched/runner.h"
+#include "sched/settle.h"
 
 #define WRITE_OF(link) CONTAINER_OF((link), struct write_link, in_place)
 
@@ -69,11 +71,23 @@ static struct node *next_needed(const struct sched *sched,
     return NULL;
 }
 
-/* Runs a node inside the read. If that would be too deep, or goes on later,
- * all runs under way are given up, and the sweep begins again at the bottom:
- * what was needed is known now, and comes first. But in a cycle somebody has
- * to begin: there, what is too deep is read as it is, and its change wakes the
- * reader again. */
+/* P6 of settle.h. A handler and a view on a transaction are not given up for
+ * that: they have no turn that would come again by itself. */
+static bool can_pause(const struct run *run)
+{
+    for (; run != NULL; run = run->outer) {
+        if (run->handling != NULL || run_is_thrown_away(run)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Runs a node inside the read. If that would be too deep, or goes on later, or
+ * the pass has to pause, all runs under way are given up, and the sweep begins
+ * again at the bottom: what was needed is known now, and comes first. But in a
+ * cycle one node has to begin: there, what is too deep is read as it is, and
+ * its change wakes the reader again. */
 static void run_inside(struct run *run, struct node *node)
 {
     struct sched *sched = run->sched;
@@ -84,7 +98,11 @@ static void run_inside(struct run *run, struct node *node)
                node->component == run->node->component) {
         return;
     }
-    if (deep || sched->pending != NULL) {
+    if (UNLIKELY(settle_must_pause(sched)) && sched->in_pass &&
+        can_pause(run)) {
+        settle_pause(sched);
+    }
+    if (deep || sched->pending != NULL || sched->paused) {
         sched->unwinding = true;
         sched->swift = false;
         sched->cursor = 0;

@@ -33,6 +33,8 @@ struct sched *scheduler_new(struct replica *replica,
         sched->hooks = options->hooks;
         sched->immediate = options->immediate;
         sched->immediates = options->immediate;
+        sched->interrupted = options->interrupted;
+        sched->interrupted_ctx = options->interrupted_ctx;
     }
     list_init(&sched->nodes);
     list_init(&sched->idle_materializers);
@@ -221,7 +223,7 @@ static inline bool pass(struct sched *sched, mono_ms now)
     if (UNLIKELY(sched->waiting.count > 0)) {
         replica_settle(sched->replica); /* what was asked for may come now */
     }
-    if (sched->pending == NULL) {
+    if (sched->pending == NULL && !sched->paused) {
         see_to_events(sched);
     }
     return true;

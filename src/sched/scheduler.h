@@ -33,6 +33,8 @@ struct scheduler_options {
     struct host *host; /* tells how long runs take; NULL: nobody knows */
     struct sched_hooks hooks;
     bool immediate; /* T4 of sched/gates.h: no debounce or throttle applies */
+    sched_interrupted_fn *interrupted; /* P6 of sched/settle.h; NULL: never */
+    void *interrupted_ctx;
 };
 
 /* `options` may be NULL. The replica outlives the scheduler. */

@@ -35,6 +35,14 @@ static void defer(struct sched *sched, struct node *node)
     vec_push(&sched->unsettled, node);
 }
 
+void settle_pause(struct sched *sched)
+{
+    sched->paused = true;
+    sched->cursor = 0;
+    sched->floor = 0;
+    sched->passed = 0;
+}
+
 static void sweep(struct sched *sched)
 {
     sched->counters.sweeps++;
@@ -50,7 +58,11 @@ static void sweep(struct sched *sched)
             continue;
         }
         runner_run(sched, node);
-        if (UNLIKELY(sched->pending != NULL)) {
+        if (UNLIKELY(sched->pending != NULL || sched->paused)) {
+            return;
+        }
+        if (UNLIKELY(settle_must_pause(sched))) {
+            settle_pause(sched);
             return;
         }
     }
@@ -122,6 +134,8 @@ static bool find_more(struct sched *sched)
 
 void settle_pass(struct sched *sched)
 {
+    sched->paused = false;
+    sched->burst_from = sched->flights;
     if (!sched->in_pass) { /* else it goes on after a run that took long */
         sched->in_pass = true;
         sched->pass++;
@@ -142,7 +156,7 @@ void settle_pass(struct sched *sched)
             persistence_wait(sched);
         }
         sweep(sched);
-        if (sched->pending != NULL) {
+        if (sched->pending != NULL || sched->paused) {
             return;
         }
         sched->sweep++;
