@@ -42,6 +42,7 @@ struct live {
     bool new_session;
     struct claim *claim; /* NULL: the session needs none (L4) */
     bool more;           /* the last step was cut short */
+    mono_ms deadline;    /* of who waits for it to settle, or MONO_NEVER */
     struct mirrors mirrors;
     VEC(struct live_space *) spaces;
 };
@@ -367,10 +368,16 @@ static void fetch(void *ctx, struct entity *entity)
     (void)err; /* trouble is reported; then it is not there yet */
 }
 
+/* Whether a pass is to come back now. Asked after each run, hence the clock
+ * that costs least. */
 static bool interrupted(void *ctx)
 {
     const struct live *live = ctx;
-    return wake_is_interrupted(&live->wake);
+    struct host *host = live->host;
+    return wake_is_interrupted(&live->wake) ||
+           (live->deadline != MONO_NEVER &&
+            (host->tick != NULL ? host->tick(host) : host->now(host)) >=
+                live->deadline);
 }
 
 static struct live *make(const struct live_options *options)
@@ -378,6 +385,7 @@ static struct live *make(const struct live_options *options)
     struct live *live = mem_alloc_zero(sizeof *live);
     live->options = *options;
     live->host = options->host != NULL ? options->host : system_host();
+    live->deadline = MONO_NEVER;
     if (options->folder != NULL) {
         buf_append_text(&live->folder, options->folder);
     }
@@ -594,7 +602,7 @@ static bool run(struct live *live, mono_ms began)
         send(live);
         any = any || ran;
         more = ran || runtime_next_wake(&live->runtime) <= now;
-        if (now >= began + LIVE_STEP_MS || wake_is_interrupted(&live->wake)) {
+        if (now >= began + LIVE_STEP_MS || interrupted(live)) {
             live->more = more;
             return any;
         }
@@ -690,13 +698,20 @@ static bool is_at_rest(const struct live *live)
 enum live_rest live_settle(struct live *live, mono_ms deadline)
 {
     enum live_woken woken = LIVE_WORK;
-    while (woken == LIVE_WORK) {
+    bool rests = false;
+    while (woken == LIVE_WORK && !rests) {
+        /* One step is made in any case, as a whole. */
+        live->deadline = deadline > live_now(live) ? deadline : MONO_NEVER;
         (void)live_step(live);
-        if (is_at_rest(live)) {
-            scheduler_idle_over(live->runtime.sched);
-            return LIVE_AT_REST;
+        live->deadline = MONO_NEVER;
+        rests = is_at_rest(live);
+        if (!rests) {
+            woken = live_wait(live, deadline);
         }
-        woken = live_wait(live, deadline);
+    }
+    if (rests) {
+        scheduler_idle_over(live->runtime.sched);
+        return LIVE_AT_REST;
     }
     return woken == LIVE_DEADLINE ? LIVE_NOT_IN_TIME : LIVE_STOPPED;
 }

@@ -138,7 +138,9 @@ static bool gather_one(struct run *run,
     return true;
 }
 
-/* False: this cannot be known now. */
+/* False: this cannot be known now. The rest is read all the same: a run that is
+ * given up says what else it needs, and all of it runs before the next
+ * attempt. */
 static bool gather_from(struct run *run,
                         const struct gather *gather,
                         struct value order,
@@ -147,8 +149,8 @@ static bool gather_from(struct run *run,
     struct array_iter iter = array_iter(order);
     struct value link;
     bool known = true;
-    while (known && array_next(&iter, &link)) {
-        known = gather_one(run, gather, link, items);
+    while (array_next(&iter, &link)) {
+        known = gather_one(run, gather, link, items) && known;
     }
     return known;
 }

@@ -83,6 +83,26 @@ static enum err resolve_child(const struct cell_access *access,
     return ERR_OK;
 }
 
+/* A run that is given up says what else it needs, so that all of it runs
+ * before the next attempt: what an item links to. */
+static void want(const struct cell_access *access,
+                 struct place *place,
+                 struct value item)
+{
+    struct place *target = NULL;
+    struct err_detail ignored;
+    if (access->run == NULL || value_kind(item) != VALUE_LINK ||
+        cell_link_target(access, place, item, &target, &ignored) != ERR_OK) {
+        return;
+    }
+    struct value none = VALUE_NONE;
+    const enum err err =
+        run_read(access->run, target, READ_DEEP, READ_FOR_BOTH, &none);
+    (void)err; /* STALE, as before */
+    value_unref(none);
+    place_unref(target);
+}
+
 static enum err resolve_array(const struct cell_access *access,
                               struct place *place,
                               struct value array,
@@ -102,6 +122,9 @@ static enum err resolve_array(const struct cell_access *access,
         path_segment_release(&step);
         list = array_push_adopt(list,
                                 value_is_absent(found) ? value_null() : found);
+    }
+    while (err == ERR_STALE && array_next(&items, &item)) {
+        want(access, place, item);
     }
     *out = list;
     return err;
@@ -125,6 +148,9 @@ static enum err resolve_object(const struct cell_access *access,
         if (!value_is_absent(found)) {
             made = object_set_adopt(made, value_ref(key), found);
         }
+    }
+    while (err == ERR_STALE && object_next(&entries, &key, &item)) {
+        want(access, place, item);
     }
     *out = made;
     return err;

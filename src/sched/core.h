@@ -14,6 +14,7 @@ enum {
     SCHED_RUNS_MAX = 10,    /* of one node a pass */
     SCHED_NESTING_MAX = 64, /* runs inside reads */
     SCHED_BURST_MAX = 1000, /* commits before the pass pauses for the store */
+    SCHED_BURST_SHARE = 4,  /* and at least this part of a run's reads */
     SCHED_ATTEMPTS_MAX = 10,
     SCHED_BACKOFF_MS = 250, /* doubled up to */
     SCHED_BACKOFF_MAX_MS = 2000,

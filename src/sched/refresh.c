@@ -72,15 +72,22 @@ static struct node *next_needed(const struct sched *sched,
 }
 
 /* P6 of settle.h. A handler and a view on a transaction are not given up for
- * that: they have no turn that would come again by itself. */
+ * that: they have no turn that would come again by itself. What the outermost
+ * run has read is read again, so that is a part of what runs in between: else
+ * a long list would cost the square of its length. */
 static bool can_pause(const struct run *run)
 {
+    const struct sched *sched = run->sched;
+    const struct run *outermost = run;
     for (; run != NULL; run = run->outer) {
         if (run->handling != NULL || run_is_thrown_away(run)) {
             return false;
         }
+        outermost = run;
     }
-    return true;
+    return outermost->transaction->reads.count / SCHED_BURST_SHARE <=
+               sched->flights - sched->burst_from ||
+           settle_is_interrupted(sched);
 }
 
 /* Runs a node inside the read. If that would be too deep, or goes on later, or

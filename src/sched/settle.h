@@ -12,8 +12,8 @@
  *   P4  At most SCHED_SWEEPS_MAX sweeps, and SCHED_RUNS_MAX runs of one node:
  *       what is left then waits behind a gate, and is named.
  *   P5  The cost is that of what runs: nobody walks over all nodes.
- *   P6  A pass pauses after SCHED_BURST_MAX commits that wait for the store, and
- *       when the host is interrupted: the caller sends what there is, and the
+ *   P6  A pass pauses after SCHED_BURST_MAX commits that wait for the store,
+ * and when the host is interrupted: the caller sends what there is, and the
  *       next call goes on. So what is in flight is bounded, however much one
  *       read makes to run; the runs around such a read are given up, and run
  *       again when it goes on. */
@@ -26,12 +26,17 @@
 /* One pass. Stops early if a run goes on later, and P6. */
 void settle_pass(struct sched *sched);
 
+static inline bool settle_is_interrupted(const struct sched *sched)
+{
+    return sched->interrupted != NULL &&
+           sched->interrupted(sched->interrupted_ctx);
+}
+
 /* P6: whether the pass is to pause after the run that has just ended. */
 static inline bool settle_must_pause(const struct sched *sched)
 {
     return sched->flights >= sched->burst_from + SCHED_BURST_MAX ||
-           (sched->interrupted != NULL &&
-            sched->interrupted(sched->interrupted_ctx));
+           settle_is_interrupted(sched);
 }
 
 /* The pass ends here for now; the next call begins at the bottom again. */

@@ -400,3 +400,122 @@ TEST(layers_beyond_what_is_remembered_are_found_in_the_rows)
     buf_release(&layers);
     kit_close(&kit);
 }
+
+/* -- Patches ------------------------------------------------------------- */
+
+enum {
+    KEYS = 200
+};
+
+/* A commit of session `s` that reads the key in document A, as `read` says, and
+ * writes a document of its own. */
+static struct cost cost_of_reader(struct store_kit *kit,
+                                  const char *session,
+                                  unsigned number,
+                                  const char *read,
+                                  unsigned key,
+                                  const char *at)
+{
+    char line[128];
+    (void)snprintf(line,
+                   sizeof line,
+                   "%s %u | %s A.k%u %s | set B%u 1",
+                   session,
+                   number,
+                   read,
+                   key,
+                   at,
+                   key);
+    const struct cost before = spent(kit);
+    EXPECT_LANDED(kit, kit->engine.seq + 1, line);
+    return less(spent(kit), before);
+}
+
+/* "s1 N | patch A [add k0, add k1, ...]". */
+static void add_keys(struct store_kit *kit, unsigned number)
+{
+    struct buf line = {0};
+    buf_printf(&line, "s1 %u | patch A [", number);
+    for (unsigned i = 0; i < KEYS; i++) {
+        buf_printf(&line,
+                   "%s{'op':'add','path':'/value/k%u','value':%u}",
+                   i == 0 ? "" : ",",
+                   i,
+                   i);
+    }
+    buf_append_text(&line, "]");
+    EXPECT_LANDED(kit, kit->engine.seq + 1, buf_text(&line));
+    buf_release(&line);
+}
+
+/* As the children of a list do: each reads what one patch, still on its way,
+ * has added for it. */
+TEST(a_patch_is_not_parsed_for_the_readers_that_had_it_in_view)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {}");
+    add_keys(&kit, 2);
+    for (unsigned i = 0; i < KEYS; i++) {
+        const struct cost cost =
+            cost_of_reader(&kit, "s1", 3 + i, "pend", i, "[2] b=1");
+        EXPECT_EQ(cost.engine.decodes, 0);
+        EXPECT_EQ(cost.engine.rows, i == 0);
+    }
+    kit_close(&kit);
+}
+
+/* What has landed meanwhile touched other keys: it is parsed once. */
+TEST(a_patch_is_parsed_once_for_all_readers_that_it_is_compared_with)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'other':1}");
+    add_keys(&kit, 2);
+    EXPECT_LANDED(&kit, 3, "s2 1 | replace A.other 2");
+    for (unsigned i = 0; i < KEYS; i++) {
+        const struct cost cost =
+            cost_of_reader(&kit, "s1", 3 + i, "pend", i, "[2] b=1");
+        EXPECT_EQ(cost.engine.decodes, i == 0 ? 2 : 0);
+    }
+    const struct cost first = cost_of_reader(&kit, "s3", 1, "conf", 1000, "@1");
+    const struct cost next = cost_of_reader(&kit, "s3", 2, "conf", 1001, "@1");
+    EXPECT_EQ(first.engine.decodes, 0);
+    EXPECT_EQ(next.engine.decodes, 0);
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 2",
+                   "s3 3 | conf A.k7 @1 | set C 1");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 3",
+                   "s3 3 | conf A.other @2 | set C 1");
+    kit_close(&kit);
+}
+
+/* A revision of a group that was rolled back is not remembered: another one
+ * takes its number. */
+TEST(what_a_rolled_back_patch_touched_is_forgotten)
+{
+    static const char *const group[] = {
+        "s2 1 | replace A.x 2",
+        "s3 1 | conf A.y @1 | set B 1",
+        "s3 2 | set C 1",
+    };
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':1,'y':1}");
+    kit_run(&kit,
+            "CREATE TEMP TRIGGER stop AFTER INSERT ON \"commit\""
+            " WHEN new.seq = 4 BEGIN SELECT RAISE(ABORT, 'no'); END");
+    kit_group(&kit, group, COUNT_OF(group));
+    EXPECT_INT(kit.fault, ERR_STORE);
+    kit_run(&kit, "DROP TRIGGER stop");
+    EXPECT_LANDED(&kit, 2, "s2 1 | replace A.y 2");
+    EXPECT_LANDED(&kit, 3, "s3 1 | conf A.x @1 | set B 1");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 2",
+                   "s3 2 | conf A.y @1 | set B 1");
+    kit_close(&kit);
+}

@@ -1,0 +1,177 @@
+/* One read that makes thousands of nodes run: what is in flight is bounded, and
+ * the work ends when the host is interrupted or its time is over. */
+
+#include "host/live.h"
+
+#include <stdio.h>
+
+#include "lib/live_kit.h"
+#include "lib/test.h"
+#include "sched/core.h"
+
+enum {
+    NODES = 3 * SCHED_BURST_MAX + 7,
+    STOPS_AT = 10,
+};
+
+struct scene {
+    struct live *live;
+    struct sched *sched;
+    struct sim_host *sim;
+    struct place *input;
+    struct place *outputs[NODES];
+    struct output_of {
+        struct scene *scene;
+        unsigned index;
+    } nodes[NODES];
+    void (*during)(struct scene *scene); /* called by one of the runs */
+    unsigned runs;
+    unsigned looks; /* that came to an end */
+    size_t flights; /* the most there were */
+    int64_t sum;
+};
+
+static enum run_result run_one(struct run *run, void *ctx)
+{
+    struct output_of *node = ctx;
+    struct scene *scene = node->scene;
+    struct value value;
+    if (run_read(run, scene->input, READ_DEEP, 0, &value) == ERR_STALE) {
+        return RUN_AGAIN;
+    }
+    value_unref(value);
+    scene->runs++;
+    if (scene->sched->flights > scene->flights) {
+        scene->flights = scene->sched->flights;
+    }
+    if (scene->runs == STOPS_AT && scene->during != NULL) {
+        scene->during(scene);
+    }
+    EXPECT_EQ(transaction_put_adopt(run->transaction,
+                                    scene->outputs[node->index],
+                                    value_int(node->index),
+                                    NULL),
+              ERR_OK);
+    return RUN_DONE;
+}
+
+/* Reads all of them, each of which runs inside its read. */
+static enum run_result run_all(struct run *run, void *ctx)
+{
+    struct scene *scene = ctx;
+    int64_t sum = 0;
+    for (unsigned i = 0; i < NODES; i++) {
+        struct value value;
+        const enum err err =
+            run_read(run, scene->outputs[i], READ_DEEP, 0, &value);
+        if (err == ERR_STALE) {
+            return RUN_AGAIN;
+        }
+        sum += value_kind(value) == VALUE_INT ? value_integer(value) : 0;
+        value_unref(value);
+    }
+    scene->sum = sum;
+    scene->looks++;
+    return RUN_DONE;
+}
+
+/* Nothing looks yet: nothing has run. */
+static void scene_begin(struct scene *scene, struct site *site)
+{
+    site_begin(site);
+    *scene = (struct scene){.live = site_enter(site), .sim = &site->sim};
+    scene->sched = live_runtime(scene->live)->sched;
+    site_put(scene->live, "input", 1);
+    scene->input = site_at(scene->live, "input");
+    for (unsigned i = 0; i < NODES; i++) {
+        char id[32];
+        (void)snprintf(id, sizeof id, "output-%u", i);
+        scene->nodes[i] = (struct output_of){scene, i};
+        scene->outputs[i] = site_at(scene->live, id);
+        const struct node_spec spec = {
+            .kind = NODE_COMPUTATION,
+            .run = run_one,
+            .ctx = &scene->nodes[i],
+            .outputs = &scene->outputs[i],
+            .output_count = 1,
+        };
+        (void)scheduler_register(scene->sched, &spec);
+    }
+    site_settle(scene->live);
+    EXPECT_EQ(scene->runs, 0);
+    const struct node_spec spec = {
+        .kind = NODE_EFFECT,
+        .run = run_all,
+        .ctx = scene,
+    };
+    (void)scheduler_register(scene->sched, &spec);
+}
+
+static void scene_end(struct scene *scene, struct site *site)
+{
+    place_unref(scene->input);
+    for (unsigned i = 0; i < NODES; i++) {
+        place_unref(scene->outputs[i]);
+    }
+    site_leave(scene->live);
+    site_end(site);
+}
+
+static void expect_all(const struct scene *scene)
+{
+    EXPECT_EQ(scene->runs, NODES);
+    EXPECT_EQ(scene->looks, 1);
+    EXPECT_EQ(scene->sum, (int64_t)NODES * (NODES - 1) / 2);
+}
+
+TEST(p6_a_read_that_makes_thousands_run_has_a_bounded_number_in_flight)
+{
+    static struct scene scene;
+    struct site site;
+    scene_begin(&scene, &site);
+    site_settle(scene.live);
+    expect_all(&scene);
+    EXPECT(scene.flights <= SCHED_BURST_MAX);
+    scene_end(&scene, &site);
+}
+
+static void interrupt(struct scene *scene)
+{
+    live_interrupt(scene->live);
+}
+
+TEST(p6_an_interrupt_is_seen_after_the_run_at_hand)
+{
+    static struct scene scene;
+    struct site site;
+    scene_begin(&scene, &site);
+    scene.during = interrupt;
+    EXPECT_EQ(live_settle(scene.live, MONO_NEVER), LIVE_STOPPED);
+    EXPECT_EQ(scene.runs, STOPS_AT);
+    EXPECT_EQ(scene.looks, 0);
+    EXPECT_EQ(live_outstanding(scene.live), 0);
+    scene.during = NULL;
+    site_settle(scene.live);
+    expect_all(&scene);
+    scene_end(&scene, &site);
+}
+
+static void let_time_pass(struct scene *scene)
+{
+    scene->sim->now += 1000;
+}
+
+TEST(p6_a_deadline_is_seen_after_the_run_at_hand)
+{
+    static struct scene scene;
+    struct site site;
+    scene_begin(&scene, &site);
+    scene.during = let_time_pass;
+    EXPECT_EQ(live_settle(scene.live, live_now(scene.live) + 1000),
+              LIVE_NOT_IN_TIME);
+    EXPECT_EQ(scene.runs, STOPS_AT);
+    EXPECT_EQ(scene.looks, 0);
+    site_settle(scene.live);
+    expect_all(&scene);
+    scene_end(&scene, &site);
+}
