@@ -15,6 +15,7 @@ enum {
 
     /* Shape of one value. */
     LIMIT_DEPTH = 1000,
+    LIMIT_WRAPPING = 16, /* more, of what a stored or sent document is in */
     LIMIT_OBJECT_KEYS = 4 * 1000 * 1000,
     LIMIT_ARRAY_ELEMENTS = 16 * 1000 * 1000,
 

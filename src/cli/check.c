@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "host/folder.h"
+#include "store/mend.h"
 #include "store/rebuild.h"
 #include "store/spaces.h"
 #include "store/verify.h"
@@ -77,6 +78,27 @@ static enum err repair(struct engine *engine,
     }
     put_number(object, "removed", removed + counts.snapshots);
     put_number(object, "rebuilt", counts.documents);
+    put_number(object, "mended", counts.texts);
+    return err;
+}
+
+/* What --repair could do about texts that no reader takes. */
+static enum err note_mangled(struct checking *checking,
+                             struct engine *engine,
+                             struct err_detail *detail)
+{
+    uint64_t mangled = 0;
+    const enum err err = engine_count_mangled(engine, &mangled, detail);
+    if (err == ERR_OK && mangled > 0) {
+        struct buf sentence = {0};
+        buf_printf(&sentence,
+                   "%" PRIu64 " rows have bytes that are not UTF-8: 'heddle "
+                   "check --repair' writes each byte as \\xNN, if the history "
+                   "is sound",
+                   mangled);
+        note_difference(checking, buf_text(&sentence));
+        buf_release(&sentence);
+    }
     return err;
 }
 
@@ -104,6 +126,9 @@ static enum err verify(struct checking *checking,
     }
     if (err == ERR_OK) {
         err = engine_verify(&engine, &how, &counts, detail);
+    }
+    if (err == ERR_OK && counts.differences > 0) {
+        err = note_mangled(checking, &engine, detail);
     }
     end_progress(checking);
     put_number(object, "commits", counts.commits);
@@ -148,6 +173,10 @@ static void print_file(const struct checking *checking, struct value object)
     buf_append_text(&line, buf_text(&checking->name));
     append_number(&line, object, "removed");
     append_number(&line, object, "rebuilt");
+    append_number(&line, object, "mended");
+    if (number_of(object, "mended") > 0) {
+        buf_append_text(&line, " (bytes that were not UTF-8 are \\xNN now)");
+    }
     buf_printf(&line,
                ": %" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
                " snapshots, %" PRIu64 " actions: %s",

@@ -53,3 +53,13 @@ void display_append(struct buf *to, const char *text)
         }
     }
 }
+
+struct value display_text(const char *text)
+{
+    struct buf shown = {0};
+    display_append(&shown, text);
+    const struct value string =
+        value_string_new(buf_text(&shown), shown.length);
+    buf_release(&shown);
+    return string;
+}

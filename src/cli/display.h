@@ -9,8 +9,12 @@
 #define CLI_DISPLAY_H
 
 #include "base/buf.h"
+#include "value/value.h"
 
 /* Appends what is shown for `text`. */
 void display_append(struct buf *to, const char *text);
+
+/* The same as a string. */
+struct value display_text(const char *text);
 
 #endif

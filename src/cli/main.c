@@ -315,7 +315,8 @@ static const struct command root_commands[] = {
             "unless --repair is given: then rows of documents that differ\n"
             "from a history that holds are rebuilt from it, snapshots that do\n"
             "are removed, and so is what does not fit together of the\n"
-            "remembered runs, which run again.\n",
+            "remembered runs, which run again. Bytes that are not UTF-8,\n"
+            "which earlier versions took, become \\xNN.\n",
         .example = "  $ heddle check --dir heddle-data\n",
         .run = check_run,
     },

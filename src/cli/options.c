@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/check.h"
 #include "cli/report.h"
+#include "value/utf8.h"
 
 /* Where the value of an option is kept; 0: in a list, with others. */
 #define KEPT(field) (offsetof(struct options, values.field))
@@ -390,6 +392,90 @@ static int check_options(const struct options *options)
     return CODE_OK;
 }
 
+/* -- Text ---------------------------------------------------------------- */
+
+/* A file has any bytes in its name; and what reads JSON says where it is not
+ * UTF-8. Whatever else is given becomes part of a document or its id. */
+static bool must_be_text(const char *placeholder, size_t length)
+{
+    static const char *const any_bytes[] = {"FILE",
+                                            "DIR",
+                                            "FOLDER",
+                                            "COPY",
+                                            "COMMIT",
+                                            "PATCH",
+                                            "BEFORE",
+                                            "AFTER",
+                                            "JSON"};
+    for (size_t i = 0; i < COUNT_OF(any_bytes); i++) {
+        if (strlen(any_bytes[i]) == length &&
+            memcmp(any_bytes[i], placeholder, length) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int check_text(const struct options *options,
+                      const char *placeholder,
+                      size_t length,
+                      const char *word)
+{
+    if (!must_be_text(placeholder, length) ||
+        utf8_is_valid(word, strlen(word))) {
+        return CODE_OK;
+    }
+    struct buf shown = {0};
+    utf8_escape(&shown, word, strlen(word));
+    const int code = report_usage(options,
+                                  "%.*s must be UTF-8, and '%.60s' is not",
+                                  (int)length,
+                                  placeholder,
+                                  buf_text(&shown));
+    buf_release(&shown);
+    return code;
+}
+
+/* The operands, each by its word in the usage; the last word is that of all
+ * further ones, too: "PIECE [PATH]", "FILE...". */
+static int check_operand_texts(const struct options *options)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *at = options->command->operands;
+    const char *name = at;
+    size_t length = 0;
+    int code = CODE_OK;
+    for (size_t i = 0; code == CODE_OK && i < options->operand_count; i++) {
+        at += strcspn(at, letters);
+        if (*at != '\0') {
+            name = at;
+            length = strspn(at, letters);
+            at += length;
+        }
+        if (!options->operands[i].is_text) {
+            code = check_text(options, name, length, options->operands[i].word);
+        }
+    }
+    return code;
+}
+
+static int check_texts(struct options *options)
+{
+    int code = check_operand_texts(options);
+    for (size_t i = 0; code == CODE_OK && i < COUNT_OF(option_rows); i++) {
+        const struct option_row *row = &option_rows[i];
+        const char *const *value = value_of(options, row);
+        if (value != NULL && *value != NULL &&
+            must_be_text(row->value, strlen(row->value))) {
+            code = check_text(options, row->name, strlen(row->name), *value);
+        }
+    }
+    for (size_t i = 0; code == CODE_OK && i < options->fact_count; i++) {
+        code = check_text(options, "--fact", 6, options->facts[i]);
+    }
+    return code;
+}
+
 int options_refuse_command(const struct options *options)
 {
     const char *blank = options->name[0] != '\0' ? " " : "";
@@ -428,5 +514,8 @@ int options_read(struct options *options, int argc, char **argv)
     if (code == CODE_OK) {
         code = check_options(options);
     }
-    return code == CODE_OK ? check_operands(options) : code;
+    if (code == CODE_OK) {
+        code = check_operands(options);
+    }
+    return code == CODE_OK ? check_texts(options) : code;
 }

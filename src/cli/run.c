@@ -17,6 +17,7 @@
 
 #include "cli/command.h"
 #include "cli/display.h"
+#include "cli/file_name.h"
 #include "cli/input.h"
 #include "cli/look.h"
 #include "cli/output.h"
@@ -26,6 +27,7 @@
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 enum {
     WATCH_MS = 100, /* between two looks at the file */
@@ -230,13 +232,13 @@ struct running {
 
 /* The piece is called as the pattern that was chosen, or as the file, without
  * folder and ending. */
-static void name_piece(struct running *running)
+static int name_piece(struct running *running)
 {
     const struct option_values *values = &running->options->values;
     const char *name = values->name != NULL ? values->name : values->pattern;
     if (name != NULL) {
         buf_append_text(&running->name, name);
-        return;
+        return CODE_OK;
     }
     const char *slash = strrchr(running->file, '/');
     const char *base = slash != NULL ? slash + 1 : running->file;
@@ -245,6 +247,17 @@ static void name_piece(struct running *running)
                base,
                dot != NULL && dot != base ? (size_t)(dot - base)
                                           : strlen(base));
+    if (utf8_is_valid(buf_text(&running->name), running->name.length)) {
+        return CODE_OK;
+    }
+    struct buf shown = {0};
+    utf8_escape(&shown, buf_text(&running->name), running->name.length);
+    const int code = report_usage(running->options,
+                                  "a piece cannot be called '%.40s', which is "
+                                  "not UTF-8: choose a name with --name",
+                                  buf_text(&shown));
+    buf_release(&shown);
+    return code;
 }
 
 static void clear_stamps(struct running *running)
@@ -409,7 +422,7 @@ static int begin(struct running *running,
         return code;
     }
     struct value note = value_empty_object();
-    object_put_adopt(&note, "file", value_text_new(buf_text(&visit->file)));
+    object_put_adopt(&note, "file", file_name_write(buf_text(&visit->file)));
     if (program_pattern(visit->program) == NULL) { /* one of several */
         object_put_adopt(&note, "pattern", value_ref(pattern->name));
     }
@@ -603,8 +616,10 @@ int run_run(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    name_piece(&running);
-    code = begin(&running, NULL, "goes on");
+    code = name_piece(&running);
+    if (code == CODE_OK) {
+        code = begin(&running, NULL, "goes on");
+    }
     if (code == CODE_OK) {
         code = option_is_given(options, OPTION_ONCE) ? go_once(&running)
                                                      : go_on(&running);

@@ -504,6 +504,7 @@ struct check_printer {
     struct value differences;
     uint64_t removed; /* rows, by --repair */
     uint64_t rebuilt; /* likewise */
+    uint64_t mended;  /* likewise */
 };
 
 static void note_difference(void *ctx, const char *sentence)
@@ -511,7 +512,7 @@ static void note_difference(void *ctx, const char *sentence)
     struct check_printer *printer = ctx;
     if (option_is_given(printer->options, OPTION_JSON)) {
         printer->differences =
-            array_push_adopt(printer->differences, value_text_new(sentence));
+            array_push_adopt(printer->differences, display_text(sentence));
         return;
     }
     struct buf shown = {0};
@@ -539,6 +540,7 @@ static void print_counts(const struct check_printer *printer,
         if (option_is_given(printer->options, OPTION_REPAIR)) {
             put_number(&object, "removed", printer->removed);
             put_number(&object, "rebuilt", printer->rebuilt);
+            put_number(&object, "mended", printer->mended);
         }
         object_put_adopt(&object,
                          "differences",
@@ -558,6 +560,11 @@ static void print_counts(const struct check_printer *printer,
                      printer->removed,
                      printer->rebuilt);
     }
+    if (printer->mended > 0) {
+        (void)printf("%" PRIu64
+                     " rows mended: bytes that were not UTF-8 are \\xNN now\n",
+                     printer->mended);
+    }
     (void)printf("%" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
                  " snapshots%s: %" PRIu64 " difference%s\n",
                  counts->commits,
@@ -576,6 +583,7 @@ static enum err repair(struct engine *engine,
     struct rebuild_counts counts;
     enum err err = engine_rebuild(engine, &counts, detail);
     printer->rebuilt = counts.documents;
+    printer->mended = counts.texts;
     if (err == ERR_OK) {
         err = engine_repair_observations(engine, &printer->removed, detail);
     }
@@ -590,11 +598,8 @@ static int run_check(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    struct check_printer printer = {options,
-                                    begin_progress("checking"),
-                                    value_empty_array(),
-                                    0,
-                                    0};
+    struct check_printer printer =
+        {options, begin_progress("checking"), value_empty_array(), 0, 0, 0};
     const struct verify_options settings = {
         .difference = note_difference,
         .progress = note_progress,
@@ -729,15 +734,9 @@ static void put_time(struct buf *to, int64_t ms)
 static struct value file_name(const struct space_file *file)
 {
     const char *name = buf_text(&file->name);
-    if (utf8_is_valid(name, file->name.length)) {
-        return value_string_new(name, file->name.length);
-    }
-    struct buf shown = {0};
-    display_append(&shown, name);
-    const struct value string =
-        value_string_new(buf_text(&shown), shown.length);
-    buf_release(&shown);
-    return string;
+    return utf8_is_valid(name, file->name.length)
+               ? value_string_new(name, file->name.length)
+               : display_text(name);
 }
 
 static struct value describe_file(const struct space_file *file)

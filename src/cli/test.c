@@ -19,6 +19,7 @@
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 enum {
     FOLDERS_OPEN = 16, /* while a folder is removed */
@@ -42,23 +43,33 @@ static void print_lines(const char *prefix, const char *text)
         const size_t length = strcspn(text, "\n");
         struct buf line = {0};
         buf_append_text(&line, prefix);
-        buf_append(&line, text, length);
+        utf8_escape(&line, text, length);
         output_bytes(buf_text(&line), line.length);
         buf_release(&line);
         text += length + (text[length] == '\n');
     }
 }
 
+/* Names and messages of tests may have any bytes. */
+static struct value text_of(const char *bytes)
+{
+    struct buf text = {0};
+    utf8_escape(&text, bytes, strlen(bytes));
+    const struct value string = value_string_new(buf_text(&text), text.length);
+    buf_release(&text);
+    return string;
+}
+
 static void add_json(struct report_of_tests *run,
                      const struct testing_result *result)
 {
     struct value row = value_empty_object();
-    object_put_adopt(&row, "file", value_text_new(run->file));
-    object_put_adopt(&row, "name", value_text_new(result->name));
+    object_put_adopt(&row, "file", text_of(run->file));
+    object_put_adopt(&row, "name", text_of(result->name));
     object_put_adopt(&row, "passed", value_bool(result->passed));
     object_put_adopt(&row,
                      "message",
-                     result->message != NULL ? value_text_new(result->message)
+                     result->message != NULL ? text_of(result->message)
                                              : value_null());
     run->results = array_push_adopt(run->results, row);
 }
@@ -68,10 +79,10 @@ static void print_tap(const struct report_of_tests *run,
 {
     struct buf line = {0};
     buf_printf(&line,
-               "%s %zu - %s",
+               "%s %zu - ",
                result->passed ? "ok" : "not ok",
-               run->number,
-               result->name);
+               run->number);
+    utf8_escape(&line, result->name, strlen(result->name));
     output_bytes(buf_text(&line), line.length);
     buf_release(&line);
     if (!result->passed) {

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "cli/display.h"
+#include "cli/file_name.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -405,7 +406,7 @@ static struct pattern *find_pattern(void *ctx,
     const struct value note = object_field(about, "note");
     append_value(&name, object_field(about, "pattern"));
     if (value_is_object(note)) {
-        append_value(&file, object_field(note, "file"));
+        file_name_read(&file, object_field(note, "file"));
     }
     const struct program *program = NULL;
     struct visit_source *source = NULL;
@@ -816,7 +817,7 @@ static void read_note(const struct entity *document, struct buf *file)
     const struct value about = object_field(document->visible.rest, "piece");
     const struct value note = object_field(about, "note");
     if (value_is_object(note)) {
-        append_value(file, object_field(note, "file"));
+        file_name_read(file, object_field(note, "file"));
     }
 }
 

@@ -7,6 +7,7 @@
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 const char *commit_op_name(enum commit_op_kind kind)
 {
@@ -173,7 +174,9 @@ static enum err check_name(struct value name,
     if (length == 0 && !may_be_empty) {
         return err_set(detail, ERR_PROTOCOL, "%s must not be empty", what);
     }
-    return ERR_OK;
+    return utf8_is_valid(value_text(&name).at, length)
+               ? ERR_OK
+               : err_set(detail, ERR_PROTOCOL, "%s must be UTF-8", what);
 }
 
 /* What is read from JSON was counted there; what a process built was not. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "value/compare.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 static const char *const fate_names[] = {
     [OBSERVATION_KEPT] = "kept",
@@ -293,13 +294,17 @@ static enum err check_name(struct value name,
                        "%s must be a string that is not empty",
                        what);
     }
-    return value_text(&name).length <= LIMIT_ID_BYTES
+    const struct text text = value_text(&name);
+    if (text.length > LIMIT_ID_BYTES) {
+        return err_set(detail,
+                       ERR_LIMIT_ID,
+                       "%s has more than %d bytes",
+                       what,
+                       LIMIT_ID_BYTES);
+    }
+    return utf8_is_valid(text.at, text.length)
                ? ERR_OK
-               : err_set(detail,
-                         ERR_LIMIT_ID,
-                         "%s has more than %d bytes",
-                         what,
-                         LIMIT_ID_BYTES);
+               : err_set(detail, ERR_PROTOCOL, "%s must be UTF-8", what);
 }
 
 static const struct observed_space *find_space(

@@ -18,6 +18,7 @@
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 enum outcome admit_passed(enum err err)
 {
@@ -248,11 +249,40 @@ enum outcome admit_branch(struct admission *admission)
     return PASSED;
 }
 
+static bool is_text(struct value text)
+{
+    return value_is_absent(text) ||
+           utf8_is_valid(value_text(&text).at, value_text(&text).length);
+}
+
+/* No reader takes a row with other bytes. */
+static enum outcome check_texts(struct admission *admission)
+{
+    if (!is_text(admission->context_text)) {
+        return admit_refuse(admission,
+                            ERR_PROTOCOL,
+                            "what a commit reads must be UTF-8");
+    }
+    VEC_FOREACH (&admission->data, one) {
+        if (!is_text(one->text)) {
+            const struct value id =
+                admission->commit->ops.at[one - admission->data.at].target.id;
+            const struct text name = value_text(&id);
+            return admit_refuse(admission,
+                                ERR_PROTOCOL,
+                                "%.*s: keys and strings must be UTF-8",
+                                shown(name),
+                                name.at);
+        }
+    }
+    return PASSED;
+}
+
 enum outcome admit_shape(struct admission *admission)
 {
     struct err_detail why = {0};
     return commit_check(admission->commit, &why) == ERR_OK
-               ? PASSED
+               ? check_texts(admission)
                : refuse_with(admission, &why);
 }
 

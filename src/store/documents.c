@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "store/mend.h"
 #include "store/recent.h"
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 /* -- The cache ----------------------------------------------------------- */
 
@@ -204,6 +206,22 @@ static enum err find_parent(struct engine *engine,
 
 /* -- Folding ------------------------------------------------------------- */
 
+enum err stored_read(const struct engine *engine,
+                     struct text text,
+                     struct value *out,
+                     struct json_fault *fault)
+{
+    static const struct json_limits limits = JSON_LIMITS_STORED;
+    struct buf escaped = {0};
+    if (engine->any_bytes && !utf8_is_valid(text.at, text.length)) {
+        mend_json_text(&escaped, text);
+        text = (struct text){buf_text(&escaped), escaped.length};
+    }
+    const enum err err = json_read(text.at, text.length, &limits, out, fault);
+    buf_release(&escaped);
+    return err;
+}
+
 enum err document_decode(struct engine *engine,
                          const struct document *document,
                          struct text text,
@@ -211,10 +229,8 @@ enum err document_decode(struct engine *engine,
                          struct err_detail *detail)
 {
     engine->counters.decodes++;
-    /* What was taken in must be read again, whatever the limit is now. */
-    static const struct json_limits limits = {.text_bytes = SIZE_MAX};
     struct json_fault fault;
-    if (json_read(text.at, text.length, &limits, out, &fault) != ERR_OK) {
+    if (stored_read(engine, text, out, &fault) != ERR_OK) {
         return corrupt(document, fault.text, detail);
     }
     return ERR_OK;

@@ -13,6 +13,7 @@
 #define STORE_DOCUMENTS_H
 
 #include "store/engine.h"
+#include "value/json.h"
 
 /* The document of that name on that branch: one structure each, which lives
  * until the caches are forgotten. A document that does not exist has one, too
@@ -70,7 +71,13 @@ MUST_CHECK enum err document_ever_existed(struct engine *engine,
                                           bool *out,
                                           struct err_detail *detail);
 
-/* A JSON text from a row. CORRUPT, naming the document, if it is none. */
+/* The value of a JSON text from a row, whatever the limits are now. */
+MUST_CHECK enum err stored_read(const struct engine *engine,
+                                struct text text,
+                                struct value *out,
+                                struct json_fault *fault);
+
+/* The same. CORRUPT, naming the document, if it is none. */
 MUST_CHECK enum err document_decode(struct engine *engine,
                                     const struct document *document,
                                     struct text text,

@@ -18,6 +18,7 @@
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 /* -- Caches -------------------------------------------------------------- */
 
@@ -704,10 +705,11 @@ enum err engine_check_fork(struct engine *engine,
                            struct err_detail *detail)
 {
     const struct text text = value_text(&name);
-    if (text.length == 0 || text.length > 1024) {
+    if (text.length == 0 || text.length > 1024 ||
+        !utf8_is_valid(text.at, text.length)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a branch has a name of 1 to 1024 bytes");
+                       "a branch has a name of 1 to 1024 bytes of UTF-8");
     }
     const struct branch *taken = engine_branch(engine, name);
     if (taken != NULL && !taken->active) {

@@ -115,6 +115,7 @@ struct engine {
     uint64_t record;      /* likewise, of commits and branch changes */
     struct digest chain;  /* over all records (effects.h) */
     uint64_t stamp;       /* counts commits that were built */
+    bool any_bytes;       /* texts need not be UTF-8 (mend.h) */
     struct observed_cache *observed; /* of the rows of actions, or NULL */
     struct recent *recent; /* commits that have landed lately, or NULL */
     struct touches_cache *touches; /* of revisions (touches.h), or NULL */

@@ -75,11 +75,20 @@ static enum err damaged(uint64_t seq,
 }
 
 /* A column of JSON; absent if it is NULL. */
-static bool read_json(struct text text, struct value *out)
+static bool read_json(const struct engine *engine,
+                      struct text text,
+                      struct value *out)
 {
     *out = VALUE_NONE;
-    return text.length == 0 ||
-           json_read(text.at, text.length, NULL, out, NULL) == ERR_OK;
+    return text.length == 0 || stored_read(engine, text, out, NULL) == ERR_OK;
+}
+
+/* Where texts have any bytes, the chain is over the text of the row itself. */
+static struct value chained_text(const struct engine *engine, struct text text)
+{
+    return engine->any_bytes && text.length > 0
+               ? value_string_new(text.at, text.length)
+               : VALUE_NONE;
 }
 
 static enum err load_write(struct engine *engine,
@@ -100,9 +109,10 @@ static enum err load_write(struct engine *engine,
         const struct text scope = query_get_text(&query, 1);
         out->id = value_string_new(id.at, id.length);
         out->scope_key = value_string_new(scope.at, scope.length);
+        out->data_text = chained_text(engine, query_get_text(&query, 3));
         valid = document_op_read(query_get_text(&query, 2), &out->op) &&
-                read_json(query_get_text(&query, 3), &out->data) &&
-                read_json(query_get_text(&query, 4), &out->trace);
+                read_json(engine, query_get_text(&query, 3), &out->data) &&
+                read_json(engine, query_get_text(&query, 4), &out->trace);
     }
     const enum err err = query_end(&query, detail);
     if (err != ERR_OK) {
@@ -134,7 +144,8 @@ static enum err load_writes(struct engine *engine,
     return err;
 }
 
-static enum err load_resolved(struct text text,
+static enum err load_resolved(const struct engine *engine,
+                              struct text text,
                               struct effects *out,
                               struct err_detail *detail)
 {
@@ -142,7 +153,7 @@ static enum err load_resolved(struct text text,
     if (text.length == 0) {
         return ERR_OK;
     }
-    if (!read_json(text, &list) || !value_is_array(list)) {
+    if (!read_json(engine, text, &list) || !value_is_array(list)) {
         value_unref(list);
         return damaged(out->seq, "its resolution is damaged", detail);
     }
@@ -153,7 +164,8 @@ static enum err load_resolved(struct text text,
 }
 
 /* The row at hand, apart from its writes. */
-static enum err load_commit(struct query *query,
+static enum err load_commit(const struct engine *engine,
+                            struct query *query,
                             struct effects *out,
                             struct value *documents,
                             struct err_detail *detail)
@@ -172,14 +184,15 @@ static enum err load_commit(struct query *query,
         return damaged(out->seq, "its digest is damaged", detail);
     }
     memcpy(out->digest, digest.at, sizeof out->digest);
-    if (!read_json(query_get_text(query, 7), &out->context)) {
+    out->context_text = chained_text(engine, query_get_text(query, 7));
+    if (!read_json(engine, query_get_text(query, 7), &out->context)) {
         return damaged(out->seq, "its context is damaged", detail);
     }
-    if (!read_json(query_get_text(query, 9), documents) ||
+    if (!read_json(engine, query_get_text(query, 9), documents) ||
         !value_is_array(*documents)) {
         return damaged(out->seq, "its list of documents is damaged", detail);
     }
-    return load_resolved(query_get_text(query, 8), out, detail);
+    return load_resolved(engine, query_get_text(query, 8), out, detail);
 }
 
 /* -- The walk ------------------------------------------------------------ */
@@ -231,7 +244,8 @@ static enum err visit_commit(struct walk *walk, struct query *query)
     struct effects effects = {0};
     struct value documents = VALUE_NONE;
     const struct digest chain = digest_of(query_get_text(query, 10));
-    enum err err = load_commit(query, &effects, &documents, walk->detail);
+    enum err err =
+        load_commit(walk->engine, query, &effects, &documents, walk->detail);
     if (err == ERR_OK) {
         err = visit_branches(walk, effects.record);
     }

@@ -3,6 +3,7 @@
 #include "store/rebuild.h"
 
 #include "store/documents.h"
+#include "store/mend.h"
 #include "store/verify.h"
 
 /* The row of a document, or one of its snapshots. */
@@ -100,7 +101,10 @@ static enum err rebuild(struct engine *engine,
                         struct err_detail *detail)
 {
     struct verify_counts found = {0};
-    enum err err = look(engine, findings, &found, detail);
+    enum err err = engine_mend(engine, &counts->texts, detail);
+    if (err == ERR_OK) {
+        err = look(engine, findings, &found, detail);
+    }
     if (err == ERR_OK && found.damaged &&
         remake_indexes(engine, &(struct err_detail){0}) == ERR_OK) {
         counts->indexes = true;

@@ -9,7 +9,8 @@
  *   W1  Nothing is rebuilt from a history that does not hold: it would be
  *       rebuilt to something that never was, and look sound. (verify.h says
  *       what is wrong with it; there is the backup for that.)
- *   W2  The history itself is never changed.
+ *   W2  The history itself is never changed, except for texts that are not
+ *       UTF-8, which no reader takes (mend.h).
  *
  * What is remembered of runs is no part of this: see
  * engine_repair_observations, which comes after it, because what is dirty is
@@ -21,6 +22,7 @@
 #include "store/engine.h"
 
 struct rebuild_counts {
+    uint64_t texts;     /* mended */
     uint64_t documents; /* rows that were rewritten or had no revision */
     uint64_t snapshots; /* removed */
     bool indexes;       /* were made anew */

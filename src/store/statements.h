@@ -28,6 +28,9 @@ X(BRANCH_RECORDS,
   "SELECT record, branch, chain, 0 FROM branch WHERE branch > 0 UNION ALL"
   " SELECT closed_record, branch, closed_chain, 1 FROM branch"
   " WHERE closed_record IS NOT NULL ORDER BY record")
+X(BRANCH_CHAIN, "UPDATE branch SET chain = ?2 WHERE record = ?1")
+X(BRANCH_CLOSED_CHAIN,
+  "UPDATE branch SET closed_chain = ?2 WHERE closed_record = ?1")
 X(MAIN_HEAD,
   "SELECT seq FROM \"commit\" WHERE branch = 0 ORDER BY seq DESC LIMIT 1")
 X(BRANCH_HEAD,
@@ -55,6 +58,7 @@ X(COMMIT_INSERT,
   "INSERT INTO \"commit\"(seq, record, branch, session, local_seq, digest, at,"
   " context, resolution, documents, chain)"
   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")
+X(COMMIT_CHAIN, "UPDATE \"commit\" SET chain = ?2 WHERE seq = ?1")
 X(COMMIT_SEEN,
   "SELECT c.seq, s.key, b.name, c.at FROM \"commit\" c"
   " JOIN session s USING(session) JOIN branch b USING(branch)"

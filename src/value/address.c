@@ -63,8 +63,9 @@ static bool is_known(struct value part)
     if (!value_is_string(part)) {
         return false;
     }
-    const size_t length = value_text(&part).length;
-    return length > 0 && length <= LIMIT_ID_BYTES;
+    const struct text text = value_text(&part);
+    return text.length > 0 && text.length <= LIMIT_ID_BYTES &&
+           utf8_is_valid(text.at, text.length);
 }
 
 enum err scope_key_new(enum scope scope,
@@ -200,8 +201,8 @@ enum err scope_key_read(struct value key,
 
 /* -- Ids ----------------------------------------------------------------- */
 
-/* Whether it is a string in the handle, with 8 bytes or more of which none is
- * zero: most ids are. */
+/* Whether it is a string in the handle, with 8 bytes or more, all of them ASCII
+ * and none of them zero: most ids are. */
 static inline bool is_usual(struct value id)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -214,7 +215,8 @@ static inline bool is_usual(struct value id)
     const uint64_t rest = id.word[1] | UINT64_MAX << (length - 8) * 8;
     const uint64_t zeros =
         ((id.word[0] - ones) & ~id.word[0]) | ((rest - ones) & ~rest);
-    return (zeros & ones << 7) == 0;
+    const uint64_t highs = (id.word[0] | id.word[1] << 8) & ones << 7;
+    return (zeros & ones << 7) == 0 && highs == 0;
 }
 
 enum err document_id_check(struct value id, struct err_detail *detail)
@@ -237,6 +239,16 @@ enum err document_id_check(struct value id, struct err_detail *detail)
     }
     if (memchr(text.at, '\0', text.length) != NULL) {
         return err_set(detail, ERR_ARGUMENT, "an id has no zero byte");
+    }
+    if (!utf8_is_valid(text.at, text.length)) {
+        struct buf shown = {0};
+        utf8_escape(&shown, text.at, text.length);
+        const enum err err = err_set(detail,
+                                     ERR_ARGUMENT,
+                                     "an id must be UTF-8, and '%.100s' is not",
+                                     buf_text(&shown));
+        buf_release(&shown);
+        return err;
     }
     return ERR_OK;
 }

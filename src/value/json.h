@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/limits.h"
 #include "value/value.h"
 
 /* A field that is 0 means the number in base/limits.h. */
@@ -29,6 +30,15 @@ struct json_limits {
     size_t keys;
     size_t elements;
 };
+
+/* Of what this program has written: it was within the limits of today or of
+ * earlier, and is read again whatever they are. A document is within
+ * LIMIT_DEPTH; patches, commits, records and messages wrap it. */
+#define JSON_LIMITS_STORED                                                  \
+    {                                                                       \
+        .text_bytes = SIZE_MAX, .string_bytes = SIZE_MAX, .keys = SIZE_MAX, \
+        .elements = SIZE_MAX, .depth = LIMIT_DEPTH + LIMIT_WRAPPING         \
+    }
 
 /* Where and why a text was refused. Lines and columns count from 1, columns
  * in characters. */

@@ -74,6 +74,21 @@ bool utf8_is_valid(const char *bytes, size_t length)
     return true;
 }
 
+void utf8_escape(struct buf *to, const char *bytes, size_t length)
+{
+    const char *at = bytes;
+    const char *const end = bytes + length;
+    while (at < end) {
+        const unsigned sequence = utf8_sequence(at, end);
+        if (sequence == 0) {
+            buf_printf(to, "\\x%02x", (unsigned)(unsigned char)*at++);
+        } else {
+            buf_append(to, at, sequence);
+            at += sequence;
+        }
+    }
+}
+
 unsigned utf8_write(char *to, uint32_t code_point)
 {
     CHECK(code_point <= 0x10FFFF);

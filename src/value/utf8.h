@@ -9,7 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 bool utf8_is_valid(const char *bytes, size_t length);
+
+/* Appends the bytes as valid UTF-8: each byte that is part of no character is
+ * written as \xNN, two hexadecimal digits. All else stays as it is. */
+void utf8_escape(struct buf *to, const char *bytes, size_t length);
 
 /* The length of the well-formed sequence at `at`, 1 to 4; 0 if there is none.
  * Reads no byte at or after `end`, which is after `at`. */

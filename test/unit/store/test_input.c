@@ -7,6 +7,7 @@
 #include "lib/store_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
+#include "value/object.h"
 #include "value/utf8.h"
 
 /* Commits of this process, built by hand. */
@@ -116,6 +117,40 @@ TEST(a_commit_built_in_the_process_is_checked_like_any_other)
     commit.session = value_string_new("", 0);
     EXPECT_INT(answer(&kit, &commit, VALUE_NONE, 0), ERR_PROTOCOL);
     commit_release(&commit);
+    kit_close(&kit);
+}
+
+TEST(text_that_is_not_utf8_is_refused)
+{
+    static const char bytes[] = "caf\xE9";
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    struct commit commit = commit_new(&kit.engine.paths);
+    const struct value text = value_text_new(bytes);
+    struct value document = value_empty_object();
+    object_put_adopt(&document, "value", value_ref(text));
+    commit.ops.at[0].document = document;
+    EXPECT_INT(answer(&kit, &commit, VALUE_NONE, 0), ERR_PROTOCOL);
+    value_unref(document);
+    document = value_empty_object();
+    object_put_adopt(&document, bytes, value_null());
+    commit.ops.at[0].document = document;
+    EXPECT_INT(answer(&kit, &commit, VALUE_NONE, 0), ERR_PROTOCOL);
+    value_unref(document);
+    commit.ops.at[0].document = value_empty_object();
+    EXPECT_INT(answer(&kit, &commit, text, 0), ERR_PROTOCOL);
+    value_unref(commit.ops.at[0].target.id);
+    commit.ops.at[0].target.id = value_ref(text);
+    EXPECT_INT(answer(&kit, &commit, VALUE_NONE, 0), ERR_PROTOCOL);
+    value_unref(commit.session);
+    commit.session = value_ref(text);
+    EXPECT_INT(answer(&kit, &commit, VALUE_NONE, 0), ERR_PROTOCOL);
+    commit_release(&commit);
+    const struct value main_branch = value_text_new("");
+    EXPECT_INT(engine_fork(&kit.engine, text, main_branch, 0, NULL),
+               ERR_ARGUMENT);
+    EXPECT_EQ(kit.engine.seq, 0);
+    value_unref(text);
     kit_close(&kit);
 }
 
