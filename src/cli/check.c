@@ -16,6 +16,7 @@
 #include "store/rebuild.h"
 #include "store/spaces.h"
 #include "store/verify.h"
+#include "store/wal.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -24,6 +25,7 @@ struct checking {
     bool shows_progress;
     struct buf name;          /* of the file, as it is shown */
     struct value differences; /* of this file */
+    struct value notes;       /* of this file: what may be in order */
     struct value all;         /* one object a file */
     uint64_t found;           /* differences of all */
 };
@@ -35,16 +37,53 @@ static void end_progress(const struct checking *checking)
     }
 }
 
+static void add_sentence(struct value *list, const char *sentence)
+{
+    struct buf shown = {0};
+    display_append(&shown, sentence);
+    *list = array_push_adopt(*list,
+                             value_string_new(buf_text(&shown), shown.length));
+    buf_release(&shown);
+}
+
 static void note_difference(void *ctx, const char *sentence)
 {
     struct checking *checking = ctx;
-    struct buf shown = {0};
     checking->found++;
-    display_append(&shown, sentence);
-    checking->differences =
-        array_push_adopt(checking->differences,
-                         value_string_new(buf_text(&shown), shown.length));
-    buf_release(&shown);
+    add_sentence(&checking->differences, sentence);
+}
+
+/* Before the file is opened: who opens it may begin the log anew. */
+static enum err check_log(struct checking *checking,
+                          const char *path,
+                          struct err_detail *detail)
+{
+    struct wal_rest rest;
+    char sentence[ERR_TEXT_SIZE];
+    const enum err err = wal_inspect(path, &rest, detail);
+    if (err != ERR_OK || rest.transactions == 0) {
+        return err;
+    }
+    (void)snprintf(sentence,
+                   sizeof sentence,
+                   rest.transactions > 1
+                       ? "the write-ahead log is damaged at byte %" PRIu64
+                         ": %" PRIu64 " transactions behind it are not read, "
+                         "and what they stored is missing; copy the file and "
+                         "its -wal before another command changes them, or "
+                         "restore a backup"
+                       : "the write-ahead log is damaged or not finished at "
+                         "byte %" PRIu64 ": %" PRIu64 " transaction behind it "
+                         "is not read; if a process or the machine stopped "
+                         "while it wrote, it is what was being written",
+                   rest.offset,
+                   rest.transactions);
+    if (rest.transactions > 1) {
+        note_difference(checking, sentence);
+    } else {
+        add_sentence(&checking->notes, sentence);
+    }
+    return ERR_OK;
 }
 
 static bool note_progress(void *ctx, uint64_t done, uint64_t total)
@@ -157,11 +196,10 @@ static void append_number(struct buf *line,
     }
 }
 
-static void print_file(const struct checking *checking, struct value object)
+static void print_sentences(const struct checking *checking, struct value list)
 {
-    const struct value differences = object_field(object, "differences");
     struct buf line = {0};
-    struct array_iter iter = array_iter(differences);
+    struct array_iter iter = array_iter(list);
     struct value one;
     while (array_next(&iter, &one)) {
         buf_append_text(&line, buf_text(&checking->name));
@@ -170,6 +208,15 @@ static void print_file(const struct checking *checking, struct value object)
         output_bytes(buf_text(&line), line.length);
         buf_clear(&line);
     }
+    buf_release(&line);
+}
+
+static void print_file(const struct checking *checking, struct value object)
+{
+    const struct value differences = object_field(object, "differences");
+    struct buf line = {0};
+    print_sentences(checking, differences);
+    print_sentences(checking, object_field(object, "notes"));
     buf_append_text(&line, buf_text(&checking->name));
     append_number(&line, object, "removed");
     append_number(&line, object, "rebuilt");
@@ -202,14 +249,17 @@ static void check_file(struct checking *checking, const struct space_file *file)
     buf_clear(&checking->name);
     display_append(&checking->name, buf_text(&file->name));
     checking->differences = value_empty_array();
+    checking->notes = value_empty_array();
     object_put_adopt(
         &object,
         "file",
         value_string_new(buf_text(&checking->name), checking->name.length));
-    if (verify(checking, buf_text(&path), &object, &detail) != ERR_OK) {
+    if (check_log(checking, buf_text(&path), &detail) != ERR_OK ||
+        verify(checking, buf_text(&path), &object, &detail) != ERR_OK) {
         note_difference(checking, detail.text);
     }
     object_put_adopt(&object, "differences", checking->differences);
+    object_put_adopt(&object, "notes", checking->notes);
     if (!option_is_given(checking->options, OPTION_JSON)) {
         print_file(checking, object);
     }

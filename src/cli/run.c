@@ -569,10 +569,14 @@ static int go_on(struct running *running)
     return code;
 }
 
-/* --once: the result as it is when everything is up to date. */
+/* --once: the result as it is when everything is up to date, or cannot be
+ * because nodes do not settle. */
 static int go_once(struct running *running)
 {
     const int code = visit_settle(&running->visit);
+    if (code != CODE_OK && code != CODE_UNSETTLED) {
+        return code;
+    }
     print_result(running);
     if (code == CODE_UNSETTLED || running->visit.faults.count > 0) {
         tell_unsettled(running);

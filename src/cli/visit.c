@@ -29,6 +29,7 @@ static const char folder_default[] = "./heddle-data";
 /* -- Signals ------------------------------------------------------------- */
 
 static volatile sig_atomic_t stopped;
+static bool damaged;                   /* K5: the file of a space is */
 static struct live *volatile stopping; /* that a signal interrupts, or NULL */
 
 static void on_signal(int number)
@@ -42,7 +43,7 @@ static void on_signal(int number)
 
 bool visit_was_stopped(void)
 {
-    return stopped != 0;
+    return stopped != 0 || damaged;
 }
 
 /* The second signal of a kind has the system's effect: it ends the process. A
@@ -169,6 +170,12 @@ static void on_trouble(void *ctx,
     (void)space;
     if (trouble != NULL) {
         (void)visit_report(visit->options, visit->folder, trouble);
+        if (trouble->err == ERR_CORRUPT) {
+            damaged = true;
+            if (visit->live != NULL) {
+                live_interrupt(visit->live);
+            }
+        }
     } else {
         (void)fprintf(stderr, "heddle: the trouble is over\n");
     }
@@ -575,22 +582,21 @@ int visit_close(struct visit *visit, int code)
     buf_release(&visit->file);
     visit->live = NULL;
     visit->program = NULL;
+    if (damaged && (code == CODE_OK || code == VISIT_CODE_STOPPED)) {
+        return CODE_IO;
+    }
     return code == CODE_OK && visit->lost ? CODE_NO : code;
 }
 
 /* -- Waiting ------------------------------------------------------------- */
 
-/* Why a wait was in vain. */
+/* Why a wait was in vain. A trouble was reported when it began. */
 int visit_report_wait(struct visit *visit, const char *what)
 {
     if (visit_was_stopped()) {
-        return VISIT_CODE_STOPPED;
+        return damaged ? CODE_IO : VISIT_CODE_STOPPED;
     }
     (void)visit_tell_faults(visit);
-    const struct err_detail *trouble = live_trouble(visit->live);
-    if (trouble != NULL) {
-        return visit_report(visit->options, visit->folder, trouble);
-    }
     struct err_detail detail = {0};
     (void)err_set(&detail,
                   ERR_NOT_SETTLED,
@@ -599,7 +605,7 @@ int visit_report_wait(struct visit *visit, const char *what)
                   what,
                   (unsigned long long)visit->timeout);
     (void)visit_report(visit->options, NULL, &detail);
-    return CODE_NO;
+    return live_trouble(visit->live) != NULL ? CODE_IO : CODE_NO;
 }
 
 int visit_settle(struct visit *visit)

@@ -24,7 +24,9 @@
  *       if its last run has failed.
  *   K4  A command that answers once brings what it prints up to date: no
  *       debounce or throttle applies in its process. One that follows the
- *       changes keeps to the pattern's pace. */
+ *       changes keeps to the pattern's pace.
+ *   K5  A damaged file ends the command with CODE_IO, as a signal would:
+ *       waiting does not mend it. */
 
 #ifndef CLI_VISIT_H
 #define CLI_VISIT_H

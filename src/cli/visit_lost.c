@@ -67,14 +67,17 @@ int visit_flush(struct visit *visit, int code)
     if (live_outstanding(live) == 0 || visit->gave_up) {
         return code;
     }
-    if (live_flush(live, live_now(live) + VISIT_FLUSH_MS) == LIVE_AT_REST) {
+    const struct err_detail *trouble = live_trouble(live);
+    const bool waits = trouble == NULL || trouble->err != ERR_CORRUPT;
+    if (live_flush(live, live_now(live) + (waits ? VISIT_FLUSH_MS : 0)) ==
+        LIVE_AT_REST) {
         return code;
     }
     visit->gave_up = true;
     struct err_detail detail = {0};
     struct buf events = {0};
     const size_t lost = live_outstanding(live);
-    const struct err_detail *trouble = live_trouble(live);
+    trouble = live_trouble(live);
     write_lost_events(live_runtime(live)->sched, &events);
     (void)err_set(&detail,
                   trouble != NULL ? trouble->err : ERR_IO,

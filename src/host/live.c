@@ -559,10 +559,12 @@ static void report(struct live *live, struct live_space *at)
         const struct text name = value_text(&at->name);
         (void)err_set(&at->trouble,
                       err,
-                      "the space '%.*s': %s; it is tried again",
+                      "the space '%.*s': %s; %s",
                       text_shown(name.at, name.length, 60),
                       name.at,
-                      now->text);
+                      now->text,
+                      err == ERR_CORRUPT ? "'heddle check' says what is damaged"
+                                         : "it is tried again");
     }
     if (live->options.on_trouble != NULL) {
         live->options.on_trouble(live->options.ctx,

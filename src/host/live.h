@@ -21,7 +21,9 @@
  *   L3  A disk that fails, or is full, is a *trouble*: reported once, and once
  *       when it is over. Nothing is lost meanwhile, as long as the process
  *       lives: what is committed stays visible here, unconfirmed, and is tried
- *       again at least once in LIVE_RETRY_MS. Loading waits likewise.
+ *       again at least once in LIVE_RETRY_MS. Loading waits likewise. A
+ *       damaged file (ERR_CORRUPT) is a trouble, too; waiting does not mend it,
+ *       and a host should end.
  *   L4  A session belongs to one runtime at a time. The default is a name that
  *       no other has or ever had. A name that is given is claimed
  *       (host/claim.h) and continues where it was: SESSION_IN_USE while

@@ -920,6 +920,14 @@ bool query_step(struct query *query)
     return code == SQLITE_ROW;
 }
 
+bool query_is_ordered(struct query *query, bool is_behind)
+{
+    if (UNLIKELY(!is_behind)) {
+        note(query, SQLITE_CORRUPT);
+    }
+    return is_behind;
+}
+
 uint64_t query_get_int(struct query *query, int column)
 {
     return (uint64_t)sqlite3_column_int64(query->stmt, column);

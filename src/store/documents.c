@@ -151,11 +151,17 @@ enum err documents_list(struct engine *engine,
     struct query query = query_begin(&engine->database, STATEMENT_DOCUMENT_ALL);
     query_int(&query, 1, after);
     query_int(&query, 2, limit);
+    uint64_t last = after;
     while (query_step(&query)) {
+        const uint64_t number = query_get_int(&query, 0);
+        if (!query_is_ordered(&query, number > last)) {
+            break;
+        }
+        last = number;
         const struct text scope = query_get_text(&query, 2);
         const struct text id = query_get_text(&query, 3);
         const struct document_name name = {
-            .number = query_get_int(&query, 0),
+            .number = number,
             .branch = query_get_int(&query, 1),
             .scope_key = value_string_new(scope.at, scope.length),
             .id = value_string_new(id.at, id.length),

@@ -656,9 +656,15 @@ static enum err list_ids(struct engine *engine,
               4,
               page->limit < ENGINE_PAGE_MAX ? page->limit : ENGINE_PAGE_MAX);
     *out = value_empty_array();
+    struct value last = value_is_absent(page->after) ? VALUE_NONE : page->after;
     while (query_step(&query)) {
         const struct text id = query_get_text(&query, 0);
-        *out = array_push_adopt(*out, value_string_new(id.at, id.length));
+        const struct value next = value_string_new(id.at, id.length);
+        (void)query_is_ordered(&query,
+                               value_is_absent(last) ||
+                                   value_compare_strings(next, last) > 0);
+        *out = array_push_adopt(*out, next);
+        last = next;
     }
     const enum err err = query_end(&query, detail);
     if (err != ERR_OK) {

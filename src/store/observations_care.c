@@ -43,9 +43,17 @@ static enum err find_actions(struct sweep *sweep)
     query_int(&query, 3, SWEEP_STEP);
     uint64_t rows = 0;
     while (query_step(&query)) {
+        const uint64_t piece = query_get_int(&query, 0);
+        const uint64_t number = query_get_int(&query, 1);
+        if (!query_is_ordered(
+                &query,
+                piece > sweep->piece ||
+                    (piece == sweep->piece && number > sweep->number))) {
+            break;
+        }
         rows++;
-        sweep->piece = query_get_int(&query, 0);
-        sweep->number = query_get_int(&query, 1);
+        sweep->piece = piece;
+        sweep->number = number;
         if (query_get_int(&query, 2) != 0) {
             const struct doomed one = {sweep->piece, sweep->number};
             vec_push(&sweep->doomed, one);
@@ -95,8 +103,12 @@ static enum err find_places(struct sweep *sweep)
     query_int(&query, 2, SWEEP_STEP);
     uint64_t rows = 0;
     while (query_step(&query)) {
+        const uint64_t number = query_get_int(&query, 0);
+        if (!query_is_ordered(&query, number > sweep->number)) {
+            break;
+        }
         rows++;
-        sweep->number = query_get_int(&query, 0);
+        sweep->number = number;
         if (query_get_int(&query, 1) == 0) {
             const struct doomed one = {0, sweep->number};
             vec_push(&sweep->doomed, one);
@@ -144,7 +156,9 @@ static enum err next_piece(struct sweep *sweep)
         query_begin(&sweep->engine->database, STATEMENT_PIECE_ALL);
     query_int(&query, 1, sweep->piece);
     sweep->more = query_step(&query);
-    sweep->piece = sweep->more ? query_get_int(&query, 0) : 0;
+    const uint64_t piece = sweep->more ? query_get_int(&query, 0) : 0;
+    (void)query_is_ordered(&query, !sweep->more || piece > sweep->piece);
+    sweep->piece = piece;
     sweep->number = 0;
     return query_end(&query, sweep->detail);
 }
@@ -365,7 +379,9 @@ static enum err inspect_all(struct inspection *inspection)
         query_int(&query, 1, piece);
         more = query_step(&query);
         if (more) {
+            const uint64_t before = piece;
             piece = query_get_int(&query, 0);
+            (void)query_is_ordered(&query, piece > before);
             if (query_get_int(&query, 1) >=
                 inspection->engine->branches.count) {
                 differs(inspection,

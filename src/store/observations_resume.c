@@ -67,6 +67,24 @@ static enum err get_runs(struct maker *maker)
     return err;
 }
 
+/* Actions are in the order of their numbers, each once; in a damaged tree they
+ * may not be. */
+static enum err check_order(const struct maker *maker)
+{
+    uint64_t last = maker->after;
+    VEC_FOREACH (&maker->page->actions, action) {
+        if (action->number <= last) {
+            return err_set(
+                maker->detail,
+                ERR_CORRUPT,
+                "the file is damaged: the rows of actions are not in "
+                "order");
+        }
+        last = action->number;
+    }
+    return ERR_OK;
+}
+
 /* Actions that were numbered together lie together, and so do their runs. One
  * without a run does not fit together. */
 static enum err scan_runs(struct maker *maker)
@@ -136,6 +154,9 @@ enum err resume_page_of_piece(struct engine *engine,
     *page = (struct resume_page){.seq = engine->seq};
     enum err err = maker_add_rows(&maker, after, INT64_MAX);
     if (err == ERR_OK) {
+        err = check_order(&maker);
+    }
+    if (err == ERR_OK) {
         err = scan_runs(&maker);
     }
     maker_release(&maker);
@@ -189,6 +210,9 @@ static enum err resume(struct engine *engine,
     enum err err = find_piece(&maker, query, &found);
     if (err == ERR_OK && found) {
         err = images_add_static(&maker);
+        if (err == ERR_OK) {
+            err = check_order(&maker);
+        }
         if (err == ERR_OK) {
             err = scan_runs(&maker);
         }

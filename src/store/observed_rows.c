@@ -362,7 +362,13 @@ static enum err scan_places(struct maker *maker)
         query_begin(&maker->engine->database, STATEMENT_PLACE_RANGE);
     query_int(&query, 1, first);
     query_int(&query, 2, last);
+    uint64_t next = first;
     while (query_step(&query)) {
+        const uint64_t number = query_get_int(&query, 4);
+        if (!query_is_ordered(&query, number >= next)) {
+            break;
+        }
+        next = number + 1;
         read_place(maker, &query);
     }
     return query_end(&query, maker->detail);
