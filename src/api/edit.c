@@ -194,6 +194,7 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
     const struct transaction_options options = {
         .watch = {.settled = on_settled, .ctx = deed},
         .attempt = deed->attempts,
+        .refused = deed->said.err != ERR_OK,
     };
     editing->again = false;
     (void)own_writes_try_again(inside); /* own-write-2 */

@@ -518,6 +518,56 @@ static enum err decide_judged(struct hub *hub, struct err_detail *detail)
     return decide_some(hub, from, hub->requests.count, detail);
 }
 
+/* One word, and one for who writes with the same engine past the hub. */
+static bool nothing_landed(const struct hub *hub)
+{
+    return hub->changes != 0 && hub->engine->seq == hub->seq &&
+           !engine_ran_is_waiting(hub->engine) &&
+           hub->changes == database_changes(&hub->engine->database);
+}
+
+/* Marks what others have changed; nobody is told yet. */
+static void notice_others(struct hub *hub)
+{
+    if (nothing_landed(hub)) {
+        return;
+    }
+    struct err_detail detail = {0};
+    enum err err = engine_read_begin(hub->engine, &detail);
+    if (err == ERR_OK) {
+        err = fanout_feed(hub, hub->engine->seq, &detail);
+        if (err == ERR_OK) {
+            hub->changes = hub->engine->changes;
+        }
+        engine_read_end(hub->engine);
+    }
+    if (err == ERR_OK) {
+        hub_worked(hub, HUB_READING);
+    } else {
+        hub_fault(hub,
+                  HUB_READING,
+                  "the changes of others were not read",
+                  &detail);
+    }
+}
+
+/* Up to which seq nothing that the session watches has changed since its view
+ * of that seq; 0: not known. */
+static uint64_t unchanged_since(struct hub_session *session,
+                                const struct commit_view *view)
+{
+    struct hub *hub = session->hub;
+    if (!view->given || view->seq < session->told) {
+        return 0;
+    }
+    const struct engine *engine = hub->engine;
+    if (engine->seq > view->seq + view->commits ||
+        hub->changes != database_changes(&engine->database)) {
+        notice_others(hub);
+    }
+    return list_is_empty(&session->dirty) ? hub->seq : 0;
+}
+
 /* Fills in hub->requests, and lets the engine decide. */
 static enum err decide(struct hub_session *session,
                        const struct message *message,
@@ -535,6 +585,8 @@ static enum err decide(struct hub_session *session,
                 .principal = session->principal,
                 .client = session->client,
                 .at_ms = at_ms,
+                .unchanged_seq =
+                    unchanged_since(session, &message->commits.at[i]->view),
             };
             vec_push(&hub->requests, request);
         }
@@ -787,39 +839,15 @@ void hub_flush(struct hub *hub)
 
 /* -- Time ---------------------------------------------------------------- */
 
-/* One word, and one for who writes with the same engine past the hub. */
-static bool nothing_landed(const struct hub *hub)
-{
-    return hub->changes != 0 && hub->engine->seq == hub->seq &&
-           !engine_ran_is_waiting(hub->engine) &&
-           hub->changes == database_changes(&hub->engine->database);
-}
-
 void hub_poll(struct hub *hub)
 {
     hub->polled = hub->now;
     if (nothing_landed(hub)) {
         return;
     }
-    struct err_detail detail = {0};
     enter(hub);
     database_end_dead_write(&hub->engine->database);
-    enum err err = engine_read_begin(hub->engine, &detail);
-    if (err == ERR_OK) {
-        err = fanout_feed(hub, hub->engine->seq, &detail);
-        if (err == ERR_OK) {
-            hub->changes = hub->engine->changes;
-        }
-        engine_read_end(hub->engine);
-    }
-    if (err == ERR_OK) {
-        hub_worked(hub, HUB_READING);
-    } else {
-        hub_fault(hub,
-                  HUB_READING,
-                  "the changes of others were not read",
-                  &detail);
-    }
+    notice_others(hub);
     if (hub->options.immediate) {
         fanout_flush(hub);
     }

@@ -111,6 +111,7 @@ void commit_clear(struct commit *commit)
     value_unref(commit->branch);
     value_unref(commit->merge);
     commit->session = commit->branch = commit->merge = VALUE_NONE;
+    commit->view = (struct commit_view){0};
     commit->local_seq = 0;
 }
 
@@ -135,7 +136,8 @@ void commit_release(struct commit *commit)
 bool commit_numbers_fit(const struct commit *commit)
 {
     /* Only the highest bit matters, and it survives an OR. */
-    uint64_t all = commit->local_seq;
+    uint64_t all =
+        commit->local_seq | commit->view.seq | commit->view.commits;
     for (size_t i = 0; i < commit->reads.count; i++) {
         const struct commit_read *read = &commit->reads.at[i];
         all |= read->seq;
@@ -266,7 +268,7 @@ static enum err check_observations(const struct commit *commit,
     if (commit_is_batch(commit) &&
         (commit->ops.count > 0 || commit->reads.count > 0 ||
          commit->preconditions.count > 0 || commit->observation != NULL ||
-         !value_is_absent(commit->merge))) {
+         commit->view.given || !value_is_absent(commit->merge))) {
         return err_set(detail,
                        ERR_PROTOCOL,
                        "a batch of observations has nothing else in it");

@@ -12,12 +12,17 @@
  *                  {"op":"patch","id":"of:b","patches":[...]},
  *                  {"op":"delete","id":"of:c","scope":"user"}],
  *    "preconditions":[{"kind":"entity-absent","id":"of:r"}],
+ *    "view":{"seq":3,"commits":2},
  *    "observation":{...}}
  *
  * A *confirmed* read saw the store's state at `seq`. A *pending* read saw the
  * author's own commits `localSeq` that had no verdict yet, on top of the
  * store's state at `basisSeq`; it names all of them. Paths are document paths:
  * they begin at the envelope, so the payload is below "value".
+ *
+ * A commit that rests on computations may claim its *view* instead of all that
+ * they were computed from: everything that has landed is the store's state at
+ * `seq` and, on top of it, exactly `commits` commits of this session.
  *
  * A commit may carry the observation of the run that it is of
  * (proto/observation.h), which is kept iff the commit lands. Runs that wrote
@@ -83,6 +88,12 @@ struct commit_precondition {
     struct value hash; /* a digest as text; null: no document or no value */
 };
 
+struct commit_view {
+    bool given;
+    uint64_t seq;
+    uint64_t commits; /* of this session, above it */
+};
+
 struct commit {
     struct value session; /* string */
     uint64_t local_seq;
@@ -90,6 +101,7 @@ struct commit {
     VEC(struct commit_read) reads; /* confirmed first, as they came */
     VEC(struct commit_op) ops;
     VEC(struct commit_precondition) preconditions;
+    struct commit_view view;
     struct value merge; /* carried for people, never interpreted; or absent */
     struct observation *observation; /* of this run, or NULL; a reference */
     VEC(struct observation *) batch; /* or of many others; references */

@@ -284,6 +284,27 @@ static enum err read_preconditions(struct fields *fields,
     return err;
 }
 
+/* -- The view ------------------------------------------------------------ */
+
+static enum err read_view(struct fields *fields,
+                          struct value object,
+                          struct commit_view *out)
+{
+    const struct value view = object_field(object, "view");
+    if (LIKELY(value_is_absent(view))) {
+        return ERR_OK;
+    }
+    if (!value_is_object(view)) {
+        return err_set(fields->detail, ERR_PROTOCOL, "view must be an object");
+    }
+    fields_enter(fields, "view.");
+    out->given = true;
+    const enum err err = field_number(fields, view, "seq", &out->seq);
+    return err == ERR_OK && !value_is_absent(object_field(view, "commits"))
+               ? field_number(fields, view, "commits", &out->commits)
+               : err;
+}
+
 /* -- The whole ----------------------------------------------------------- */
 
 static enum err read_head(struct fields *fields,
@@ -373,6 +394,9 @@ enum err commit_read(struct value value,
     }
     if (err == ERR_OK) {
         err = read_preconditions(&fields, value, out);
+    }
+    if (err == ERR_OK) {
+        err = read_view(&fields, value, &out->view);
     }
     if (err == ERR_OK) {
         err = read_observations(&fields, value, out);

@@ -117,6 +117,19 @@ struct value commit_write_context(const struct commit *commit)
     return object_count(context) > 0 ? context : VALUE_NONE;
 }
 
+static void put_view(struct value *object, const struct commit_view *view)
+{
+    if (!view->given) {
+        return;
+    }
+    struct value written = value_empty_object();
+    put_number(&written, "seq", view->seq);
+    if (view->commits > 0) {
+        put_number(&written, "commits", view->commits);
+    }
+    object_put_adopt(object, "view", written);
+}
+
 static void put_observations(struct value *object, const struct commit *commit)
 {
     if (commit->observation != NULL) {
@@ -149,6 +162,7 @@ struct value commit_write(const struct commit *commit)
     if (array_count(list) > 0) {
         object_put_adopt(&object, "operations", list);
     }
+    put_view(&object, &commit->view);
     put_observations(&object, commit);
     return object;
 }

@@ -48,7 +48,8 @@ static void add_read(struct commit *commit,
     read->target.id = value_ref(entity->id);
     read->target.scope = entity->scope;
     read->path = path_ref(path);
-    read->seq = entity->seq;
+    /* What is hollow has not changed since it was known (N4). */
+    read->seq = UNLIKELY(entity->hollow) ? entity->known : entity->seq;
     if (entity->overlay != NULL) {
         read->pending = true;
         VEC_FOREACH (&entity->overlay->layers, layer) {
@@ -104,13 +105,18 @@ static void add_many(struct commit *commit,
                      const struct space *space,
                      const struct transaction *transaction)
 {
-    const size_t room = transaction->reads.count;
+    const size_t room = transaction->reads.count + transaction->inputs.count;
     const struct read_entry **sorted =
         mem_alloc(mem_array_size(room, sizeof *sorted));
     size_t count = 0;
     VEC_FOREACH (&transaction->reads, read) {
         if (is_for_commit(space, read)) {
             sorted[count++] = read;
+        }
+    }
+    VEC_FOREACH (&transaction->inputs, input) {
+        if (is_for_commit(space, input)) {
+            sorted[count++] = input;
         }
     }
     qsort(sorted, count, sizeof *sorted, compare_reads);
@@ -208,7 +214,8 @@ void commit_reads_add(struct commit *commit,
                       const struct space *space,
                       const struct transaction *transaction)
 {
-    if (transaction->reads.count <= FEW_READS) {
+    if (transaction->reads.count <= FEW_READS &&
+        LIKELY(transaction->inputs.count == 0)) {
         add_few(commit, space, transaction);
     } else {
         add_many(commit, space, transaction);

@@ -86,6 +86,12 @@ static bool is_dead(const struct pending *pending)
     return pending->state == PENDING_REFUSED || pending->doomed;
 }
 
+/* Whether it is counted as ahead of the confirmed state. */
+static bool is_ahead(const struct pending *pending)
+{
+    return !pending->promoted && !commit_is_batch(&pending->commit);
+}
+
 /* -- Telling ------------------------------------------------------------- */
 
 static void tell_verdict(const struct pending *pending)
@@ -102,6 +108,7 @@ static void tell_verdict(const struct pending *pending)
 static void settle(struct pending *pending)
 {
     pending->space->dead -= is_dead(pending);
+    pending->space->ahead -= is_ahead(pending);
     if (pending->space->last_found == pending) {
         pending->space->last_found = NULL;
     }
@@ -312,6 +319,7 @@ static void promote(struct pending *pending, bool told)
                         pending->verdict.seq,
                         told);
     }
+    pending->space->ahead -= is_ahead(pending);
     pending->promoted = true;
 }
 

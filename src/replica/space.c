@@ -260,6 +260,9 @@ static void build_commit(struct pending *pending,
         }
     }
     commit_reads_add(commit, space, transaction);
+    if (transaction->claims_view) {
+        commit->view = (struct commit_view){true, space->seq, space->ahead};
+    }
     if (UNLIKELY(transaction->observation != NULL)) {
         observe_attach(pending, transaction);
     }
@@ -306,6 +309,7 @@ static enum err apply_and_queue(struct space *space,
     show_drafts(space, transaction);
     push_layers(pending);
     list_push_back(&space->pending, &pending->node);
+    space->ahead++;
     fate_inherit(pending);
     tell_commit(space, transaction, space->local_seq);
     space->replica->restless = true;

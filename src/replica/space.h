@@ -68,6 +68,9 @@ struct space {
     uint64_t seq;                /* the last one told of; without a session, the
                                     number of commits */
     struct list pending;         /* S2 */
+    uint64_t ahead;              /* commits of those whose layers are not part
+                                    of the confirmed state: they are not in
+                                    `seq` */
     struct pending *last_found;  /* of those, by fate.c; or NULL */
     size_t dead;                 /* of those, refused or doomed */
     uint64_t caught_up;          /* the marker: local seq; */

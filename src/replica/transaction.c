@@ -32,6 +32,7 @@ APART static void give(struct transaction *transaction,
     transaction->source = options->source;
     transaction->group = options->group;
     transaction->attempt = options->attempt;
+    transaction->refused = options->refused;
     transaction->several_spaces = options->several_spaces;
     transaction->watch = options->watch;
     transaction->causes = options->causes;
@@ -59,7 +60,8 @@ struct transaction *transaction_begin(struct replica *replica,
     }
     transaction_again(transaction);
     CHECK_DEEP(transaction->source == NULL && transaction->group == NULL &&
-               transaction->attempt == 0 && !transaction->several_spaces &&
+               transaction->attempt == 0 && !transaction->refused &&
+               !transaction->several_spaces &&
                transaction->watch.verdict == NULL &&
                transaction->watch.settled == NULL &&
                transaction->cause_count == 0 &&
@@ -86,6 +88,8 @@ void transaction_empty_rest(struct transaction *transaction)
     }
     transaction->create_only.count = 0;
     transaction->origins.count = 0;
+    transaction->inputs.count = 0;
+    transaction->claims_view = false;
     transaction->scope = SCOPE_SPACE;
     transaction->unloaded = 0;
     transaction->awaited.count = 0;
@@ -123,6 +127,7 @@ void transaction_free(struct transaction *transaction)
     vec_release(&transaction->quick);
     vec_release(&transaction->create_only);
     vec_release(&transaction->origins);
+    vec_release(&transaction->inputs);
     vec_release(&transaction->commits);
     vec_release(&transaction->awaited);
     mem_free(transaction, sizeof *transaction);
@@ -584,6 +589,25 @@ void transaction_needs(struct transaction *transaction,
 {
     const struct origin origin = {space, local_seq};
     vec_push(&transaction->origins, origin);
+    transaction->has_more = true;
+}
+
+void transaction_claim_view(struct transaction *transaction)
+{
+    transaction->claims_view = true;
+    transaction->has_more = true;
+}
+
+void transaction_claim_input(struct transaction *transaction,
+                             struct place *place,
+                             enum read_kind kind)
+{
+    struct read_entry *input = vec_add(&transaction->inputs);
+    *input = (struct read_entry){
+        .place = place,
+        .kind = kind,
+        .version = place->entity->version,
+    };
     transaction->has_more = true;
 }
 

@@ -40,6 +40,12 @@
  *       requested and listed in `awaited`. The caller waits for it and starts
  *       over. So no write is ever computed from a document that merely has not
  *       arrived yet.
+ *   T10 A transaction that has read computations rests on what they were
+ *       computed from, though it has not read that itself. Who commits it says
+ *       so in one of two ways: that it rests on all that is in view here, which
+ *       costs nothing and is refused if others have committed meanwhile; or by
+ *       each of those inputs, which costs as much as they are and is refused if
+ *       one of them has changed. Neither is among the reads.
  *
  * They come from a pool: after a while, a run that reads and writes numbers
  * allocates nothing. */
@@ -162,6 +168,7 @@ struct transaction {
     const void *source;  /* who runs, by identity, or NULL */
     const void *group;   /* a change group, or NULL */
     uint32_t attempt;    /* from 0 */
+    bool refused;        /* the attempt before this one was, by the store */
     bool several_spaces; /* may write to more than one */
     struct commit_watch watch;
     const struct cause *causes; /* why it runs; borrowed until the release */
@@ -182,6 +189,8 @@ struct transaction {
     struct transaction *under;   /* whose scratch this is; or NULL */
     VEC(struct entity *) create_only;
     VEC(struct origin) origins;
+    VEC(struct read_entry) inputs; /* T10 */
+    bool claims_view;              /* likewise */
 
     struct observation *observation; /* replica/observe.h; or NULL, */
     struct space *observed;          /* and whose */
@@ -205,6 +214,7 @@ struct transaction_options {
     const void *source;
     const void *group;
     uint32_t attempt;
+    bool refused; /* so was the attempt before this one */
     bool several_spaces;
     struct commit_watch watch;
     const struct cause *causes; /* for labels and explanations */
@@ -442,6 +452,12 @@ void transaction_create_only(struct transaction *transaction,
 void transaction_needs(struct transaction *transaction,
                        struct space *space,
                        uint64_t local_seq);
+
+/* T10. The place must stay until the commit. */
+void transaction_claim_view(struct transaction *transaction);
+void transaction_claim_input(struct transaction *transaction,
+                             struct place *place,
+                             enum read_kind kind);
 
 /* -- Its log ------------------------------------------------------------- */
 

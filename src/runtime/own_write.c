@@ -18,6 +18,7 @@ struct own_write {
     bool conditional;  /* it has a condition of own-write-2, */
     bool depends;      /* or has read something: it may be refused for that */
     bool again;        /* refused: own_writes_try_again */
+    bool refused;      /* an attempt was, by the store */
     bool idle;         /* the attempt wrote, and changed nothing */
     struct err_detail said;
     VEC(struct origin) commits;
@@ -57,6 +58,7 @@ static void conclude(struct own_write *write)
     write->answers = 0;
     if (write->said.err != ERR_OK && is_to_be_made_again(write)) {
         write->again = true;
+        write->refused = true;
         return;
     }
     end(write);
@@ -198,6 +200,7 @@ static enum err attempt(struct own_write *write, struct err_detail *detail)
         .group = write->spec.group,
         .several_spaces = write->spec.several_spaces,
         .attempt = write->attempts,
+        .refused = write->refused,
         .watch = {.settled = on_settled, .ctx = write},
     };
     write->attempts++;

@@ -97,6 +97,7 @@ struct event {
     struct value digest;    /* of a caller's payload, as it was sent: a string
                                (V6); absent */
     bool no_retry;
+    bool refused; /* the store has refused an attempt */
     bool known;
     VEC(struct event_listener) listeners;
 

@@ -11,6 +11,7 @@
 #include "replica/overlay.h"
 #include "replica/session.h"
 #include "replica/space.h"
+#include "sched/claims.h"
 #include "sched/event.h"
 #include "sched/introspection.h"
 #include "sched/labels.h"
@@ -281,6 +282,7 @@ static void keep_refusal(struct event *event, const struct verdict *verdict)
         event->refusal->id = value_ref(verdict->id);
         event->refusal->path = value_ref(verdict->path);
         event->refusal->by = value_ref(verdict->by);
+        event->refused = true;
     }
 }
 
@@ -316,6 +318,7 @@ static void open_transaction(struct run *run, struct event *event)
     transaction->source = &handler->node;
     transaction->group = handler->label.group;
     transaction->attempt = event->attempts - 1;
+    transaction->refused = event->refused;
     transaction->several_spaces = handler->several_spaces;
     transaction->causes = NULL;
     transaction->cause_count = 0;
@@ -467,6 +470,7 @@ static void end_run(struct run *run, enum run_outcome outcome)
     sched->records[run->number % SCHED_RECORDS].event = handling->event->number;
     sched->unwinding = false;
     run->transaction->several_spaces = true; /* as runs have it */
+    run->transaction->refused = false;
     value_unref(handling->result);
     handling->result = VALUE_NONE;
     handling->event = NULL;
@@ -513,6 +517,13 @@ static enum err commit(struct run *run,
     enum err written = write_receipt(run, event, detail);
     if (UNLIKELY(sched->labels != NULL) && written == ERR_OK) {
         written = labels_finish(run, detail);
+    }
+    if (written == ERR_OK) {
+        written = claims_add(sched,
+                             run->node,
+                             run->transaction,
+                             event->no_retry,
+                             detail);
     }
     if (written != ERR_OK) {
         return written;

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "replica/space.h"
+#include "sched/claims.h"
 #include "sched/event.h"
 #include "sched/labels.h"
 #include "sched/outbox.h"
@@ -222,7 +223,10 @@ static enum err commit_labelled(struct sched *sched,
                                 struct transaction *transaction,
                                 struct err_detail *detail)
 {
-    const enum err err = labels_apply(sched, transaction, detail);
+    enum err err = labels_apply(sched, transaction, detail);
+    if (err == ERR_OK) {
+        err = claims_add(sched, NULL, transaction, false, detail);
+    }
     if (err == ERR_OK) {
         return transaction_commit(transaction, detail);
     }

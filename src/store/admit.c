@@ -93,6 +93,10 @@ static void commit_digest(struct admission *admission)
         hasher_string(&hasher, op->target.id);
         hasher_string(&hasher, text.text);
     }
+    if (commit->view.given) {
+        hasher_number(&hasher, commit->view.seq);
+        hasher_number(&hasher, commit->view.commits);
+    }
     if (commit->observation != NULL) {
         observation_hash(&hasher, commit->observation);
     }
@@ -541,8 +545,7 @@ static enum outcome find_read_branch(struct admission *admission,
     return PASSED;
 }
 
-/* Who was faster, for people. A file that cannot be read says so elsewhere. */
-static struct value author_of(struct engine *engine, uint64_t seq)
+struct value admit_author_of(struct engine *engine, uint64_t seq)
 {
     struct value author = VALUE_NONE;
     struct query query =
@@ -570,7 +573,7 @@ static enum outcome conflict(struct admission *admission,
     path_write(&pointer, read->path);
     verdict->path = value_string_new(pointer.at, pointer.length);
     buf_release(&pointer);
-    verdict->by = author_of(admission->engine, conflict_seq);
+    verdict->by = admit_author_of(admission->engine, conflict_seq);
     verdict->id = value_ref(read->target.id);
     verdict->read_seq = read->seq;
     verdict->conflict_seq = conflict_seq;
@@ -935,6 +938,7 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
         check_preconditions,
         check_contents,
         check_reads,
+        admit_view,
         admit_basis,
     };
     for (size_t i = 0; i < COUNT_OF(checks); i++) {
@@ -947,26 +951,25 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
 }
 
 enum err admit_commit(struct engine *engine,
-                      const struct commit *commit,
-                      struct value principal,
-                      uint64_t client,
-                      uint64_t at_ms,
-                      struct verdict *verdict,
+                      struct engine_request *request,
                       struct effects *effects,
                       struct err_detail *detail)
 {
+    const struct commit *commit = request->commit;
+    struct verdict *verdict = &request->verdict;
     struct admission admission = {
         .engine = engine,
         .commit = commit,
-        .identity = {principal, commit->session},
-        .client = client,
+        .identity = {request->principal, commit->session},
+        .client = request->client,
+        .unchanged_seq = request->unchanged_seq,
         .verdict = verdict,
         .effects = effects,
         .detail = detail,
     };
     *verdict = (struct verdict){0};
     *effects = (struct effects){0};
-    const enum outcome outcome = run_checks(&admission, at_ms);
+    const enum outcome outcome = run_checks(&admission, request->at_ms);
     admission_release(&admission);
     if (outcome != PASSED) {
         verdict->seq = 0;

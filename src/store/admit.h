@@ -8,15 +8,11 @@
 
 #include "store/effects.h"
 
-/* The answer in `verdict`. If it is OK and not a replay, *effects is what
- * must be applied, and verdict->seq is where. A return other than OK is a
- * fault of the store, not a verdict. */
+/* The answer in the verdict of the request. If it is OK and not a replay,
+ * *effects is what must be applied, and the verdict's seq is where. A return
+ * other than OK is a fault of the store, not a verdict. */
 MUST_CHECK enum err admit_commit(struct engine *engine,
-                                 const struct commit *commit,
-                                 struct value principal,
-                                 uint64_t client,
-                                 uint64_t at_ms,
-                                 struct verdict *verdict,
+                                 struct engine_request *request,
                                  struct effects *effects,
                                  struct err_detail *detail);
 

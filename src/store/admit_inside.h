@@ -20,7 +20,8 @@ struct admission {
     struct value context_text;
     VEC(struct op_text) data; /* one an operation, owned */
     struct identity identity;
-    uint64_t client;          /* of the request */
+    uint64_t client;          /* of the request, */
+    uint64_t unchanged_seq;   /* and this */
     struct value session_key; /* owned */
     uint64_t session;         /* its row; 0: this is its first commit */
     struct branch *branch;
@@ -55,6 +56,13 @@ enum outcome admit_branch(struct admission *admission);
 
 /* Whether the author can have observations of these scopes. */
 enum outcome admit_observers(struct admission *admission);
+
+/* Whether what the commit claims to have in view is all that has landed. */
+enum outcome admit_view(struct admission *admission);
+
+/* Who was faster, for people: new, or absent. A file that cannot be read says
+ * so elsewhere. */
+struct value admit_author_of(struct engine *engine, uint64_t seq);
 
 /* Whether the observation of a commit is of a state that was: if it is not, the
  * verdict drops it. */

@@ -317,6 +317,10 @@ static enum err apply_commit(struct engine *engine,
     if (err == ERR_OK) {
         session_landed(engine, effects->session, effects->local_seq);
         recent_add_commit(engine, session, effects->local_seq, effects->seq);
+        if (engine->author != session) {
+            engine->author = session;
+            engine->author_since = engine->seq;
+        }
         engine->seq = effects->seq;
         engine_branch(engine, effects->branch)->head_seq = effects->seq;
     }

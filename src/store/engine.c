@@ -175,6 +175,7 @@ enum err engine_refresh(struct engine *engine, struct err_detail *detail)
     }
     engine_forget(engine);
     engine->seq = 0;
+    engine->author = 0;
     engine->record = 0;
     engine->chain = (struct digest){{0}};
     err = load_branches(engine, detail);
@@ -327,14 +328,7 @@ static enum err commit_one(struct engine *engine,
     while (err == ERR_OK && !done) {
         struct effects effects;
         verdict_release(&request->verdict);
-        err = admit_commit(engine,
-                           request->commit,
-                           request->principal,
-                           request->client,
-                           request->at_ms,
-                           &request->verdict,
-                           &effects,
-                           detail);
+        err = admit_commit(engine, request, &effects, detail);
         done = err != ERR_OK || request->verdict.err != ERR_OK ||
                request->verdict.replayed;
         if (!done) {

@@ -114,6 +114,8 @@ struct engine {
     uint64_t seq;         /* the last one */
     uint64_t record;      /* likewise, of commits and branch changes */
     struct digest chain;  /* over all records (effects.h) */
+    uint64_t author;      /* the session of the last commit; 0: not known, */
+    uint64_t author_since; /* and all that landed above this seq is its */
     uint64_t stamp;       /* counts commits that were built */
     bool any_bytes;       /* texts need not be UTF-8 (mend.h) */
     struct observed_cache *observed; /* of the rows of actions, or NULL */
@@ -155,6 +157,9 @@ struct engine_request {
                                (proto/message.h, open): a repetition is only
                                what the same one sends again; 0: not known */
     uint64_t at_ms;         /* wall clock, for people */
+    uint64_t unchanged_seq; /* up to this seq nothing has changed that the
+                               author watches and was not told of when it made
+                               the commit; 0: not known */
     struct verdict verdict; /* filled in; release it */
 };
 

@@ -54,6 +54,8 @@ X(COMMIT_AUTHOR,
 X(COMMIT_FIND,
   "SELECT seq, digest, resolution, documents FROM \"commit\""
   " WHERE session = ?1 AND local_seq = ?2")
+X(COMMIT_COUNT_OF,
+  "SELECT count(*) FROM \"commit\" WHERE seq > ?1 AND session = ?2")
 X(COMMIT_INSERT,
   "INSERT INTO \"commit\"(seq, record, branch, session, local_seq, digest, at,"
   " context, resolution, documents, chain)"

@@ -468,6 +468,7 @@ void kit_group(struct store_kit *kit, const char *const *lines, size_t count)
                                  ? value_text_new(kit->principal)
                                  : VALUE_NONE,
                 .client = kit->client,
+                .unchanged_seq = kit->unchanged_seq,
                 .at_ms = kit->at_ms,
             };
             at[sent] = i;

@@ -43,6 +43,7 @@ struct store_kit {
     char path[300];
     const char *principal; /* of the commits from now on; NULL: nobody */
     uint64_t client;       /* likewise (engine.h); 0: not known */
+    uint64_t unchanged_seq; /* likewise */
     uint64_t at_ms;
     enum err fault; /* what engine_commit returned */
     struct err_detail detail;

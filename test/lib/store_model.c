@@ -601,6 +601,33 @@ static enum err check_read(const struct store_model *model,
     return ERR_OK;
 }
 
+/* M5 */
+static enum err check_view(const struct store_model *model,
+                           const struct commit *commit,
+                           struct value principal,
+                           struct model_answer *answer)
+{
+    uint64_t own = 0;
+    uint64_t all = 0;
+    if (!commit->view.given) {
+        return ERR_OK;
+    }
+    if (commit->view.seq > store_model_seq(model)) {
+        return ERR_PROTOCOL;
+    }
+    for (size_t i = 0; i < model->log.count; i++) {
+        if (seq_of(model, i) > commit->view.seq) {
+            all++;
+            own += is_of_session(&model->log.at[i], commit, principal) ? 1 : 0;
+        }
+    }
+    if (commit->view.seq < model->before) {
+        all += model->before - commit->view.seq;
+    }
+    answer->may_conflict = answer->may_conflict || all > 0;
+    return all == own && own == commit->view.commits ? ERR_OK : ERR_CONFLICT;
+}
+
 static bool has_hash(struct value document, struct value hash)
 {
     struct value payload = value_is_absent(document)
@@ -774,6 +801,9 @@ static enum err check_all(const struct store_model *model,
     for (size_t i = 0; err == ERR_OK && i < commit->reads.count; i++) {
         err =
             check_read(model, commit, principal, &commit->reads.at[i], answer);
+    }
+    if (err == ERR_OK) {
+        err = check_view(model, commit, principal, answer);
     }
     if (err == ERR_OK) {
         err = check_ops(model, &entry);

@@ -21,6 +21,9 @@
  *       then, up to the horizon.
  *   M4  A document whose id is that of its content is written by the first who
  *       sets it on a branch; to set it again there does nothing.
+ *   M5  A view is stale if what landed above its seq is not as many commits as
+ *       it says, all of its author. It may be refused if anything landed above
+ *       its seq.
  *
  * The horizon is only a number here: the list keeps everything. */
 

@@ -5,6 +5,7 @@
 #include "lib/values.h"
 #include "store/effects.h"
 #include "value/array.h"
+#include "value/compare.h"
 #include "value/object.h"
 
 /* -- Life ---------------------------------------------------------------- */
@@ -402,6 +403,43 @@ static void draw_read(struct schedule *schedule,
     vec_push(&commit->reads, read);
 }
 
+/* Own commits that have landed above a seq. */
+static uint64_t count_own(const struct schedule *schedule,
+                          const struct author *author,
+                          uint64_t seq)
+{
+    const struct store_model *model = &schedule->model;
+    uint64_t own = 0;
+    for (size_t i = 0; i < model->log.count; i++) {
+        const struct model_entry *entry = &model->log.at[i];
+        own += model->before + i + 1 > seq &&
+                       key_equal(entry->commit->session, author->session) &&
+                       value_equal(entry->principal, author->principal)
+                   ? 1
+                   : 0;
+    }
+    return own;
+}
+
+/* A view of the head or of what was before it, with the own commits that have
+ * landed above it; or with another number of them. */
+static void draw_view(struct schedule *schedule,
+                      const struct author *author,
+                      struct commit *commit)
+{
+    struct random *random = schedule->random;
+    const uint64_t head = store_model_seq(&schedule->model);
+    const uint64_t back = random_below(random, 4);
+    commit->view.given = true;
+    commit->view.seq = head - (back < head ? back : head);
+    commit->view.commits = count_own(schedule, author, commit->view.seq);
+    if (random_one_in(random, 6)) {
+        commit->view.commits += random_below(random, 3);
+    } else if (random_one_in(random, 40)) {
+        commit->view.seq = head + GROUP_MAX + 1;
+    }
+}
+
 /* The digest of the document's value now, or one that is not. */
 static struct value draw_hash(struct schedule *schedule, struct value document)
 {
@@ -488,6 +526,9 @@ static void fill_commit(struct schedule *schedule,
     uint64_t reads = random_below(random, 3);
     while (reads-- > 0) {
         draw_read(schedule, author, commit);
+    }
+    if (random_one_in(random, 6)) {
+        draw_view(schedule, author, commit);
     }
     if (random_one_in(random, 60)) {
         return; /* nothing to do, or a precondition only */

@@ -320,6 +320,34 @@ static struct value with_list_adopt(const char *outer,
     return commit;
 }
 
+TEST(p1_every_field_of_a_view_is_checked)
+{
+    static const struct {
+        const char *text;
+        const char *field;
+    } rows[] = {
+        {"null", "view must"},
+        {"5", "view must"},
+        {"[]", "view must"},
+        {"{}", "view.seq"},
+        {"{'seq':'1'}", "view.seq"},
+        {"{'seq':-1}", "view.seq"},
+        {"{'seq':9223372036854775808}", "view.seq"},
+        {"{'commits':1}", "view.seq"},
+        {"{'seq':1,'commits':null}", "view.commits"},
+        {"{'seq':1,'commits':-1}", "view.commits"},
+        {"{'seq':1,'commits':1.5}", "view.commits"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf text = {0};
+        buf_printf(&text,
+                   "{'session':'s','localSeq':1,'view':%s," OPS "}",
+                   rows[i].text);
+        expect_refused(buf_text(&text), ERR_PROTOCOL, rows[i].field);
+        buf_release(&text);
+    }
+}
+
 TEST(p1_lists_have_limits)
 {
     expect_limit_adopt(with_list_adopt("reads",
@@ -463,7 +491,7 @@ TEST(p2_a_whole_commit_comes_back_in_canonical_form)
         "'preconditions':[{'kind':'origin-committed','originLocalSeq':4},"
         "{'id':'of:r','kind':'entity-absent'},"
         "{'id':'of:h','kind':'entity-value-hash','valueHash':null}],"
-        "'merge':{'z':1,'a':2}}",
+        "'view':{'commits':2,'seq':9},'merge':{'z':1,'a':2}}",
         "{'branch':'b','localSeq':7,'merge':{'a':2,'z':1},'operations':["
         "{'id':'of:a','op':'set','value':{'a':2,'value':1}},"
         "{'id':'of:b','op':'patch','patches':[{'op':'add','path':'/x',"
@@ -475,7 +503,8 @@ TEST(p2_a_whole_commit_comes_back_in_canonical_form)
         "'reads':{'confirmed':[{'branch':'c','id':'of:a',"
         "'path':['value','n'],'seq':3}],"
         "'pending':[{'basisSeq':3,'id':'of:b','localSeq':[5,6],"
-        "'nonRecursive':true,'path':[]}]},'session':'s1'}");
+        "'nonRecursive':true,'path':[]}]},'session':'s1',"
+        "'view':{'commits':2,'seq':9}}");
 }
 
 TEST(p2_what_has_its_default_is_left_out)
@@ -490,6 +519,14 @@ TEST(p2_what_has_its_default_is_left_out)
                      "'pending':[]},'operations':[{'scope':'space','id':'a',"
                      "'op':'delete','more':2}]}",
                      least);
+}
+
+TEST(p2_a_view_without_own_commits_does_not_count_them)
+{
+    expect_canonical("{'session':'s','localSeq':1,"
+                     "'view':{'commits':0,'seq':0,'more':1}," OPS "}",
+                     "{'localSeq':1,'operations':[{'id':'a','op':'delete'}],"
+                     "'session':'s','view':{'seq':0}}");
 }
 
 TEST(p2_a_read_of_the_commits_own_branch_does_not_name_it)
@@ -679,6 +716,12 @@ static struct value make_commit(struct maker *maker)
                      "session",
                      numbered("s", random_below(random, 3)));
     object_put_adopt(&commit, "localSeq", make_number(random));
+    if (random_one_in(random, 3)) {
+        struct value view = value_empty_object();
+        object_put_adopt(&view, "seq", make_number(random));
+        object_put_adopt(&view, "commits", make_number(random));
+        object_put_adopt(&commit, "view", view);
+    }
     if (random_one_in(random, 2)) {
         object_put_adopt(&commit,
                          "branch",

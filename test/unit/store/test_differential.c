@@ -41,6 +41,9 @@ static struct {
     uint64_t pending_accepted;
     uint64_t sparse_accepted;
     uint64_t sparse_refused;
+    uint64_t views_accepted;
+    uint64_t views_ahead_accepted; /* with own commits above their seq */
+    uint64_t views_refused;        /* and the reads alone would have landed */
     uint64_t replays;
     uint64_t stricter; /* refused, and the model would not have */
     uint64_t groups;
@@ -173,7 +176,15 @@ static void count_verdict(const struct schedule *schedule,
                           const struct model_answer *want)
 {
     const struct verdict *verdict = &request->verdict;
+    const struct commit_view *view = &request->commit->view;
     count_reads(schedule, author, request);
+    if (view->given && verdict->err == ERR_OK && !verdict->replayed) {
+        seen.views_accepted++;
+        seen.views_ahead_accepted += view->commits > 0 ? 1 : 0;
+    } else if (view->given && verdict->err == ERR_CONFLICT &&
+               value_is_absent(verdict->id)) {
+        seen.views_refused++;
+    }
     seen.stricter += verdict->err != want->err ? 1 : 0;
     seen.refused[verdict->err]++;
     seen.replays += verdict->replayed ? 1 : 0;
@@ -785,6 +796,9 @@ TEST(all_of_it_happened_often_enough)
         {"sparse ones of these", &seen.sparse_accepted, 1500},
         {"sparse ones refused", &seen.sparse_refused, 7000},
         {"replays", &seen.replays, 900},
+        {"views accepted", &seen.views_accepted, 500},
+        {"of these, above own commits", &seen.views_ahead_accepted, 50},
+        {"views refused", &seen.views_refused, 500},
         {"refused, too strictly", &seen.stricter, 800},
         {"groups", &seen.groups, 7000},
         {"forks", &seen.forks, 900},
