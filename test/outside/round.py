@@ -29,12 +29,7 @@ class Round:
         self.number = number
         self.kind = kind
         self.random = random.Random("%s/%d" % (seed, number))
-        # A commit claims what it read, not what that was computed from
-        # (docs/promises.md): where calls overlap, this can be left out.
-        without = settings.without
-        if kind in ("processes", "crossing") and os.environ.get("OUTSIDE_WITHOUT") == "overlapping-view":
-            without = tuple(without) + ("own-view",)
-        self.generator = Generator(self.random, without)
+        self.generator = Generator(self.random, settings.without)
         self.directory = tempfile.mkdtemp(prefix="outside-", dir=settings.scratch)
         self.command = Command(settings.heddle, self.directory)
         self.world = World()
