@@ -15,6 +15,7 @@ struct deed {
     struct list_node node; /* in the runtime's deeds */
     hd_runtime *runtime;   /* NULL: has ended */
     uint32_t attempts;
+    bool refused;           /* the store has refused an attempt */
     bool waits;             /* an answer is to come */
     bool watched;           /* somebody looks at it, and frees it */
     bool ordered;           /* under a condition: own-write-2 */
@@ -50,6 +51,7 @@ static void on_settled(void *ctx, const struct verdict *verdict)
     deed->waits = false;
     deed->said = verdict->detail;
     deed->said.err = verdict->err;
+    deed->refused = deed->refused || verdict->err != ERR_OK;
     if (!deed->watched) {
         deed_free(deed);
     }
@@ -194,7 +196,7 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
     const struct transaction_options options = {
         .watch = {.settled = on_settled, .ctx = deed},
         .attempt = deed->attempts,
-        .refused = deed->said.err != ERR_OK,
+        .refused = deed->refused,
     };
     editing->again = false;
     (void)own_writes_try_again(inside); /* own-write-2 */
@@ -204,7 +206,6 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
     struct transaction *transaction =
         transaction_begin(&inside->replica, &options);
     enum err err = call_in(editing, transaction, detail);
-    const bool unread = editing->again; /* a read could not be done */
     if (err == ERR_OK) {
         deed->ordered = own_writes_order(inside, transaction);
         err = lineage_commit(inside->sched, transaction, detail);
@@ -223,7 +224,7 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
         editing->again = true;
         return err_set(detail, ERR_STALE, "the data has changed meanwhile");
     }
-    if (unread) { /* a document that it met, or a computation for it */
+    if (editing->again) { /* a document that it met, or a computation for it */
         const enum err load =
             home_load_requested(editing->runtime->home, detail);
         if (load != ERR_OK) {

@@ -136,8 +136,7 @@ void commit_release(struct commit *commit)
 bool commit_numbers_fit(const struct commit *commit)
 {
     /* Only the highest bit matters, and it survives an OR. */
-    uint64_t all =
-        commit->local_seq | commit->view.seq | commit->view.commits;
+    uint64_t all = commit->local_seq | commit->view.seq | commit->view.commits;
     for (size_t i = 0; i < commit->reads.count; i++) {
         const struct commit_read *read = &commit->reads.at[i];
         all |= read->seq;

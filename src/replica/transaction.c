@@ -59,13 +59,12 @@ struct transaction *transaction_begin(struct replica *replica,
         transaction = transaction_new(replica);
     }
     transaction_again(transaction);
-    CHECK_DEEP(transaction->source == NULL && transaction->group == NULL &&
-               transaction->attempt == 0 && !transaction->refused &&
-               !transaction->several_spaces &&
-               transaction->watch.verdict == NULL &&
-               transaction->watch.settled == NULL &&
-               transaction->cause_count == 0 &&
-               transaction->observation == NULL);
+    CHECK_DEEP(
+        transaction->source == NULL && transaction->group == NULL &&
+        transaction->attempt == 0 && !transaction->refused &&
+        !transaction->several_spaces && transaction->watch.verdict == NULL &&
+        transaction->watch.settled == NULL && transaction->cause_count == 0 &&
+        transaction->observation == NULL);
     if (options != NULL) {
         give(transaction, options);
     }

@@ -105,8 +105,8 @@ static bool is_being_told(const struct transaction *transaction)
 {
     VEC_FOREACH (&transaction->reads, read) {
         const struct space *space = read->place->entity->space;
-        if (space->session != NULL && (space->wanted.count > 0 ||
-                                       space->session->pulls_owed > 0)) {
+        if (space->session != NULL &&
+            (space->wanted.count > 0 || space->session->pulls_owed > 0)) {
             return true;
         }
     }

@@ -106,18 +106,18 @@ struct engine {
     struct engine_options options;
     struct path_table paths;
     VEC(struct branch *) branches;
-    struct map documents; /* struct document by branch, scope key and id */
-    struct map sessions;  /* struct session_row by key */
-    int64_t version;      /* database_version when the caches were right */
-    uint64_t changes;     /* and database_changes, or 0 */
-    uint64_t horizon;     /* what is before it cannot be read (maintain.h) */
-    uint64_t seq;         /* the last one */
-    uint64_t record;      /* likewise, of commits and branch changes */
-    struct digest chain;  /* over all records (effects.h) */
-    uint64_t author;      /* the session of the last commit; 0: not known, */
+    struct map documents;  /* struct document by branch, scope key and id */
+    struct map sessions;   /* struct session_row by key */
+    int64_t version;       /* database_version when the caches were right */
+    uint64_t changes;      /* and database_changes, or 0 */
+    uint64_t horizon;      /* what is before it cannot be read (maintain.h) */
+    uint64_t seq;          /* the last one */
+    uint64_t record;       /* likewise, of commits and branch changes */
+    struct digest chain;   /* over all records (effects.h) */
+    uint64_t author;       /* the session of the last commit; 0: not known, */
     uint64_t author_since; /* and all that landed above this seq is its */
-    uint64_t stamp;       /* counts commits that were built */
-    bool any_bytes;       /* texts need not be UTF-8 (mend.h) */
+    uint64_t stamp;        /* counts commits that were built */
+    bool any_bytes;        /* texts need not be UTF-8 (mend.h) */
     struct observed_cache *observed; /* of the rows of actions, or NULL */
     struct recent *recent; /* commits that have landed lately, or NULL */
     struct touches_cache *touches; /* of revisions (touches.h), or NULL */

@@ -41,8 +41,8 @@ struct store_kit {
     bool owns_folder;
     char folder[256];
     char path[300];
-    const char *principal; /* of the commits from now on; NULL: nobody */
-    uint64_t client;       /* likewise (engine.h); 0: not known */
+    const char *principal;  /* of the commits from now on; NULL: nobody */
+    uint64_t client;        /* likewise (engine.h); 0: not known */
     uint64_t unchanged_seq; /* likewise */
     uint64_t at_ms;
     enum err fault; /* what engine_commit returned */

@@ -103,6 +103,26 @@ for name, run in pairs{ ["a handler"] = race, ["an edit"] = race_of_edit } do
     t:eq(m:get(), 1)
   end)
 
+  test(name .. " does not commit on a changed input after a refusal either", function(t)
+    local one, other = two(t)
+    local n, busy = one:doc("n", 1), one:doc("busy", 0)
+    local last = n
+    for i = 1, 5 do
+      local before = last
+      last = computation(one, "c" .. i, function() return before:get() + 1 end)
+    end
+    local watched = computation(one, "watched", function() return busy:get() end)
+    t:eq({ one:pull(last), one:pull(watched) }, { 6, 0 })
+    -- The second attempt is held as well, and `n` changes before it lands.
+    local value, calls, state = run(one, other, function() return last:get() end, function()
+      other:doc("busy"):set(1); other:settled()
+      one:hold(false); one:step(); one:hold(true)
+      one:advance(5); one:step()
+      other:doc("n"):set(100)
+    end)
+    t:eq({ value, calls, state }, { 105, 3, ended })
+  end)
+
   test(name .. " ends though others write without end", function(t)
     local one, other = two(t)
     local n, busy = one:doc("n", 1), one:doc("busy", 0)

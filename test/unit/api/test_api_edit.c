@@ -59,10 +59,10 @@ static void compute(struct sums *sums,
                HD_OK);
 }
 
-static void sums_open(struct sums *sums)
+static void sums_open_in(struct sums *sums, const char *folder)
 {
     *sums = (struct sums){0};
-    rig_open(&sums->rig, NULL, 1);
+    rig_open(&sums->rig, folder, 1);
     sums->stream = cell_of(&sums->rig, "inbox", NULL);
     sums->state = cell_of(&sums->rig, "state", NULL);
     sums->twice = cell_of(&sums->rig, "twice", NULL);
@@ -72,6 +72,11 @@ static void sums_open(struct sums *sums)
     compute(sums, "plus", compute_plus, sums->plus);
 }
 
+static void sums_open(struct sums *sums)
+{
+    sums_open_in(sums, NULL);
+}
+
 static void sums_close(struct sums *sums)
 {
     hd_cell_free(sums->stream);
@@ -79,6 +84,28 @@ static void sums_close(struct sums *sums)
     hd_cell_free(sums->twice);
     hd_cell_free(sums->plus);
     rig_close(&sums->rig);
+}
+
+static void send_to(struct sums *sums,
+                    hd_run_fn *run,
+                    void *context,
+                    hd_outcome want)
+{
+    const hd_handler_options options = {
+        .name = "use",
+        .run = run,
+        .context = context,
+    };
+    hd_ticket *ticket = NULL;
+    hd_value *payload = value_of("1");
+    EXPECT_INT(hd_handler_new(sums->stream, &options, NULL, NULL), HD_OK);
+    EXPECT_INT(hd_cell_send(sums->stream, payload, NULL, &ticket, NULL), HD_OK);
+    rig_settle(&sums->rig);
+    hd_outcome outcome = HD_WAITING;
+    EXPECT_INT(hd_ticket_outcome(ticket, &outcome), HD_OK);
+    EXPECT_INT(outcome, want);
+    hd_ticket_free(ticket);
+    hd_value_unref(payload);
 }
 
 /* Reads, writes and reads again. */
@@ -111,21 +138,7 @@ static hd_status edit(hd_runtime *runtime, void *context)
 
 static void send_one(struct sums *sums, hd_outcome want)
 {
-    const hd_handler_options options = {
-        .name = "use",
-        .run = handle,
-        .context = sums,
-    };
-    hd_ticket *ticket = NULL;
-    hd_value *payload = value_of("1");
-    EXPECT_INT(hd_handler_new(sums->stream, &options, NULL, NULL), HD_OK);
-    EXPECT_INT(hd_cell_send(sums->stream, payload, NULL, &ticket, NULL), HD_OK);
-    rig_settle(&sums->rig);
-    hd_outcome outcome = HD_WAITING;
-    EXPECT_INT(hd_ticket_outcome(ticket, &outcome), HD_OK);
-    EXPECT_INT(outcome, want);
-    hd_ticket_free(ticket);
-    hd_value_unref(payload);
+    send_to(sums, handle, sums, want);
 }
 
 TEST(a_handler_sees_computations_with_what_it_has_written)
@@ -343,4 +356,92 @@ TEST(an_edit_that_fails_on_the_newest_view_is_called_once)
                HD_RANGE);
     EXPECT_INT(lists.calls, 1);
     lists_close(&lists, "[1]");
+}
+
+/* -- Inputs that change meanwhile ---------------------------------------- */
+
+/* A second runtime on the directory sets `state` to 50 while the first one is
+ * about to store what it has read of `plus`. */
+struct rivals {
+    char folder[256];
+    struct sums sums;
+    struct rig two;
+    hd_cell *state; /* of the second runtime */
+    hd_cell *seen;  /* of the first one */
+    unsigned calls;
+};
+
+static void rivals_open(struct rivals *rivals)
+{
+    *rivals = (struct rivals){0};
+    kit_folder_new(rivals->folder, sizeof rivals->folder);
+    sums_open_in(&rivals->sums, rivals->folder);
+    rivals->seen = cell_of(&rivals->sums.rig, "seen", NULL);
+    set_json(rivals->seen, "0");
+    rig_settle(&rivals->sums.rig);
+    hd_value *value = NULL;
+    EXPECT_INT(hd_cell_pull(rivals->sums.plus, &value, NULL), HD_OK);
+    expect_value(value, "11");
+    hd_value_unref(value);
+    rig_settle(&rivals->sums.rig);
+    rig_open(&rivals->two, rivals->folder, 2);
+    rivals->state = cell_of(&rivals->two, "state", NULL);
+}
+
+static void rivals_close(struct rivals *rivals)
+{
+    EXPECT_INT(rivals->calls, 2);
+    expect_json(rivals->seen, "101");
+    EXPECT_INT(rivals->sums.rig.reports, 0);
+    hd_cell_free(rivals->state);
+    hd_cell_free(rivals->seen);
+    rig_close(&rivals->two);
+    sums_close(&rivals->sums);
+    kit_folder_remove(rivals->folder);
+}
+
+static hd_status store_plus(struct rivals *rivals)
+{
+    int64_t plus = 0;
+    hd_status status = hd_cell_get_int(rivals->sums.plus, &plus, NULL);
+    if (status != HD_OK) {
+        return status;
+    }
+    if (rivals->calls++ == 0) {
+        set_json(rivals->state, "50");
+        rig_settle(&rivals->two);
+    }
+    return hd_cell_set_int(rivals->seen, plus, NULL);
+}
+
+static hd_status handle_plus(hd_run *run, void *context)
+{
+    (void)run;
+    return store_plus(context);
+}
+
+static hd_status edit_plus(hd_runtime *runtime, void *context)
+{
+    (void)runtime;
+    return store_plus(context);
+}
+
+TEST(a_handler_does_not_commit_on_a_computation_whose_input_has_changed)
+{
+    struct rivals rivals;
+    rivals_open(&rivals);
+    send_to(&rivals.sums, handle_plus, &rivals, HD_DONE);
+    rivals_close(&rivals);
+}
+
+TEST(an_edit_does_not_commit_on_a_computation_whose_input_has_changed)
+{
+    struct rivals rivals;
+    rivals_open(&rivals);
+    hd_error error;
+    EXPECT_INT(
+        hd_runtime_edit(rivals.sums.rig.runtime, edit_plus, &rivals, &error),
+        HD_OK);
+    EXPECT_TEXT(error.text, "");
+    rivals_close(&rivals);
 }

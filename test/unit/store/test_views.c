@@ -1,6 +1,6 @@
 /* Views: a commit that claims that all that has landed was in view (the store's
- * state at a seq, and a number of own commits above it). A refused commit leaves
- * no trace: EXPECT_REFUSED looks at every table. */
+ * state at a seq, and a number of own commits above it). A refused commit
+ * leaves no trace: EXPECT_REFUSED looks at every table. */
 
 #include "lib/store_kit.h"
 #include "lib/test.h"
@@ -126,9 +126,7 @@ TEST(what_another_engine_commits_is_of_others)
                    "stale view",
                    "s1 2 | json 'view':{'seq':1} | set A 2");
     EXPECT_LANDED(&a, 3, "s1 2 | json 'view':{'seq':2} | set A 2");
-    EXPECT_LANDED(&a,
-                  4,
-                  "s1 3 | json 'view':{'seq':2,'commits':1} | set A 3");
+    EXPECT_LANDED(&a, 4, "s1 3 | json 'view':{'seq':2,'commits':1} | set A 3");
     kit_close(&b);
     kit_close(&a);
 }
