@@ -61,8 +61,10 @@ class Generator:
 
     # ---- patterns ----
 
-    def pattern(self, name, links=0, children=0, lists=2, computed=3, handlers=3, args=(), is_child=False):
-        """A random pattern. `args` are (name, type): places that may be links."""
+    def pattern(self, name, links=0, children=0, lists=2, computed=3, handlers=3, args=(), is_child=False,
+                choices=30):
+        """A random pattern. `args` are (name, type): places that may be links; `choices` is how
+        likely one is, in percent."""
         pattern = {"name": name, "states": [], "args": [], "computed": [], "lists": [], "choices": [],
                    "children": [], "handlers": []}
         places = Places()
@@ -80,7 +82,7 @@ class Generator:
         for index in range(children):
             self.child(pattern, places, "kid%d" % index)
         self.lists(pattern, places, self.random.randrange(lists + 1))
-        if self.chance(30):
+        if self.chance(choices):
             cells = self.random.choices(places.read["number"], k=2)
             pattern["choices"].append({
                 "name": "i0", "condition": self.random.choice(places.written["number"] + places.written["text"]),
@@ -204,6 +206,9 @@ class Generator:
                 ["delete", cell]]
             if not blind:
                 operations.append(["set", cell, ["add", self.number_expr(places, 1), ["event", "i"]]])
+            if len(cell) > 1:
+                # What is set there afterwards is set below something absent.
+                operations.append(["delete", cell[:-1]])
             return self.random.choice(operations)
         if kind == "text":
             operations = [["set", cell, ["str", ["event", "v"]]], ["delete", cell]]
@@ -271,7 +276,7 @@ class Generator:
         cell = self.random.choice(places.written[kind])
         if kind == "number":
             return self.random.choice([("set", cell, self.number()), ("increment", cell, self.random.randrange(1, 5)),
-                                       ("delete", cell, None)])
+                                       ("delete", cell[:-1] if len(cell) > 1 and self.chance(50) else cell, None)])
         if kind == "text":
             return ("set", cell, self.text())
         operation = self.random.choice(["append", "remove", "add_unique", "set"] + ["set"] * (6 if self.long else 0))

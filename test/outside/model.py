@@ -331,7 +331,7 @@ class World:
                 self.write(frame, statement[1], kind, operand)
             elif kind == "link":
                 self.write(frame, statement[1], "link", self.link(frame, statement[2]))
-            elif kind == "send":
+            elif kind in ("send", "try_send"):
                 piece, name = self.stream(frame, statement[1])
                 self.waiting.append((self.origin, piece, name, self.evaluate(statement[2], frame), frame.user))
             elif kind == "fail_if":

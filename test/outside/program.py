@@ -120,6 +120,8 @@ def lua_statements(body, indent):
             lines.append("%s:set(%s:link())" % (lua_cell(statement[1]), lua_cell(statement[2])))
         elif kind == "send":
             lines.append("heddle.send(%s, %s)" % (lua_name(statement[1]), lua_expr(statement[2])))
+        elif kind == "try_send":
+            lines.append("pcall(heddle.send, %s, %s)" % (lua_name(statement[1]), lua_expr(statement[2])))
         elif kind == "launch":
             lines.append("local launched = heddle.launch(%s, {%s})" % (
                 lua_name(statement[1]), lua_arguments(statement[2])))

@@ -6,6 +6,7 @@ a change of the generator cannot make the rounds empty.
 
 import rounds_command
 import rounds_library
+import rounds_look
 import rounds_lua
 import rounds_process
 
@@ -40,8 +41,13 @@ KINDS = [
     Kind("runners", 3, rounds_process.runners),
     Kind("full", 1, rounds_process.full_disk),
     Kind("launch", 1, rounds_process.launch),
-    Kind("held", 6, rounds_lua.held),
+    Kind("explain", 2, rounds_look.explain),
+    Kind("circle", 1, rounds_look.circle),
+    Kind("broken", 1, rounds_look.broken),
+    Kind("held", 7, rounds_lua.held),
     Kind("users", 3, rounds_lua.users),
+    Kind("asked", 2, rounds_lua.asked),
+    Kind("dormant", 1, rounds_lua.dormant),
 ]
 
 # What 300 rounds contain at least.
@@ -69,7 +75,9 @@ FLOORS = {
     # features
     "children": 6, "links that turn": 4, "pieces that read each other": 4, "user-scoped states": 6,
     "hot reload": 3, "hidden state": 2, "state that becomes a computation": 3, "takeover refused": 3,
-    "pieces at once": 4, "debounce": 4, "backlog": 4, "backlog refused": 2, "long list": 8, "launch": 1,
+    "pieces at once": 4, "debounce": 4, "backlog": 4, "backlog refused": 2, "long list": 8, "launch": 2,
+    "ps of a launched piece": 4, "circle": 2, "broken file": 2, "explained piece": 4, "ps": 25, "why-not": 25,
+    "graph": 4, "why": 3, "test with errors or without": 4, "dormant computation": 3,
     # faults
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
     "full disk refused": 1, "held confirmations": 5, "refused commits": 2,

@@ -303,9 +303,11 @@ def backlog(round):
     pattern["handlers"].append({"name": "h0", "body": [["increment", ["n0"], ["const", 1]]]})
     counts = [round.random.choice([5, 40, 100, 250, 300, 400]), 10200]
     for count in counts:
+        # Also a handler that ignores that an event of it was refused is refused as a whole.
+        kind = round.random.choice(["send", "try_send"])
         pattern["handlers"].append({"name": "h%d" % count, "body": [
             ["append", ["l0"], ["event", "v"]],
-            ["repeat", count, [["send", "h0", ["object", {"v": ["event", "v"]}]]]]]})
+            ["repeat", count, [[kind, "h0", ["object", {"v": ["event", "v"]}]]]]]})
     start(round, "p", pattern)
     for count in counts:
         send_many(round, "h%d" % count)

@@ -4,12 +4,13 @@ confirmations, refusals, restarts and users."""
 import json
 
 from generate import near_lists, places_of
+from model import Failed, Frame
 from program import lua_value
 from round import difference
 from rounds_command import count_bodies, make_scoped
 from rounds_library import edit_action, make_long
 from script import Script, lua_cell_of, lua_operation
-from values import loose
+from values import equal, loose, plain
 
 
 class Stage:
@@ -215,3 +216,77 @@ def users(round):
     count_bodies(round, pattern)
     round.world.start("p", pattern)
     traffic(Stage(round, pattern, {1: "ann", 2: "bob"}), 7, holds=False)
+
+
+def asked(round):
+    """`heddle test` fails for an error that its test did not ask for."""
+    pattern = round.generator.pattern("p", handlers=2)
+    pattern["handlers"].append({"name": "sour", "body": [
+        ["increment", ["n0"], ["const", 1]], ["fail_if", ["positive", ["event", "i"]]]]})
+    round.world.start("p", pattern)
+    stage = Stage(round, pattern, {1: None})
+    failed = 0
+    for _ in range(round.random.randrange(2, 6)):
+        stream = round.random.choice(pattern["handlers"])["name"]
+        payload = round.generator.payload(near_lists(round.world, "p"))
+        stage.script.line('P[1]:send("%s", %s)' % (stream, lua_value(payload)))
+        stage.script.line("R[1]:settled()")
+        round.note("send %s %s" % (stream, json.dumps(payload)))
+        try:
+            round.world.send("p", stream, payload)
+            round.world.settle()
+        except Failed:
+            failed += 1
+    failed += round.world.failed
+    asks = round.generator.chance(40)
+    if asks:
+        number = stage.script.say('say(%d, "ok", #R[1]:errors())')
+    problem = stage.script.run()
+    if asks and problem is None and stage.script.answers[number].value != failed:
+        round.fail("%d events failed, the test is told of %d errors" % (failed, stage.script.answers[number].value))
+    if (problem is not None) != (failed > 0 and not asks):
+        round.fail("%d events failed, the test %s for the errors, and %s" % (
+            failed, "asks" if asks else "does not ask", "passes" if problem is None else "fails: " + problem))
+    round.count("test with errors or without")
+
+
+def dormant(round):
+    """A computation behind a window that nothing looks at runs as soon as something does."""
+    # A handler that reads one waits for it.
+    round.generator.without = ("own-view",)
+    pattern = round.generator.pattern("p", handlers=2)
+    for handler in pattern["handlers"]:
+        handler["body"] = [statement for statement in handler["body"] if statement[0] != "fail_if"]
+    # Only one: a run of its inputs while it is live is a change that its window counts.
+    part = round.random.choice(pattern["computed"])
+    part["options"] = {"debounce": round.random.choice([50, 500, 30000])}
+    name = part["name"]
+    round.world.start("p", pattern)
+    stage = Stage(round, pattern, {1: None})
+    stage.script.line('local cell, seen, sink = R[1]:doc("piece:p/%s"), nil, nil' % name)
+    stage.script.line("local function look() sink = R[1]:sink(cell, function() seen = cell:value() end) end")
+    stage.script.line("look() R[1]:idle()")
+    wanted = []
+    for _ in range(round.random.randrange(1, 5)):
+        payload = round.generator.payload(near_lists(round.world, "p"))
+        stream = round.random.choice(pattern["handlers"])["name"]
+        stage.script.line('P[1]:send("%s", %s)' % (stream, lua_value(payload)))
+        stage.script.line("R[1]:idle() R[1]:errors()")
+        round.note("send %s %s" % (stream, json.dumps(payload)))
+        try:
+            round.world.send("p", stream, payload)
+            round.world.settle()
+        except Failed:
+            pass
+        stage.script.line("sink:cancel() R[1]:idle() R[1]:errors() look() R[1]:idle()")
+        number = stage.script.say('say(%d, "ok", { value = seen, now = R[1]:now() })')
+        wanted.append((number, loose(round.world.read(Frame(round.world, "p"), [name]))))
+        round.count("dormant computation")
+    problem = stage.script.run()
+    if problem:
+        round.fail("heddle test: " + problem)
+    for number, value in wanted:
+        answer = stage.script.answers[number]
+        round.note("%s -> %r, the model %s" % (name, answer, json.dumps(plain(value))))
+        if not equal(answer.value, {"value": value, "now": 0}):
+            round.fail("%s is %s, the model has %s at 0" % (name, json.dumps(answer.value), json.dumps(plain(value))))

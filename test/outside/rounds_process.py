@@ -134,14 +134,25 @@ def crossing(round):
 
 
 class Runner:
-    """`heddle run` in the background; its output goes to a file."""
+    """`heddle run` in the background; its output goes to files."""
 
-    def __init__(self, round, index):
+    def __init__(self, round, index, *options):
         self.path = os.path.join(round.directory, "runner-%d" % index)
-        with open(self.path, "w") as out:
-            self.process = subprocess.Popen(round.command.arguments("run", "p.lua"), stdin=subprocess.DEVNULL,
-                                            stdout=out, stderr=subprocess.DEVNULL, cwd=round.directory)
+        self.forgotten = 0  # characters of its errors
+        with open(self.path, "w") as out, open(self.path + ".errors", "w") as errors:
+            self.process = subprocess.Popen(round.command.arguments("run", "p.lua", *options),
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=errors, cwd=round.directory)
         round.started(self.process)
+
+    def errors(self):
+        with open(self.path + ".errors") as file:
+            return file.read()[self.forgotten:]
+
+    def forget_errors(self):
+        self.forgotten += len(self.errors())
+
+    def wait_for_error(self, text, seconds):
+        return self.wait_for(lambda _: text in self.errors(), seconds)
 
     def last(self):
         with open(self.path) as file:
@@ -224,6 +235,31 @@ def full_disk(round):
     check(round)
 
 
+def expect_listed(round, names, pattern):
+    """`ps` knows the pieces that were launched, also before anything asks for them."""
+    answer = round.command.call("ps", "--json")
+    round.note("ps -> %r" % answer)
+    told = {piece["piece"]: piece for piece in answer.value["pieces"]} if answer.outcome == "ok" else {}
+    if sorted(told) != sorted(["p"] + names):
+        round.fail("ps has the pieces %s" % sorted(told))
+    for name in names:
+        if told[name]["pattern"] != pattern["name"]:
+            round.fail("ps says that %s is a %s" % (name, told[name]["pattern"]))
+    round.count("ps of a launched piece")
+
+
+def expect_explained(round, name, pattern):
+    """The other commands know a piece that was launched, and how it came to be."""
+    for words in (["log", name], ["show", name], ["graph", name], ["why", name, pattern["computed"][0]["name"]]):
+        answer = round.command.call(*words, "--json")
+        round.note("%s -> %r" % (" ".join(words), answer))
+        if answer.outcome != "ok":
+            round.fail("%s: %r" % (" ".join(words), answer))
+        # Neither the launch nor the start is an edit.
+        if words[0] == "log" and '"edit"' in json.dumps(answer.value):
+            round.fail("log %s: %r" % (name, answer))
+
+
 def launch(round):
     """A handler that starts a piece, which can then be used like any other."""
     launched = round.generator.pattern("side", handlers=1, lists=1)
@@ -248,6 +284,7 @@ def launch(round):
         round.world.start(names[-1], launched)
     if len(set(names)) != len(names):
         round.fail("two launches made one piece")
+    expect_listed(round, names, launched)
     for name in names:
         look(round, name)
         stream = launched["handlers"][0]["name"]
@@ -260,4 +297,6 @@ def launch(round):
             return receipt
         round.expect("send %s %s %s" % (name, stream, json.dumps(payload)), answer, action)
         look(round, name)
+        expect_explained(round, name, launched)
     look(round, "p")
+    expect_listed(round, names, launched)
