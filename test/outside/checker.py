@@ -28,7 +28,7 @@ class Call:
         self.action = action  # action(world) -> value; raises Failed or Refused
         self.text = text
         self.answer = None
-        self.after = None  # an earlier call of the same caller
+        self.after = None  # an earlier call of the same caller at the same document
         self.loose = False  # the answer does not tell [] from {}
         self.cut_off = False  # its process was killed: what it sent may be lost
 
@@ -60,8 +60,20 @@ class Search:
         """None, or the sentence that says what is unexplained."""
         return None if self._go(world, frozenset()) else self.nearest
 
+    @staticmethod
+    def _before(call):
+        """The call that has to come first, or None. A refusal has no effect: it was said on
+        what the caller saw then, where its own writes had not met those of others yet."""
+        if call.answer.outcome == "refused":
+            return None
+        earlier = call.after
+        while earlier is not None and earlier.answer.outcome == "refused":
+            earlier = earlier.after
+        return earlier
+
     def _may_come(self, call, done):
-        if call.after is not None and call.after.index not in done:
+        earlier = self._before(call)
+        if earlier is not None and earlier.index not in done:
             return False
         return all(other.index in done or other.end is None or other.end >= call.begin
                    for other in self.calls if other is not call)

@@ -174,6 +174,9 @@ def two_pieces(round):
 def pieces(round):
     """A piece that reads and writes another one, through its argument."""
     some_traffic(round, two_pieces(round))
+    send(round, "b", "relay", round.generator.payload(near_lists(round.world, "a")))
+    round.count("send to another piece")
+    look(round, "a")
 
 
 def resend(round):
@@ -182,9 +185,9 @@ def resend(round):
     start(round, "p", pattern)
     sent = []
     for index in range(round.random.randrange(3, 7)):
-        if sent and round.generator.chance(50):
+        if sent and round.generator.chance(60):
             stream, payload, key = round.random.choice(sent)
-            if round.generator.chance(25):
+            if round.generator.chance(40):
                 payload = dict(payload, i=payload["i"] + 1)
                 round.count("resend with another payload")
             round.count("resend")

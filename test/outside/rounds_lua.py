@@ -195,7 +195,7 @@ def traffic(stage, most, holds):
             stage.release(runtime)
         elif holds and round.generator.chance(10):
             stage.refuse_next(runtime)
-        elif round.generator.chance(8):
+        elif round.generator.chance(14):
             stage.restart(runtime)
     stage.finish()
 
@@ -232,6 +232,7 @@ def asked(round):
         stage.script.line('P[1]:send("%s", %s)' % (stream, lua_value(payload)))
         stage.script.line("R[1]:settled()")
         round.note("send %s %s" % (stream, json.dumps(payload)))
+        round.count("lua send")
         try:
             round.world.send("p", stream, payload)
             round.world.settle()
@@ -273,6 +274,7 @@ def dormant(round):
         stage.script.line('P[1]:send("%s", %s)' % (stream, lua_value(payload)))
         stage.script.line("R[1]:idle() R[1]:errors()")
         round.note("send %s %s" % (stream, json.dumps(payload)))
+        round.count("lua send")
         try:
             round.world.send("p", stream, payload)
             round.world.settle()

@@ -179,7 +179,7 @@ def runners(round):
             round.fail("a runner does not start")
     for _ in range(round.random.randrange(2, 5)):
         pairs = [some_call(round, pattern) for _ in range(round.random.choice([1, 1, 2]))]
-        if round.generator.chance(25):
+        if round.generator.chance(40):
             pause(round, round.random.choice(running))
         for call, process in pairs:
             round.answered(call, Command.finish(process))
