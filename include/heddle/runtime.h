@@ -122,10 +122,10 @@ typedef struct hd_runtime_options {
 
 /* A new runtime, with its spaces open. It belongs to the calling thread.
  * `options` may be NULL. HD_ARGUMENT: a name is not usable, or comes twice;
- * HD_IO and its like: a file cannot be had; HD_BUSY: another process holds it
- * for too long; HD_NOT_FOUND: it is not there, and `read_only` makes none.
- * Runtimes in the same directory, of this process or others, share its spaces.
- * Any thread. */
+ * HD_IO and its like: a file cannot be had; HD_BUSY: it is to be made, and
+ * another process holds it for too long; HD_NOT_FOUND: it is not there, and
+ * `read_only` makes none. Runtimes in the same directory, of this process or
+ * others, share its spaces. Any thread. */
 HD_API hd_status hd_runtime_open(const hd_runtime_options *options,
                                  hd_runtime **runtime,
                                  hd_error *error);
@@ -162,7 +162,9 @@ HD_API hd_status hd_runtime_open_space(hd_runtime *runtime,
 /* Runs what can run at `now` (HD_NOW: ask the clock), sends what is to be sent
  * and takes what has come. Returns when there is nothing to do at `now`, or
  * with HD_INTERRUPTED. An earlier `now` than before counts as the one
- * before. */
+ * before. Never waits: if another process holds the write lock of a space, what
+ * was committed is sent by a later step, for which the descriptor and the next
+ * wake ask. */
 HD_API hd_status hd_runtime_step(hd_runtime *runtime,
                                  uint64_t now,
                                  hd_error *error);

@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "host/folder.h"
 #include "host/presence.h"
+#include "host/system.h"
 #include "script/program.h"
 #include "store/engine.h"
 #include "store/schema.h"
@@ -25,6 +26,7 @@
 enum {
     FREE_BYTES_LEAST = 64 * 1024 * 1024,
     WAL_BYTES_MOST = 256 * 1024 * 1024,
+    HELD_MS_MOST = 1000, /* that the write lock is held without a remark */
 };
 
 /* File systems on which locks and shared memory between machines do not hold
@@ -161,6 +163,38 @@ static void look_into(struct examination *visit,
     }
 }
 
+/* A lock that is held for a moment is as it should be. */
+static bool is_held_long(const struct lock_holder *holder)
+{
+    return holder->stopped || holder->kind == LOCK_SQLITE ||
+           (holder->since_ms != 0 &&
+            system_wall_ms() >= holder->since_ms + HELD_MS_MOST);
+}
+
+static void look_at_lock(struct examination *visit,
+                         const char *path,
+                         const char *name,
+                         struct value *object)
+{
+    struct lock_holder holder;
+    struct err_detail detail = {0};
+    lock_holder_find(path, &holder);
+    const bool held = holder.kind != LOCK_NONE;
+    object_put_adopt(object, "locked", value_bool(held));
+    if (held && holder.pid != 0) {
+        struct value by = value_empty_object();
+        put_number(&by, "pid", holder.pid);
+        put_text(&by, "program", holder.name);
+        put_number(&by, "since", holder.since_ms);
+        object_put_adopt(&by, "stopped", value_bool(holder.stopped));
+        object_put_adopt(object, "lockedBy", by);
+    }
+    if (held && is_held_long(&holder)) {
+        (void)lock_holder_explain(&holder, &detail);
+        warn(visit, "%s: %s", name, detail.text);
+    }
+}
+
 static void look_at_file(struct examination *visit,
                          const struct space_file *file,
                          struct value *list)
@@ -178,9 +212,7 @@ static void look_at_file(struct examination *visit,
     put_number(&object, "bytes", bytes_of(buf_text(&path), ""));
     put_number(&object, "walBytes", wal);
     put_text(&object, "durability", "full");
-    object_put_adopt(&object,
-                     "locked",
-                     value_bool(database_is_locked(buf_text(&path))));
+    look_at_lock(visit, buf_text(&path), buf_text(&name), &object);
     if (wal > WAL_BYTES_MOST) {
         warn(visit,
              "the WAL of %s has %" PRIu64
@@ -250,7 +282,7 @@ static void print_spaces(struct buf *line, struct value spaces)
                    number_of(one, "bytes") / 1024,
                    number_of(one, "walBytes") / 1024,
                    value_is_same(object_field(one, "locked"), value_bool(true))
-                       ? "somebody writes now"
+                       ? "a process writes now"
                        : "not locked");
         print_line(line);
     }

@@ -526,6 +526,7 @@ int visit_open(struct visit *visit,
         .immediate = visit->immediate,
         .on_trouble = on_trouble,
         .on_progress = on_progress,
+        .interrupted = host_interrupted,
         .ctx = visit,
     };
     struct err_detail detail = {0};
@@ -593,6 +594,7 @@ int visit_close(struct visit *visit, int code)
 /* Why a wait was in vain. A trouble was reported when it began. */
 int visit_report_wait(struct visit *visit, const char *what)
 {
+    visit->late = true;
     if (visit_was_stopped()) {
         return damaged ? CODE_IO : VISIT_CODE_STOPPED;
     }

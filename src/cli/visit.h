@@ -41,6 +41,7 @@
 enum {
     VISIT_TIMEOUT_MS = 30000,
     VISIT_FLUSH_MS = 5000, /* at the end, for what is not confirmed */
+    VISIT_LATE_MS = 40,    /* the same after a signal, or a wait in vain */
     VISIT_LOOK_MS = 500,
 };
 
@@ -97,6 +98,7 @@ struct visit {
     bool immediate;                           /* K4 */
     bool interactive;
     bool showed_progress;
+    bool late;     /* a wait was in vain, and its time is up */
     bool gave_up;  /* changes could not be stored, which was reported */
     uint64_t runs; /* that were committed, of nodes of the piece */
     VEC(struct visit_fault) faults;

@@ -68,9 +68,11 @@ int visit_flush(struct visit *visit, int code)
         return code;
     }
     const struct err_detail *trouble = live_trouble(live);
-    const bool waits = trouble == NULL || trouble->err != ERR_CORRUPT;
-    if (live_flush(live, live_now(live) + (waits ? VISIT_FLUSH_MS : 0)) ==
-        LIVE_AT_REST) {
+    const bool is_damaged = trouble != NULL && trouble->err == ERR_CORRUPT;
+    const mono_ms time = is_damaged                           ? 0
+                         : visit->late || visit_was_stopped() ? VISIT_LATE_MS
+                                                              : VISIT_FLUSH_MS;
+    if (live_flush(live, live_now(live) + time) == LIVE_AT_REST) {
         return code;
     }
     visit->gave_up = true;

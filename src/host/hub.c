@@ -633,6 +633,7 @@ static bool digest(struct hub_session *session,
             fanout_observed(session, commit, verdict);
         }
     } else if (verdict->err == ERR_CONFLICT) {
+        session->hub->counters.conflicts++;
         fanout_conflicted(session, commit);
     }
     fanout_owe_marker(session, commit->local_seq);

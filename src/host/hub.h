@@ -136,6 +136,7 @@ struct hub {
         uint64_t follows;      /* documents that were not to be sent */
         uint64_t observations; /* told, once a session */
         uint64_t feeds;        /* looks at what others have committed */
+        uint64_t conflicts;    /* commits that were refused because of one */
         uint64_t faults;
     } counters;
 };

@@ -24,9 +24,15 @@ struct live_space {
     struct hub hub;
     struct link link;
     struct space *space;
-    int watch;                 /* of its WAL (host/wake.h) */
-    bool written;              /* somebody has, since the last step */
-    mono_ms pause;             /* between two looks for the end of that */
+    int watch;                 /* of its lock file (host/wake.h) */
+    bool written;              /* by a process, since the last step */
+    mono_ms busy_since;        /* when the write lock was asked for and not
+                                  had (L8); 0: it is not waited for */
+    mono_ms ask_again;         /* at the latest */
+    mono_ms pause;             /* until then */
+    struct err_detail busy;    /* the process that has it, once it was looked
+                                  for; OK: not yet */
+    bool busy_long;            /* that is to be reported */
     struct err_detail trouble; /* as it was reported; OK: none */
 };
 
@@ -43,6 +49,7 @@ struct live {
     struct claim *claim; /* NULL: the session needs none (L4) */
     bool more;           /* the last step was cut short */
     mono_ms deadline;    /* of who waits for it to settle, or MONO_NEVER */
+    bool postponed;      /* it ran nothing, because other processes are first */
     struct mirrors mirrors;
     VEC(struct live_space *) spaces;
 };
@@ -125,10 +132,14 @@ static enum err open_engine(struct live *live,
             .vfs = live->options.vfs,
             .durability = live->options.durability,
             .read_only = live->options.access == FOLDER_READ_ONLY,
+            .interrupted = live->options.interrupted,
+            .interrupted_ctx = live->options.ctx,
         };
         struct err_detail why = {0};
         err = engine_open(engine, &options, &why);
-        if (err != ERR_OK) {
+        if (err == ERR_OK) {
+            engine->database.lock.wait_ms = 0; /* L8 */
+        } else {
             err = folder_explain(folder, name, &why);
             (void)err_set(detail, err, "%s", why.text);
         }
@@ -142,7 +153,7 @@ static void watch(struct live *live, struct live_space *at, const char *name)
 {
     struct buf path = {0};
     folder_path(buf_text(&live->folder), name, &path);
-    buf_append_text(&path, "-wal");
+    buf_append_text(&path, "-lock");
     at->watch = wake_watch(&live->wake, buf_text(&path));
     buf_release(&path);
 }
@@ -169,6 +180,9 @@ static enum err connect(struct live *live,
     }
     if (err == ERR_OK) {
         err = runtime_open(&live->runtime, &options, &at->space, detail);
+    }
+    if (err == ERR_OK) {
+        at->space->held = at->stored; /* until send has the lock */
     }
     return err;
 }
@@ -380,6 +394,17 @@ static bool interrupted(void *ctx)
                 live->deadline);
 }
 
+/* The queue of the write lock says when an event is tried again (L9). */
+static struct events_policy policy_of(const struct live_options *options)
+{
+    struct events_policy policy =
+        options->policy != NULL ? *options->policy : events_policy();
+    if (options->folder != NULL) {
+        policy.delay_us = 0;
+    }
+    return policy;
+}
+
 static struct live *make(const struct live_options *options)
 {
     struct live *live = mem_alloc_zero(sizeof *live);
@@ -390,12 +415,13 @@ static struct live *make(const struct live_options *options)
         buf_append_text(&live->folder, options->folder);
     }
     name_session(live, options);
+    const struct events_policy policy = policy_of(options);
     const struct runtime_options runtime = {
         .log = options->log,
         .host = live->host,
         .hooks = options->hooks,
         .immediate = options->immediate,
-        .policy = options->policy,
+        .policy = &policy,
         .instance = live->instance,
         .user = live->user,
         .resume = resume,
@@ -472,20 +498,22 @@ static void note_written(void *ctx, int number, bool gone)
     }
 }
 
-/* Every write to a WAL falls into a time in which its counter is odd: as long
- * as it is even, the next one will be told of. Who was told of one looks for
- * its end soon, and then less and less often: a sync takes its time, and one
- * who died does not come to an end. */
-static mono_ms poll_of(struct live_space *at)
+/* The end of each write is told of. One that is under way may come to none,
+ * because its process was killed. */
+static mono_ms poll_of(const struct live_space *at)
 {
-    if (at->watch == WAKE_UNWATCHED) {
-        return LIVE_POLL_MS;
-    }
-    if (database_changes(&at->engine.database) != 0) {
-        return LIVE_QUIET_MS;
-    }
-    at->pause = at->pause < LIVE_POLL_MS / 2 ? at->pause * 2 : LIVE_POLL_MS;
-    return at->pause;
+    return at->watch != WAKE_UNWATCHED &&
+                   database_changes(&at->engine.database) != 0
+               ? LIVE_QUIET_MS
+               : LIVE_POLL_MS;
+}
+
+/* What others have committed is looked at when it is this one's turn to write:
+ * a look after each of them would be for nothing. */
+static bool waits_its_turn(const struct live_space *at)
+{
+    return at->busy_since != 0 &&
+           !write_lock_is_next(&at->engine.database.lock);
 }
 
 static void listen(struct live *live, mono_ms now)
@@ -497,9 +525,8 @@ static void listen(struct live *live, mono_ms now)
         }
         struct hub *hub = &(*at)->hub;
         hub_step(hub, now);
-        if ((*at)->written) {
+        if ((*at)->written && !waits_its_turn(*at)) {
             (*at)->written = false;
-            (*at)->pause = 1;
             hub_poll(hub);
         }
         hub_flush(hub);
@@ -509,16 +536,8 @@ static void listen(struct live *live, mono_ms now)
 
 /* -- What this one has --------------------------------------------------- */
 
-static void hold(const struct live *live, bool held)
-{
-    VEC_FOREACH (&live->spaces, at) {
-        (*at)->space->held = held;
-    }
-}
-
-/* What was committed since the last time goes out as one group a space, and
- * the answers come back. */
-static void send(struct live *live)
+/* Everything but commits goes out, and the answers come back. */
+static void exchange(struct live *live)
 {
     VEC_FOREACH (&live->spaces, at) {
         if ((*at)->stored) {
@@ -527,6 +546,120 @@ static void send(struct live *live)
         }
     }
     replica_settle(&live->runtime.replica);
+}
+
+/* The process that has the lock, as a sentence. It costs some reading in /proc.
+ */
+static void find_holder(struct live_space *at, mono_ms now)
+{
+    struct lock_holder holder;
+    struct err_detail why = {0};
+    const struct text name = value_text(&at->name);
+    lock_holder_find(buf_text(&at->engine.database.path), &holder);
+    at->busy = (struct err_detail){0};
+    at->busy_long = false;
+    if (holder.kind != LOCK_NONE) {
+        (void)lock_holder_explain(&holder, &why);
+        (void)err_set(&at->busy,
+                      ERR_BUSY,
+                      "the space '%.*s': %s",
+                      text_shown(name.at, name.length, 60),
+                      name.at,
+                      why.text);
+        at->busy_long = holder.stopped || now >= at->busy_since + LIVE_BUSY_MS;
+    }
+}
+
+static void end_wait(struct live_space *at)
+{
+    at->busy_since = 0;
+    at->busy_long = false;
+    at->busy = (struct err_detail){0};
+}
+
+/* L8: it is asked again when the lock file was written to. A program that is
+ * not Heddle does not do that, so it is asked now and then in any case. */
+static void begin_wait(struct live_space *at, mono_ms now)
+{
+    if (at->busy_since == 0) {
+        at->busy_since = now;
+        at->pause = 1;
+    } else if (now >= at->busy_since + LIVE_POLL_MS && now >= at->ask_again) {
+        find_holder(at, now);
+    }
+    if (now >= at->ask_again) {
+        at->pause = at->pause < LIVE_POLL_MS / 2 ? at->pause * 2 : LIVE_POLL_MS;
+        at->ask_again = now + at->pause;
+    }
+}
+
+/* The commits of a space, as one group. After a conflict the lock is this
+ * host's (L9) until the step ends. */
+static void send_space(struct live *live, struct live_space *at)
+{
+    struct database *database = &at->engine.database;
+    const uint64_t conflicts = at->hub.counters.conflicts;
+    enum err err = ERR_READ_ONLY;
+    if (!database->read_only && space_has_commits(at->space)) {
+        err = database_reserve(database, NULL);
+        if (err == ERR_BUSY) {
+            begin_wait(at, live_now(live));
+        } else {
+            end_wait(at);
+        }
+    }
+    at->space->held = err == ERR_BUSY;
+    space_flush(at->space);
+    at->space->held = true;
+    if (err == ERR_OK) {
+        database_unreserve(database, at->hub.counters.conflicts != conflicts);
+    }
+    hub_flush(&at->hub);
+}
+
+/* What was committed since the last time goes out as one group a space, and
+ * the answers come back. */
+static void send(struct live *live)
+{
+    VEC_FOREACH (&live->spaces, at) {
+        if ((*at)->stored) {
+            send_space(live, *at);
+        }
+    }
+    replica_settle(&live->runtime.replica);
+}
+
+/* While others are in the queue, an event is handled when it is its turn to
+ * write: handled earlier, it would only find that what it has read is stale. A
+ * process that does not let the others through (L8) is not waited for. */
+static bool postpones_events(struct live *live, mono_ms now)
+{
+    bool postpones = false;
+    if (events_waiting(live->runtime.sched) == 0) {
+        return false;
+    }
+    VEC_FOREACH (&live->spaces, at) {
+        if (!(*at)->stored || (*at)->engine.database.read_only) {
+            continue;
+        }
+        struct write_lock *lock = &(*at)->engine.database.lock;
+        if (write_lock_queue(lock)) {
+            begin_wait(*at, now);
+            postpones = postpones || now < (*at)->busy_since + LIVE_STEP_MS;
+        }
+    }
+    return postpones;
+}
+
+/* L9: what is not to be written now does not keep the others waiting. */
+static void leave_queues(struct live *live)
+{
+    VEC_FOREACH (&live->spaces, at) {
+        if ((*at)->stored && !space_has_commits((*at)->space)) {
+            write_lock_leave(&(*at)->engine.database.lock);
+            end_wait(*at);
+        }
+    }
 }
 
 /* L6. */
@@ -544,6 +677,7 @@ static const struct err_detail *trouble_of(const struct live_space *at)
     return !at->stored                           ? NULL
            : troubles[HUB_WRITING].err != ERR_OK ? &troubles[HUB_WRITING]
            : troubles[HUB_READING].err != ERR_OK ? &troubles[HUB_READING]
+           : at->busy_long                       ? &at->busy
                                                  : NULL;
 }
 
@@ -555,7 +689,9 @@ static void report(struct live *live, struct live_space *at)
         return;
     }
     at->trouble = (struct err_detail){0};
-    if (now != NULL) {
+    if (now == &at->busy) {
+        at->trouble = at->busy;
+    } else if (now != NULL) {
         const struct text name = value_text(&at->name);
         (void)err_set(&at->trouble,
                       err,
@@ -587,6 +723,14 @@ const struct err_detail *live_trouble(const struct live *live)
             return &(*at)->trouble;
         }
     }
+    VEC_FOREACH (&live->spaces, at) {
+        if ((*at)->busy_since != 0) {
+            find_holder(*at, live_now(live));
+        }
+        if ((*at)->busy.err != ERR_OK) {
+            return &(*at)->busy;
+        }
+    }
     return NULL;
 }
 
@@ -598,9 +742,7 @@ static bool run(struct live *live, mono_ms began)
     bool any = false;
     bool more = true;
     for (mono_ms now = began; more; now = more ? live_now(live) : now) {
-        hold(live, true);
         const bool ran = runtime_pass(&live->runtime, now);
-        hold(live, false);
         send(live);
         any = any || ran;
         more = ran || runtime_next_wake(&live->runtime) <= now;
@@ -617,8 +759,10 @@ bool live_step(struct live *live)
 {
     const mono_ms now = live_now(live);
     listen(live, now);
-    const bool any = run(live, now);
-    if (!live->more) {
+    live->postponed = postpones_events(live, now);
+    const bool any = !live->postponed && run(live, now);
+    if (!live->more && !live->postponed) {
+        leave_queues(live);
         tell_who_reads(live);
     }
     VEC_FOREACH (&live->spaces, at) {
@@ -630,16 +774,31 @@ bool live_step(struct live *live)
     return any;
 }
 
+/* L8. */
+static mono_ms ask_again_at(const struct live *live)
+{
+    mono_ms at_ms =
+        live->mirrors.noted ? live_now(live) + LIVE_POLL_MS : MONO_NEVER;
+    VEC_FOREACH (&live->spaces, at) {
+        if ((*at)->busy_since != 0 && (*at)->ask_again < at_ms) {
+            at_ms = (*at)->ask_again;
+        }
+    }
+    return at_ms;
+}
+
 mono_ms live_next_wake(const struct live *live)
 {
-    mono_ms wake =
-        live->more ? live_now(live) : runtime_next_wake(&live->runtime);
+    mono_ms wake = live->more        ? live_now(live)
+                   : live->postponed ? MONO_NEVER /* ask_again_at is soon */
+                                     : runtime_next_wake(&live->runtime);
     VEC_FOREACH (&live->spaces, at) {
         const mono_ms hub =
             (*at)->stored ? hub_next_wake(&(*at)->hub) : MONO_NEVER;
         wake = hub < wake ? hub : wake;
     }
-    return wake;
+    const mono_ms asking = ask_again_at(live);
+    return asking < wake ? asking : wake;
 }
 
 int live_fd(struct live *live)
@@ -741,11 +900,9 @@ static bool is_loading(const struct live *live)
 
 enum err live_load_requested(struct live *live, struct err_detail *detail)
 {
-    hold(live, true); /* as below */
     for (unsigned i = 0; i < 3 && is_loading(live); i++) {
-        send(live);
+        exchange(live); /* as below */
     }
-    hold(live, false);
     return is_loading(live) ? not_come(live, detail) : ERR_OK;
 }
 
@@ -754,27 +911,22 @@ enum err live_load(struct live *live,
                    struct err_detail *detail)
 {
     /* The first message opens the session, the second asks. */
-    hold(live, true); /* commits go out with the step that they belong to */
     for (unsigned i = 0; i < 3 && !entity->loaded; i++) {
         space_want(entity->space, entity);
-        send(live);
+        exchange(live); /* commits go out with the step that they belong to */
     }
-    hold(live, false);
     return entity->loaded ? ERR_OK : not_come(live, detail);
 }
 
 void live_refresh(struct live *live)
 {
-    hold(live, true); /* as above */
     VEC_FOREACH (&live->spaces, at) {
         if ((*at)->stored) {
             hub_poll(&(*at)->hub);
             hub_flush(&(*at)->hub);
         }
     }
-    send(live);
-    replica_settle(&live->runtime.replica);
-    hold(live, false);
+    exchange(live); /* as above */
 }
 
 /* -- Leaving ------------------------------------------------------------- */
@@ -786,12 +938,15 @@ enum live_rest live_flush(struct live *live, mono_ms deadline)
         listen(live, now);
         replica_step(&live->runtime.replica, now);
         send(live);
+        leave_queues(live);
         report_all(live);
         if (live_outstanding(live) == 0) {
             tell_who_reads(live);
             return LIVE_AT_REST;
         }
-        const mono_ms wake = replica_next_wake(&live->runtime.replica);
+        const mono_ms replica = replica_next_wake(&live->runtime.replica);
+        const mono_ms asking = ask_again_at(live);
+        const mono_ms wake = asking < replica ? asking : replica;
         switch (sleep_until(live, wake, deadline)) {
         case LIVE_WORK:
             break;

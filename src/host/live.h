@@ -16,8 +16,10 @@
  *       the end of each pass. What is confirmed is as durable as was asked for.
  *   L2  A commit of another process is seen LIVE_POLL_MS after it has landed,
  *       or earlier, if this one waits or steps. Who waits does so at no cost:
- *       the system tells of writes to the file. Where it does not, the waiting
- *       looks every LIVE_POLL_MS, which compares one word of shared memory.
+ *       the system tells of writes to the lock file, which follow each commit
+ *       (store/write_lock.h). Where it does not, the waiting looks every
+ *       LIVE_POLL_MS, which compares one word of shared memory. The last commit
+ *       of a process that was killed at once is seen after LIVE_QUIET_MS.
  *   L3  A disk that fails, or is full, is a *trouble*: reported once, and once
  *       when it is over. Nothing is lost meanwhile, as long as the process
  *       lives: what is committed stays visible here, unconfirmed, and is tried
@@ -33,6 +35,15 @@
  *   L6  A space that is read by pieces of another one knows them, so that what
  *       lands there finds whom to wake (host/mirrors.h): it is told at the end
  *       of a step that has nothing more to do.
+ *   L8  No call waits for the write lock of a space. A step asks for it, and if
+ *       another process has it, the commits wait here, in the queue of the lock
+ *       file, and the host is woken when it is their turn. Reading needs no
+ *       lock. When the lock is not to be had for LIVE_BUSY_MS, or its holder
+ *       was stopped by a signal, that is a trouble (L3), with the process. Only
+ *       the creation of a space waits for other processes, in live_open.
+ *   L9  A commit that was refused because of a conflict is run again and
+ *       committed before any other process commits, unless that takes longer
+ *       than the others wait (store/write_lock.h, lock-3, lock-4).
  *   L7  Without a folder there is no store either: nobody else could see it
  *       and nothing of it survives. A space is its own authority then; what
  *       is committed is confirmed at once, and leaves no history.
@@ -57,6 +68,7 @@ enum {
     LIVE_QUIET_MS = 1000, /* how often it is looked for what nobody tells */
     LIVE_RETRY_MS = 1000, /* L3; plus up to a fifth */
     LIVE_STEP_MS = 200,   /* a step that has more to do returns after this */
+    LIVE_BUSY_MS = 1000,  /* L8 */
 };
 
 /* A zero field means none or the default. Everything is borrowed for the call,
@@ -82,6 +94,9 @@ struct live_options {
 
     /* Of runtime->resume: struct pages_source. */
     bool (*on_progress)(void *ctx, uint64_t actions, uint64_t total);
+
+    /* Asked while live_open waits (L8); true: it ends with BUSY. */
+    bool (*interrupted)(void *ctx);
     void *ctx;
 
     /* For tests. */

@@ -141,14 +141,14 @@ static void add_reads(struct letter *letter, const struct resume_page *page)
     }
 }
 
-static void send(const struct mirrors_source *source,
-                 const struct letter *letter,
-                 const struct log *log)
+static enum err send(const struct mirrors_source *source,
+                     const struct letter *letter,
+                     const struct log *log)
 {
     struct err_detail detail = {0};
     struct engine *engine = source->engine(source->ctx, letter->space);
     if (engine == NULL) {
-        return; /* X2 */
+        return ERR_OK; /* X2 */
     }
     const struct mirror mirror = {
         .space = letter->piece->space,
@@ -157,16 +157,18 @@ static void send(const struct mirrors_source *source,
         .here = letter->here,
         .seq = letter->reads.count > 0 ? letter->seq : engine->seq,
     };
-    if (engine_mirror_put(engine,
-                          &mirror,
-                          letter->reads.at,
-                          letter->reads.count,
-                          &detail) != ERR_OK) {
+    const enum err err = engine_mirror_put(engine,
+                                           &mirror,
+                                           letter->reads.at,
+                                           letter->reads.count,
+                                           &detail);
+    if (err != ERR_OK) {
         log_write(log,
                   LOG_LEVEL_WARNING,
                   "a space was not told who reads there: %s",
                   detail.text);
     }
+    return err;
 }
 
 static bool has(const struct mirrored *piece, struct value space)
@@ -209,21 +211,24 @@ static enum err list(const struct mirrored *piece,
 }
 
 /* X5. */
-static void forget(const struct mirrored *piece,
-                   struct engine *engine,
-                   const struct log *log)
+static enum err forget(const struct mirrored *piece,
+                       struct engine *engine,
+                       const struct log *log)
 {
     struct err_detail detail = {0};
-    if (engine_piece_forget(engine, piece->branch, piece->piece, &detail) !=
-        ERR_OK) {
+    const enum err err =
+        engine_piece_forget(engine, piece->branch, piece->piece, &detail);
+    if (err != ERR_OK) {
         log_write(log,
                   LOG_LEVEL_WARNING,
                   "a piece that was removed is not forgotten: %s",
                   detail.text);
     }
+    return err;
 }
 
-static void tell(struct mirrored *piece,
+/* False if another process is in the way. */
+static bool tell(struct mirrored *piece,
                  const struct mirrors_source *source,
                  const struct log *log)
 {
@@ -235,11 +240,12 @@ static void tell(struct mirrored *piece,
                   LOG_LEVEL_WARNING,
                   "it is not known which spaces a piece reads: %s",
                   detail.text);
-        return;
+        return true;
     }
+    bool told = true;
     find_spaces(piece, &page);
     if (piece->removed) {
-        forget(piece, engine, log);
+        told = forget(piece, engine, log) != ERR_BUSY;
         resume_page_release(&page);
         page = (struct resume_page){0}; /* it reads nothing any more */
     }
@@ -254,13 +260,14 @@ static void tell(struct mirrored *piece,
         } else {
             letter.here = value_text_new(""); /* it reads nothing there */
         }
-        send(source, &letter, log);
+        told = send(source, &letter, log) != ERR_BUSY && told;
         VEC_FOREACH (&letter.reads, read) {
             value_unref(read->scope_key);
         }
         vec_release(&letter.reads);
     }
     resume_page_release(&page);
+    return told;
 }
 
 void mirrors_flush(struct mirrors *mirrors,
@@ -275,10 +282,10 @@ void mirrors_flush(struct mirrors *mirrors,
     for (size_t i = 0; i < mirrors->pieces.count; i++) {
         struct mirrored piece = mirrors->pieces.at[i];
         if (piece.noted) {
-            piece.noted = false;
-            tell(&piece, source, log);
+            piece.noted = !tell(&piece, source, log);
+            mirrors->noted = mirrors->noted || piece.noted;
         }
-        if (piece.removed) {
+        if (piece.removed && !piece.noted) {
             mirrored_release(&piece);
         } else {
             mirrors->pieces.at[kept++] = piece;

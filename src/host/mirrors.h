@@ -12,6 +12,7 @@
  *   mirrors_release(&mirrors);
  *
  *   X1  A hint: what fails is logged and forgotten, and nothing rests on it.
+ *       What another process is in the way of is told with the next flush.
  *   X2  A space that is not open here is left alone: nobody is told of who
  *       reads, whom he could not tell himself.
  *   X3  A mirror says no more than was seen: its seq is the lowest that an

@@ -295,6 +295,27 @@ static bool has_queued(const struct session *session)
     return last != NULL && PENDING_OF(last)->state == PENDING_QUEUED;
 }
 
+bool session_has_commits(const struct session *session)
+{
+    const bool open = session->state == SESSION_OPEN;
+    const uint64_t sent = open ? session->sent_seq : 0;
+    const struct list_node *head = &session->space->pending.head;
+    struct list_node *node = head->prev;
+    if (!open && session->state != SESSION_IDLE) {
+        return false;
+    }
+    for (; node != head; node = node->prev) {
+        const struct pending *pending = PENDING_OF(node);
+        if (pending->commit.local_seq <= sent) {
+            return false;
+        }
+        if (pending->state == PENDING_QUEUED && !pending->doomed) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void session_flush(struct session *session)
 {
     if (session->state == SESSION_IDLE &&

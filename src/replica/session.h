@@ -96,6 +96,9 @@ void session_close(struct session *session);
 MUST_CHECK enum err session_check(const struct session *session,
                                   struct err_detail *detail);
 
+/* Whether the next flush would send commits, if none is held back. */
+bool session_has_commits(const struct session *session);
+
 /* Sends what waits: documents to watch, commits, an ack. Connects if there is
  * something to send and no connection. */
 void session_flush(struct session *session);

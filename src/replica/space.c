@@ -81,6 +81,11 @@ void space_flush(struct space *space)
     }
 }
 
+bool space_has_commits(const struct space *space)
+{
+    return space->session != NULL && session_has_commits(space->session);
+}
+
 void space_watch(struct space *space, struct entity *entity)
 {
     entity->watched = true;

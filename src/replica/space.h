@@ -60,8 +60,7 @@ struct space {
     struct map entities;     /* struct entity by scope and id */
     struct session *session; /* NULL: its own authority */
     bool batch;              /* commits wait for space_flush */
-    bool held; /* commits wait until it is false, whatever else is sent: for
-                  tests */
+    bool held; /* commits wait until it is false, whatever else is sent */
     uint64_t applied; /* the epoch of the last transaction that was, here */
 
     uint64_t local_seq;          /* of the last commit */
@@ -145,6 +144,9 @@ size_t space_outstanding(const struct space *space);
 
 /* Sends what waits, in one message. */
 void space_flush(struct space *space);
+
+/* Whether that would be commits, if they are not held. */
+bool space_has_commits(const struct space *space);
 
 /* Asks the store to tell about an entity from now on. */
 void space_want(struct space *space, struct entity *entity);

@@ -2,6 +2,7 @@
 
 #include "store/database.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,18 +15,14 @@
 #include "base/check.h"
 
 enum {
-    BUSY_WAIT_MS = 10000, /* for another process to finish its transaction */
+    READ_PATIENCE_MS = 20, /* B5 */
     WAL_BYTES_MAX = 8 * 1024 * 1024,
     WAL_FRAME_BYTES = 4096 + 24,
-    LOCK_TURN_BYTE = 0,
     LOCK_LISTENERS_BYTE = 1,
 };
 
-static const char *const statement_sql[STATEMENT_COUNT] = {
-#define X(name, sql) [STATEMENT_##name] = (sql),
-#include "store/statements.h"
-#undef X
-};
+static_assert(offsetof(struct lock_file, page.queue) == LOCK_QUEUE_AT,
+              "the queue is not where its readers look");
 
 /* -- Errors -------------------------------------------------------------- */
 
@@ -70,12 +67,12 @@ static enum err open_lock(struct database *database,
 {
     struct buf name = {0};
     buf_printf(&name, "%s-lock", path);
-    database->lock_fd =
+    database->lock.fd =
         database->read_only
             ? open(buf_text(&name), O_RDONLY | O_CLOEXEC)
             : open(buf_text(&name), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     enum err err = ERR_OK;
-    if (database->lock_fd < 0 && !database->read_only) {
+    if (database->lock.fd < 0 && !database->read_only) {
         err = err_set(detail,
                       ERR_IO,
                       "cannot open %s: %s",
@@ -95,12 +92,12 @@ static size_t lock_file_bytes(const struct database *database)
     const size_t all = sizeof(struct lock_file);
     const size_t least = offsetof(struct lock_file, ran);
     if (!database->read_only) {
-        const int fd = database->lock_fd;
+        const int fd = database->lock.fd;
         return posix_fallocate(fd, 0, (off_t)all) == 0     ? all
                : posix_fallocate(fd, 0, (off_t)least) == 0 ? least
                                                            : 0;
     }
-    if (fstat(database->lock_fd, &file) != 0 || file.st_size < (off_t)least) {
+    if (fstat(database->lock.fd, &file) != 0 || file.st_size < (off_t)least) {
         return 0;
     }
     return file.st_size >= (off_t)all ? all : least;
@@ -112,16 +109,17 @@ static size_t lock_file_bytes(const struct database *database)
 static void map_lock_file(struct database *database)
 {
     const int access = database->read_only ? PROT_READ : PROT_READ | PROT_WRITE;
-    const size_t bytes = database->lock_fd >= 0 ? lock_file_bytes(database) : 0;
-    void *at = bytes > 0
-                   ? mmap(NULL, bytes, access, MAP_SHARED, database->lock_fd, 0)
-                   : MAP_FAILED;
+    const int fd = database->lock.fd;
+    const size_t bytes = fd >= 0 ? lock_file_bytes(database) : 0;
+    void *at =
+        bytes > 0 ? mmap(NULL, bytes, access, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (at == MAP_FAILED) {
         return;
     }
     struct lock_file *file = at;
     database->mapped = bytes;
     database->page = &file->page;
+    database->lock.queue = database->read_only ? NULL : &file->page.queue;
     database->ran.ring = bytes == sizeof *file ? &file->ran : NULL;
 }
 
@@ -131,6 +129,7 @@ static void unmap_lock_file(struct database *database)
     if (database->page != NULL) {
         (void)munmap(database->page, database->mapped);
         database->page = NULL;
+        database->lock.queue = NULL;
     }
 }
 
@@ -161,6 +160,27 @@ static void count_change(struct database *database, bool writing)
     }
 }
 
+/* -- SQLite's own waiting ------------------------------------------------ */
+
+/* SQLite asks whether to try again. By the clock, because an attempt takes its
+ * time, too. */
+static int wait_for_sqlite(void *ctx, int attempts)
+{
+    struct database *database = ctx;
+    const struct write_lock *lock = &database->lock;
+    const uint64_t now = write_lock_clock();
+    if (attempts == 0) {
+        database->wait_until =
+            now + (lock->held ? database->patience_ms : READ_PATIENCE_MS);
+    }
+    if (now >= database->wait_until ||
+        (lock->interrupted != NULL && lock->interrupted(lock->ctx))) {
+        return 0;
+    }
+    (void)sqlite3_sleep(1);
+    return 1;
+}
+
 /* What concerns this connection alone: the file may be somebody else's. */
 static enum err set_pragmas(struct database *database,
                             struct err_detail *detail)
@@ -173,28 +193,58 @@ static enum err set_pragmas(struct database *database,
                         detail);
 }
 
-static enum err lock(struct database *database, struct err_detail *detail);
 static void unlock(struct database *database);
 static enum err sync_wal(struct database *database, struct err_detail *detail);
+
+/* Whether its writes go to a WAL already: looking is reading (B5). */
+static bool is_wal(struct database *database)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool found = false;
+    if (sqlite3_prepare_v2(database->db,
+                           "PRAGMA journal_mode",
+                           -1,
+                           &stmt,
+                           NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW) {
+        const unsigned char *mode = sqlite3_column_text(stmt, 0);
+        found = mode != NULL && strcmp((const char *)mode, "wal") == 0;
+    }
+    (void)sqlite3_finalize(stmt);
+    return found;
+}
+
+/* Switching to a WAL is a write. */
+static enum err make_wal(struct database *database, struct err_detail *detail)
+{
+    enum err err = write_lock_wait(&database->lock, detail);
+    if (err == ERR_OK) {
+        database->patience_ms = database->lock.wait_ms;
+        err = database_run(database, "PRAGMA journal_mode = WAL", detail);
+        database->patience_ms = 0;
+        unlock(database);
+    }
+    return err;
+}
 
 enum err database_set_journal(struct database *database,
                               struct err_detail *detail)
 {
     static const char *const levels[] = {
-        [DURABILITY_FULL] =
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
-        [DURABILITY_NORMAL] =
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
+        [DURABILITY_FULL] = "PRAGMA synchronous = FULL",
+        [DURABILITY_NORMAL] = "PRAGMA synchronous = NORMAL",
         [DURABILITY_MEMORY] =
             "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF",
     };
     if (database->read_only) {
         return ERR_OK; /* it is as its writers want it */
     }
-    enum err err = lock(database, detail); /* switching to WAL is a write */
+    enum err err = ERR_OK;
+    if (database->durability != DURABILITY_MEMORY && !is_wal(database)) {
+        err = make_wal(database, detail);
+    }
     if (err == ERR_OK) {
         err = database_run(database, levels[database->durability], detail);
-        unlock(database);
     }
     database->is_ours = err == ERR_OK;
     return err;
@@ -212,7 +262,7 @@ static enum err connect(struct database *database,
     }
     if (err == ERR_OK) {
         (void)sqlite3_extended_result_codes(database->db, 1);
-        (void)sqlite3_busy_timeout(database->db, BUSY_WAIT_MS);
+        (void)sqlite3_busy_handler(database->db, wait_for_sqlite, database);
         err = set_pragmas(database, detail);
     }
     return err;
@@ -324,7 +374,10 @@ enum err database_open(struct database *database,
         .vfs = options->vfs,
         .durability = options->durability,
         .read_only = options->read_only && !memory,
-        .lock_fd = -1,
+        .lock = {.fd = -1,
+                 .wait_ms = LOCK_WAIT_MS,
+                 .interrupted = options->interrupted,
+                 .ctx = options->ctx},
         .wal_bytes_max = WAL_BYTES_MAX,
     };
     if (!memory && *options->path == '\0') {
@@ -349,12 +402,14 @@ enum err database_open(struct database *database,
 
 void database_close(struct database *database)
 {
-    /* The last connection checkpoints when it closes: a write, too. */
+    /* The last connection checkpoints when it closes: a write, too. It does not
+     * wait for that: the next one finds the WAL. */
     if (database->read_only) {
         disconnect(database);
     } else if (database->db != NULL) {
-        const bool locked = lock(database, NULL) == ERR_OK;
-        if (database->is_ours && sync_wal(database, NULL) != ERR_OK) {
+        const bool locked = write_lock_try(&database->lock, NULL) == ERR_OK;
+        if (!locked ||
+            (database->is_ours && sync_wal(database, NULL) != ERR_OK)) {
             (void)sqlite3_db_config(database->db,
                                     SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
                                     1,
@@ -364,107 +419,37 @@ void database_close(struct database *database)
         if (locked) {
             unlock(database);
         }
+        write_lock_leave(&database->lock);
     }
     unmap_lock_file(database);
-    if (database->lock_fd >= 0) {
-        (void)close(database->lock_fd);
+    if (database->lock.fd >= 0) {
+        (void)close(database->lock.fd);
     }
-    database->lock_fd = -1;
+    database->lock.fd = -1;
     buf_release(&database->path);
 }
 
 /* -- The lock ------------------------------------------------------------ */
 
-static bool take_turn(int fd)
-{
-    struct flock turn = {
-        .l_type = F_WRLCK,
-        .l_whence = SEEK_SET,
-        .l_start = LOCK_TURN_BYTE,
-        .l_len = 1,
-    };
-    return fcntl(fd, F_OFD_SETLK, &turn) == 0;
-}
-
-static void leave_turn(int fd)
-{
-    struct flock turn = {
-        .l_type = F_UNLCK,
-        .l_whence = SEEK_SET,
-        .l_start = LOCK_TURN_BYTE,
-        .l_len = 1,
-    };
-    (void)fcntl(fd, F_OFD_SETLK, &turn);
-}
-
-static bool take_lock(int fd)
-{
-    return flock(fd, LOCK_EX | LOCK_NB) == 0;
-}
-
-/* Tries once a millisecond, BUSY_WAIT_MS times in all. */
-static enum err wait_until(bool (*take)(int fd),
-                           int fd,
-                           int *waited_ms,
-                           struct err_detail *detail)
-{
-    while (!take(fd)) {
-        if (errno == EINTR) {
-            continue;
-        }
-        if (errno != EWOULDBLOCK && errno != EACCES) {
-            return err_set(detail, ERR_IO, "cannot lock: %s", strerror(errno));
-        }
-        if (*waited_ms >= BUSY_WAIT_MS) {
-            return err_set(detail,
-                           ERR_BUSY,
-                           "another process held the file for %d ms",
-                           *waited_ms);
-        }
-        (void)sqlite3_sleep(1);
-        (*waited_ms)++;
-    }
-    return ERR_OK;
-}
-
-/* Who waits has the turn, and who comes back for more has to wait for it:
- * otherwise a busy writer takes the lock again before anybody has noticed that
- * it was free, and the others starve. */
-static enum err lock(struct database *database, struct err_detail *detail)
-{
-    const int fd = database->lock_fd;
-    if (fd < 0) {
-        return ERR_OK;
-    }
-    int waited_ms = 0;
-    enum err err = wait_until(take_turn, fd, &waited_ms, detail);
-    if (err == ERR_OK) {
-        err = wait_until(take_lock, fd, &waited_ms, detail);
-        leave_turn(fd);
-    }
-    return err;
-}
-
 static void unlock(struct database *database)
 {
-    if (database->lock_fd >= 0) {
-        (void)flock(database->lock_fd, LOCK_UN);
-    }
+    write_lock_release(&database->lock, database->wrote, false);
+    database->wrote = false;
 }
 
 /* SQLite takes back what the dead process had written; the counter is this
  * layer's. A writer that lives holds the lock as long as the counter is odd. */
 void database_end_dead_write(struct database *database)
 {
-    if (database->page == NULL || database->read_only || database->writing ||
+    if (database->page == NULL || database->read_only || database->lock.held ||
         database_changes(database) != 0 ||
-        flock(database->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        flock(database->lock.fd, LOCK_EX | LOCK_NB) != 0) {
         return;
     }
     if (database_changes(database) == 0) {
         count_change(database, false);
     }
-    unlock(database);
+    (void)flock(database->lock.fd, LOCK_UN);
 }
 
 /* -- Listeners ----------------------------------------------------------- */
@@ -478,8 +463,8 @@ void database_listen(struct database *database, bool listens)
         .l_start = LOCK_LISTENERS_BYTE,
         .l_len = 1,
     };
-    if (database->lock_fd >= 0) {
-        (void)fcntl(database->lock_fd, F_OFD_SETLK, &listener);
+    if (database->lock.fd >= 0) {
+        (void)fcntl(database->lock.fd, F_OFD_SETLK, &listener);
     }
     ran_hear(&database->ran, listens);
 }
@@ -493,28 +478,14 @@ bool database_has_listeners(const struct database *database)
         .l_start = LOCK_LISTENERS_BYTE,
         .l_len = 1,
     };
-    return database->lock_fd >= 0 &&
-           fcntl(database->lock_fd, F_OFD_GETLK, &alone) == 0 &&
+    return database->lock.fd >= 0 &&
+           fcntl(database->lock.fd, F_OFD_GETLK, &alone) == 0 &&
            alone.l_type != F_UNLCK;
 }
 
 const char *database_library(void)
 {
     return sqlite3_libversion();
-}
-
-bool database_is_locked(const char *path)
-{
-    struct buf name = {0};
-    buf_printf(&name, "%s-lock", path);
-    const int fd = open(buf_text(&name), O_RDONLY | O_CLOEXEC);
-    bool held = false;
-    buf_release(&name);
-    if (fd >= 0) {
-        held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        (void)close(fd); /* and the lock with it */
-    }
-    return held;
 }
 
 /* -- The WAL on the disk ------------------------------------------------- */
@@ -657,19 +628,11 @@ static enum err begin_with(struct database *database,
     return run_statement(database, begin, detail);
 }
 
-enum err database_begin(struct database *database, struct err_detail *detail)
+/* Under the lock: a transaction in which the WAL is as it should be. */
+static enum err open_transaction(struct database *database,
+                                 struct err_detail *detail)
 {
-    CHECK(!database->writing);
-    if (database->read_only) {
-        return err_set(detail,
-                       ERR_READ_ONLY,
-                       "the space was opened for reading only");
-    }
-    enum err err = lock(database, detail);
-    if (err != ERR_OK) {
-        return err;
-    }
-    err = begin_with(database, STATEMENT_BEGIN, detail);
+    enum err err = begin_with(database, STATEMENT_BEGIN, detail);
     if (err == ERR_OK) {
         err = mend_wal(database, detail);
         if (err != ERR_OK) {
@@ -677,13 +640,101 @@ enum err database_begin(struct database *database, struct err_detail *detail)
             (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
         }
     }
-    if (err != ERR_OK) {
-        unlock(database);
-        return err;
+    return err;
+}
+
+static enum err refuse_to_write(struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_READ_ONLY,
+                   "the space was opened for reading only");
+}
+
+/* A sentence about who is in the way is better than SQLite's. */
+static enum err explain_busy(const struct database *database,
+                             enum err err,
+                             struct err_detail *detail)
+{
+    struct lock_holder holder;
+    if (err == ERR_BUSY && database->durability != DURABILITY_MEMORY) {
+        lock_holder_find(buf_text(&database->path), &holder);
+        if (holder.kind != LOCK_NONE) {
+            return lock_holder_explain(&holder, detail);
+        }
     }
-    count_change(database, true);
-    database->writing = true;
-    return ERR_OK;
+    return err;
+}
+
+/* The lock and a transaction, for which it waits as long as it may. */
+static enum err wait_for_transaction(struct database *database,
+                                     struct err_detail *detail)
+{
+    const uint64_t began = write_lock_clock();
+    enum err err = write_lock_wait(&database->lock, detail);
+    if (err == ERR_OK) {
+        const uint64_t waited = write_lock_clock() - began;
+        const uint64_t most = database->lock.wait_ms;
+        database->patience_ms = most > waited ? most - waited : 0;
+        err = open_transaction(database, detail);
+        database->patience_ms = 0;
+        if (err != ERR_OK) {
+            unlock(database);
+        }
+    }
+    return explain_busy(database, err, detail);
+}
+
+enum err database_begin(struct database *database, struct err_detail *detail)
+{
+    CHECK(!database->writing);
+    if (database->read_only) {
+        return refuse_to_write(detail);
+    }
+    enum err err = ERR_OK;
+    if (!database->reserved) {
+        err = wait_for_transaction(database, detail);
+    } else if (!database->unused) {
+        err = open_transaction(database, detail); /* one more under the lock */
+    }
+    database->unused = false;
+    if (err == ERR_OK) {
+        database->before = database_changes(database);
+        database->rows = sqlite3_total_changes64(database->db);
+        count_change(database, true);
+        database->writing = true;
+    }
+    return err;
+}
+
+enum err database_reserve(struct database *database, struct err_detail *detail)
+{
+    CHECK(!database->writing && !database->reserved);
+    if (database->read_only) {
+        return refuse_to_write(detail);
+    }
+    enum err err = write_lock_try(&database->lock, detail);
+    if (err == ERR_OK) {
+        err = open_transaction(database, detail);
+        database->reserved = err == ERR_OK;
+        database->unused = err == ERR_OK;
+        if (err != ERR_OK) {
+            write_lock_release(&database->lock, false, err == ERR_BUSY);
+        }
+    }
+    return err;
+}
+
+void database_unreserve(struct database *database, bool stay)
+{
+    CHECK(!database->writing && database->reserved);
+    if (database->unused) {
+        struct err_detail ignored;
+        (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
+    }
+    database->reserved = false;
+    database->unused = false;
+    write_lock_release(&database->lock, database->wrote, stay);
+    database->wrote = false;
 }
 
 enum err database_read_begin(struct database *database,
@@ -691,6 +742,9 @@ enum err database_read_begin(struct database *database,
 {
     CHECK(!database->writing);
     ran_listen(&database->ran);
+    if (database->unused) {
+        return ERR_OK;
+    }
     const enum err err = thaw(database, detail);
     return err != ERR_OK ? err
                          : begin_with(database, STATEMENT_BEGIN_READ, detail);
@@ -699,7 +753,8 @@ enum err database_read_begin(struct database *database,
 void database_read_end(struct database *database)
 {
     struct err_detail ignored;
-    if (run_statement(database, STATEMENT_COMMIT, &ignored) != ERR_OK) {
+    if (!database->unused &&
+        run_statement(database, STATEMENT_COMMIT, &ignored) != ERR_OK) {
         (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
     }
 }
@@ -740,6 +795,20 @@ static enum err checkpoint_locked(struct database *database,
                : database_error(database, code, detail);
 }
 
+/* A transaction that changed no row, because each commit in it was refused, is
+ * none: the others have nothing to look at. */
+static void end_change(struct database *database, bool committed)
+{
+    if (committed && database->before != 0 && database->page != NULL &&
+        sqlite3_total_changes64(database->db) == database->rows) {
+        database->changes_of_end = database->before;
+        atomic_store(&database->page->changes, database->before);
+    } else {
+        count_change(database, false);
+        database->wrote = true;
+    }
+}
+
 enum err database_end(struct database *database,
                       enum err err,
                       struct err_detail *detail)
@@ -755,14 +824,16 @@ enum err database_end(struct database *database,
         (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
     }
     ran_end(&database->ran, err == ERR_OK);
-    count_change(database, false);
+    end_change(database, err == ERR_OK);
     database->writing = false;
     if (err == ERR_OK && database->wal_bytes > database->wal_bytes_max) {
         /* The commit stands; a checkpoint that fails is tried again. */
         struct err_detail ignored;
         (void)checkpoint_locked(database, &ignored);
     }
-    unlock(database);
+    if (!database->reserved) {
+        unlock(database);
+    }
     return err;
 }
 
@@ -782,7 +853,8 @@ enum err database_checkpoint(struct database *database,
         }
     }
     if (err == ERR_OK) {
-        err = lock(database, detail);
+        err = write_lock_wait(&database->lock, detail);
+        err = explain_busy(database, err, detail);
     }
     if (err == ERR_OK) {
         err = checkpoint_locked(database, detail);
@@ -814,156 +886,4 @@ enum err database_run(struct database *database,
 {
     const int code = sqlite3_exec(database->db, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? ERR_OK : database_error(database, code, detail);
-}
-
-/* -- Queries ------------------------------------------------------------- */
-
-struct query query_begin(struct database *database, enum statement statement)
-{
-    struct query query = {.database = database, .code = SQLITE_OK};
-    if (database->statement[statement] == NULL) {
-        query.code = sqlite3_prepare_v3(database->db,
-                                        statement_sql[statement],
-                                        -1,
-                                        SQLITE_PREPARE_PERSISTENT,
-                                        &database->statement[statement],
-                                        NULL);
-    }
-    query.stmt = database->statement[statement];
-    return query;
-}
-
-static void note(struct query *query, int code)
-{
-    if (query->code == SQLITE_OK) {
-        query->code = code;
-    }
-}
-
-void query_int(struct query *query, int parameter, uint64_t number)
-{
-    if (query->code == SQLITE_OK) {
-        note(query,
-             sqlite3_bind_int64(query->stmt, parameter, (int64_t)number));
-    }
-}
-
-void query_null(struct query *query, int parameter)
-{
-    if (query->code == SQLITE_OK) {
-        note(query, sqlite3_bind_null(query->stmt, parameter));
-    }
-}
-
-void query_text(struct query *query,
-                int parameter,
-                const char *text,
-                size_t length)
-{
-    if (query->code == SQLITE_OK) {
-        note(query,
-             sqlite3_bind_text64(query->stmt,
-                                 parameter,
-                                 text,
-                                 length,
-                                 SQLITE_STATIC,
-                                 SQLITE_UTF8));
-    }
-}
-
-void query_string(struct query *query, int parameter, struct value string)
-{
-    /* A short string is inside this handle, which is gone before the query
-     * is: SQLite takes a copy. */
-    const struct text text = value_text(&string);
-    if (query->code == SQLITE_OK) {
-        note(query,
-             sqlite3_bind_text64(query->stmt,
-                                 parameter,
-                                 text.at,
-                                 text.length,
-                                 SQLITE_TRANSIENT,
-                                 SQLITE_UTF8));
-    }
-}
-
-void query_kept(struct query *query, int parameter, const struct value *string)
-{
-    const struct text text = value_text(string);
-    query_text(query, parameter, text.at, text.length);
-}
-
-void query_bytes(struct query *query,
-                 int parameter,
-                 const void *bytes,
-                 size_t size)
-{
-    if (query->code == SQLITE_OK) {
-        note(query,
-             sqlite3_bind_blob64(query->stmt,
-                                 parameter,
-                                 bytes,
-                                 size,
-                                 SQLITE_STATIC));
-    }
-}
-
-bool query_step(struct query *query)
-{
-    if (query->code != SQLITE_OK) {
-        return false;
-    }
-    const int code = sqlite3_step(query->stmt);
-    if (code != SQLITE_ROW && code != SQLITE_DONE) {
-        note(query, code);
-    }
-    return code == SQLITE_ROW;
-}
-
-bool query_is_ordered(struct query *query, bool is_behind)
-{
-    if (UNLIKELY(!is_behind)) {
-        note(query, SQLITE_CORRUPT);
-    }
-    return is_behind;
-}
-
-uint64_t query_get_int(struct query *query, int column)
-{
-    return (uint64_t)sqlite3_column_int64(query->stmt, column);
-}
-
-uint64_t query_inserted(struct query *query)
-{
-    return query->code == SQLITE_OK
-               ? (uint64_t)sqlite3_last_insert_rowid(query->database->db)
-               : 0;
-}
-
-bool query_is_null(struct query *query, int column)
-{
-    return sqlite3_column_type(query->stmt, column) == SQLITE_NULL;
-}
-
-struct text query_get_text(struct query *query, int column)
-{
-    /* One way into the row instead of two. A connection belongs to one thread,
-     * so its values need no protection. */
-    sqlite3_value *value = sqlite3_column_value(query->stmt, column);
-    const void *at = sqlite3_value_blob(value);
-    const int size = sqlite3_value_bytes(value);
-    return (struct text){at != NULL ? at : "", (size_t)size};
-}
-
-enum err query_end(struct query *query, struct err_detail *detail)
-{
-    enum err err = ERR_OK;
-    if (query->code != SQLITE_OK) {
-        err = database_error(query->database, query->code, detail);
-    }
-    if (query->stmt != NULL) {
-        /* The bindings stay: each use of a statement binds all of them. */
-        (void)sqlite3_reset(query->stmt);
-    }
-    return err;
 }

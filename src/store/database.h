@@ -4,8 +4,9 @@
  * share it. SQLite before 3.51.3 can damage a file when two connections write
  * or checkpoint at the very same instant, so every write transaction and every
  * checkpoint here runs under an advisory lock on a file beside the database
- * ("-lock"), and automatic checkpoints are off: the engine checkpoints by a
- * policy of its own, when the WAL has grown past `wal_bytes_max`.
+ * ("-lock", write_lock.h), and automatic checkpoints are off: the engine
+ * checkpoints by a policy of its own, when the WAL has grown past
+ * `wal_bytes_max`.
  *
  * The lock file also holds a counter that every writer makes odd before it
  * begins and even when it has ended, under the lock. Whoever finds it even and
@@ -13,8 +14,8 @@
  * written since: a hot document is read without asking SQLite. A writer that
  * dies leaves it odd, and then everybody asks. (Who writes to the file with
  * another program goes unnoticed until the next commit of ours.) Behind it are
- * words about runs (store/ran.h). Its first byte is locked by who waits for the
- * lock, the second by everybody who wants to hear those words.
+ * the queue of those who wait for the lock, and words about runs (store/ran.h).
+ * Its second byte is locked by everybody who wants to hear those words.
  *
  *   B1  Between database_begin and database_end the lock is held and an
  *       IMMEDIATE transaction is open.
@@ -40,8 +41,13 @@
  *       told that nobody writes: it is, and told otherwise when the counter
  *       says that somebody has begun.
  *
- * This is the only file of the store that talks to the operating system, and
- * the only one that turns SQLite's codes into ours. */
+ *   B5  Reading needs no lock, and neither does opening a file that is there.
+ *       SQLite lets a reader wait only while another process recovers the WAL
+ *       or leaves as the last one: READ_PATIENCE_MS.
+ *
+ * This file and write_lock.c are the only ones of the store that talk to the
+ * operating system, and this is the only one that turns SQLite's codes into
+ * ours. */
 
 #ifndef STORE_DATABASE_H
 #define STORE_DATABASE_H
@@ -52,6 +58,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "store/ran.h"
+#include "store/write_lock.h"
 #include "value/value.h"
 
 enum durability {
@@ -78,6 +85,7 @@ struct wal_state {
 struct lock_page {
     _Atomic uint64_t changes; /* the counter */
     struct wal_state wal;
+    _Alignas(LOCK_QUEUE_AT) struct lock_queue queue;
 };
 
 /* The lock file. */
@@ -91,7 +99,7 @@ struct database {
     struct buf path;
     const char *vfs; /* borrowed */
     enum durability durability;
-    int lock_fd;            /* -1: memory */
+    struct write_lock lock; /* without a file in memory */
     struct lock_page *page; /* of the lock file; NULL: it could not be mapped */
     size_t mapped;          /* bytes of it */
     struct ran ran;         /* what is said of runs; the file may lack the ring,
@@ -99,10 +107,18 @@ struct database {
     uint64_t changes_of_end;
     struct wal_state wal; /* used where the lock file is not mapped */
     bool writing;         /* B1 */
-    bool is_ours;         /* the journal was set: the file is a store */
-    bool read_only;       /* B4 */
-    bool frozen;          /* nobody has the file open for writing, nor had
-                             when the counter was `frozen_at` */
+    bool reserved;        /* between database_reserve and database_unreserve */
+    bool unused;          /* and its transaction has not begun to write */
+    bool wrote;           /* since the lock was taken */
+    uint64_t before;      /* the counter when the transaction began, */
+    int64_t rows;         /* and the rows that SQLite had changed */
+    uint64_t
+        patience_ms; /* that SQLite may wait for its own locks, under ours */
+    uint64_t wait_until; /* it waits now, by write_lock_clock */
+    bool is_ours;        /* the journal was set: the file is a store */
+    bool read_only;      /* B4 */
+    bool frozen;         /* nobody has the file open for writing, nor had
+                            when the counter was `frozen_at` */
     uint64_t frozen_at;
     uint32_t thaws;         /* connections that were replaced because of that */
     uint64_t wal_bytes_max; /* a checkpoint is due beyond this */
@@ -116,7 +132,9 @@ struct database_options {
     const char *path; /* NULL for DURABILITY_MEMORY */
     const char *vfs;  /* a name that SQLite knows; NULL: its own */
     enum durability durability;
-    bool read_only; /* B4; of a file that is there */
+    bool read_only;                 /* B4; of a file that is there */
+    bool (*interrupted)(void *ctx); /* ends what waits; or NULL */
+    void *ctx;
 };
 
 /* The file is not changed. */
@@ -139,8 +157,19 @@ MUST_CHECK enum err database_end(struct database *database,
                                  enum err err,
                                  struct err_detail *detail);
 
+/* The same without waiting, for a host that has something to write soon: takes
+ * the lock and opens the transaction, which the next database_begin finds.
+ * BUSY: not now, and this connection is in the queue; ask again when the lock
+ * file was written to (write_lock.h, lock-5), or after a few milliseconds.
+ * Every OK is followed by database_unreserve, which keeps the place at the head
+ * of the queue if it is told to (lock-4). */
+MUST_CHECK enum err database_reserve(struct database *database,
+                                     struct err_detail *detail);
+void database_unreserve(struct database *database, bool stay);
+
 /* One state of the file for several statements, without the lock. Inside a
- * write transaction it is that one. database_read_end always succeeds. */
+ * transaction that was reserved it is that one. database_read_end always
+ * succeeds. */
 MUST_CHECK enum err database_read_begin(struct database *database,
                                         struct err_detail *detail);
 void database_read_end(struct database *database);
@@ -176,10 +205,6 @@ const char *database_library(void);
  * ends, in whatever way, is not there any more. */
 void database_listen(struct database *database, bool listens);
 bool database_has_listeners(const struct database *database);
-
-/* Whether somebody holds the lock of a file at this moment; false also if there
- * is no lock file, or it cannot be read. */
-bool database_is_locked(const char *path);
 
 /* Runs SQL that gives no rows. */
 MUST_CHECK enum err database_run(struct database *database,

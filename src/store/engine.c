@@ -227,6 +227,8 @@ enum err engine_open(struct engine *engine,
         .vfs = set->vfs,
         .durability = set->durability,
         .read_only = set->read_only,
+        .interrupted = set->interrupted,
+        .ctx = set->interrupted_ctx,
     };
     enum err err = database_open(&engine->database, &file, detail);
     if (err == ERR_OK) {

@@ -60,6 +60,11 @@ struct engine_options {
      * file: never for one that was rolled back. */
     void (*on_effects)(void *ctx, const struct effects *effects);
     void *ctx;
+
+    /* Asked while a write waits for another process; true: it waits no longer.
+     * NULL: it waits its time. */
+    bool (*interrupted)(void *ctx);
+    void *interrupted_ctx;
 };
 
 struct branch {

@@ -6,6 +6,8 @@
  *   store_writer write FILE W [LEVEL]     writer number W, 0 to 7, at full or
  *                                         normal, until SIGTERM
  *   store_writer check FILE < ACKS        every line of ACKS is in the file
+ *   store_writer hold FILE                says "held" and stops itself, inside
+ *                                         of a transaction, until SIGCONT
  *
  * After each commit that landed, and not before, a writer prints what it was:
  * "SESSION LOCALSEQ SEQ". A round of a writer is
@@ -398,6 +400,24 @@ static bool run_init(const char *path)
     return held && refused == ERR_OK;
 }
 
+static bool run_hold(const char *path)
+{
+    struct engine engine;
+    struct err_detail detail = {0};
+    if (!open_file(&engine, path, DURABILITY_FULL)) {
+        return false;
+    }
+    enum err err = engine_write_begin(&engine, &detail);
+    if (err == ERR_OK) {
+        (void)puts("held");
+        (void)fflush(stdout);
+        (void)raise(SIGSTOP);
+        err = engine_write_end(&engine, ERR_OK, &detail);
+    }
+    engine_close(&engine);
+    return err == ERR_OK || complain("hold", detail.text);
+}
+
 /* -- Checking ------------------------------------------------------------ */
 
 static void on_difference(void *ctx, const char *sentence)
@@ -534,9 +554,12 @@ int main(int argc, char **argv)
         held = run_write(argv[2], argv[3], argc == 5 ? argv[4] : NULL);
     } else if (argc == 3 && strcmp(argv[1], "check") == 0) {
         held = run_check(argv[2]);
+    } else if (argc == 3 && strcmp(argv[1], "hold") == 0) {
+        held = run_hold(argv[2]);
     } else {
         (void)complain("usage",
-                       "init FILE | write FILE W [LEVEL] | check FILE");
+                       "init FILE | write FILE W [LEVEL] | check FILE | "
+                       "hold FILE");
     }
     return held ? EXIT_SUCCESS : EXIT_FAILURE;
 }

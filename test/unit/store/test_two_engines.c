@@ -217,10 +217,10 @@ TEST(a_write_that_a_dead_process_has_begun_is_ended)
     atomic_store(&one->page->changes, before + 1);
     EXPECT_EQ(database_changes(two), 0);
     /* One that lives has the lock. */
-    EXPECT_INT(flock(one->lock_fd, LOCK_EX | LOCK_NB), 0);
+    EXPECT_INT(flock(one->lock.fd, LOCK_EX | LOCK_NB), 0);
     database_end_dead_write(two);
     EXPECT_EQ(database_changes(two), 0);
-    EXPECT_INT(flock(one->lock_fd, LOCK_UN), 0);
+    EXPECT_INT(flock(one->lock.fd, LOCK_UN), 0);
     database_end_dead_write(two);
     EXPECT(database_changes(two) > before);
     EXPECT_EQ(database_changes(one), database_changes(two));
