@@ -322,10 +322,11 @@ bool transaction_differs(struct transaction *transaction,
     }
     struct value visible;
     struct value seen;
-    (void)look(&place->entity->visible, place, &visible);
-    (void)look(&draft->work, place, &seen);
-    const bool same = kind == READ_DEEP ? value_equal(visible, seen)
-                                        : value_shape_equal(visible, seen);
+    /* How far one gets counts as well. */
+    bool same = look(&place->entity->visible, place, &visible) ==
+                look(&draft->work, place, &seen);
+    same = same && (kind == READ_DEEP ? value_equal(visible, seen)
+                                      : value_shape_equal(visible, seen));
     value_unref(visible);
     value_unref(seen);
     return !same;

@@ -380,7 +380,11 @@ struct value value_child_or_kind(struct value value,
         return value_is_text(segment->key, PATH_KIND) ? value_bool(true)
                                                       : VALUE_NONE;
     }
-    return value_child(value, segment);
+    const struct value child = value_child(value, segment);
+    return UNLIKELY(value_is_absent(child)) && value_is_object(value) &&
+                   value_is_text(segment->key, PATH_KIND)
+               ? value_bool(false)
+               : child;
 }
 
 struct value value_at(struct value value, const struct path *path)

@@ -94,8 +94,9 @@ struct value value_child(struct value value,
                          const struct path_segment *segment);
 
 /* The same for who watches: a segment with the key PATH_KIND, which no document
- * uses, is true of an array, and nothing of anything else. So a read of it is a
- * read of what kind of container there is, and of nothing below. */
+ * uses, is true of an array, false of an object, and nothing of anything else.
+ * So a read of it is a read of what kind of container there is, and of nothing
+ * below. */
 #define PATH_KIND "\x1fkind"
 struct value value_child_or_kind(struct value value,
                                  const struct path_segment *segment);

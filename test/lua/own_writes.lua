@@ -119,6 +119,38 @@ test("views of a computed table, and reads of a part", function(t)
   t:eq(ticket:receipt(), { sum = 7 + 7 + 8 + 7 + 7, calls = 1 })
 end)
 
+test("an element that was a container when the computation ran, and is written", function(t)
+  local function sum(cell)
+    local total = 0
+    for _, value in ipairs(cell:get()) do
+      if math.type(value) then total = total + value end -- of a container, only that it is one
+    end
+    return total
+  end
+  for _, was in ipairs{ heddle.object{ q = 2 }, heddle.object{}, heddle.array{ 2 }, 2 } do
+    for _, is in ipairs{ heddle.object{ q = 3 }, heddle.array{}, "text", 7 } do
+      local rt = t:runtime{ engine = t:engine() }
+      local list, out, seen = rt:doc("list", heddle.array{ 1, was, 4 }), rt:doc("out"), rt:doc("seen", 0)
+      rt:computation{ name = "sum", writes = { out }, fn = function() out:set(sum(list)) end }
+      local number = math.type(was) and was or 0
+      t:eq(rt:pull(out), 5 + number)
+      local stream, want = rt:stream("s"), 5 + (math.type(is) and is or 0)
+      rt:on(stream, function()
+        list:key(2):set(is)
+        seen:set(out:get())
+      end)
+      stream:send(heddle.object{}); rt:settled()
+      t:eq({ seen:get(), rt:pull(out) }, { want, want })
+      rt:edit(function()
+        list:key(2):set(was)
+        seen:set(out:get())
+      end)
+      rt:settled()
+      t:eq({ seen:get(), rt:pull(out) }, { 5 + number, 5 + number })
+    end
+  end
+end)
+
 test("a computation of another piece", function(t)
   local rt = t:runtime()
   local a = rt:run(heddle.pattern("a", function(p)
