@@ -166,8 +166,9 @@ static void on_trouble(void *ctx,
                        struct space *space,
                        const struct err_detail *trouble)
 {
-    const struct visit *visit = ctx;
+    struct visit *visit = ctx;
     (void)space;
+    visit->troubled = trouble != NULL;
     if (trouble != NULL) {
         (void)visit_report(visit->options, visit->folder, trouble);
         if (trouble->err == ERR_CORRUPT) {
@@ -599,7 +600,11 @@ int visit_report_wait(struct visit *visit, const char *what)
         return damaged ? CODE_IO : VISIT_CODE_STOPPED;
     }
     (void)visit_tell_faults(visit);
+    const struct err_detail *trouble = live_trouble(visit->live);
     struct err_detail detail = {0};
+    if (trouble != NULL && !visit->troubled) {
+        return visit_report(visit->options, visit->folder, trouble);
+    }
     (void)err_set(&detail,
                   ERR_NOT_SETTLED,
                   "%s did not come to an end within %llu ms: try again with a "
@@ -607,7 +612,7 @@ int visit_report_wait(struct visit *visit, const char *what)
                   what,
                   (unsigned long long)visit->timeout);
     (void)visit_report(visit->options, NULL, &detail);
-    return live_trouble(visit->live) != NULL ? CODE_IO : CODE_NO;
+    return trouble != NULL ? CODE_IO : CODE_NO;
 }
 
 int visit_settle(struct visit *visit)

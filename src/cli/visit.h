@@ -99,6 +99,7 @@ struct visit {
     bool interactive;
     bool showed_progress;
     bool late;     /* a wait was in vain, and its time is up */
+    bool troubled; /* a trouble was reported, and is not over */
     bool gave_up;  /* changes could not be stored, which was reported */
     uint64_t runs; /* that were committed, of nodes of the piece */
     VEC(struct visit_fault) faults;

@@ -548,6 +548,18 @@ static void exchange(struct live *live)
     replica_settle(&live->runtime.replica);
 }
 
+/* Whether one process keeps the others from writing: many that write one after
+ * the other are no trouble. */
+static bool is_held_long(const struct live_space *at,
+                         const struct lock_holder *holder,
+                         mono_ms now)
+{
+    return holder->stopped ||
+           (now >= at->busy_since + LIVE_BUSY_MS &&
+            (holder->since_ms == 0 ||
+             system_wall_ms() >= holder->since_ms + LIVE_BUSY_MS));
+}
+
 /* The process that has the lock, as a sentence. It costs some reading in /proc.
  */
 static void find_holder(struct live_space *at, mono_ms now)
@@ -556,17 +568,19 @@ static void find_holder(struct live_space *at, mono_ms now)
     struct err_detail why = {0};
     const struct text name = value_text(&at->name);
     lock_holder_find(buf_text(&at->engine.database.path), &holder);
-    at->busy = (struct err_detail){0};
-    at->busy_long = false;
     if (holder.kind != LOCK_NONE) {
+        at->busy_long = is_held_long(at, &holder, now);
         (void)lock_holder_explain(&holder, &why);
+    } else if (at->busy.err == ERR_OK) {
+        (void)err_set(&why, ERR_BUSY, "other processes write to it: try again");
+    }
+    if (why.err != ERR_OK) {
         (void)err_set(&at->busy,
                       ERR_BUSY,
                       "the space '%.*s': %s",
                       text_shown(name.at, name.length, 60),
                       name.at,
                       why.text);
-        at->busy_long = holder.stopped || now >= at->busy_since + LIVE_BUSY_MS;
     }
 }
 
@@ -584,7 +598,8 @@ static void begin_wait(struct live_space *at, mono_ms now)
     if (at->busy_since == 0) {
         at->busy_since = now;
         at->pause = 1;
-    } else if (now >= at->busy_since + LIVE_POLL_MS && now >= at->ask_again) {
+    } else if (now >= at->busy_since + LOCK_PATIENCE_MS &&
+               now >= at->ask_again) {
         find_holder(at, now);
     }
     if (now >= at->ask_again) {
@@ -726,8 +741,6 @@ const struct err_detail *live_trouble(const struct live *live)
     VEC_FOREACH (&live->spaces, at) {
         if ((*at)->busy_since != 0) {
             find_holder(*at, live_now(live));
-        }
-        if ((*at)->busy.err != ERR_OK) {
             return &(*at)->busy;
         }
     }

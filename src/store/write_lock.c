@@ -20,6 +20,7 @@
 enum {
     RETRY_MS = 1,           /* between two attempts of who waits */
     SHM_WRITE_BYTE = 120,   /* SQLite's write lock, in the -shm file */
+    LOOKS = 5,              /* at /proc/locks */
     LOCKS_LINE_BYTES = 256, /* of /proc/locks */
 };
 
@@ -288,8 +289,28 @@ static bool read_line(const char *line,
            strcmp(access, "WRITE") == 0 && file == inode && from == byte;
 }
 
+/* One look at the system's list. */
+static bool look_for_lock(const char *type,
+                          uint64_t inode,
+                          uint64_t byte,
+                          uint64_t *pid)
+{
+    char line[LOCKS_LINE_BYTES];
+    bool found = false;
+    FILE *locks = fopen("/proc/locks", "re");
+    while (locks != NULL && !found && fgets(line, sizeof line, locks) != NULL) {
+        found = read_line(line, type, inode, byte, pid);
+    }
+    if (locks != NULL) {
+        (void)fclose(locks);
+    }
+    return found;
+}
+
 /* By the system's list: asking for the lock with fcntl would need a descriptor
- * whose closing gives up SQLite's own locks on the file. */
+ * whose closing gives up SQLite's own locks on the file. The list is read in
+ * parts, and a lock is missing if others go away between two of them; so one
+ * look that finds nothing is not enough. */
 static bool find_lock(const char *path,
                       const char *ending,
                       const char *type,
@@ -298,17 +319,12 @@ static bool find_lock(const char *path,
 {
     struct buf name = {0};
     struct stat file;
-    char line[LOCKS_LINE_BYTES];
     bool found = false;
     buf_printf(&name, "%s%s", path, ending);
     const bool is_there = stat(buf_text(&name), &file) == 0;
     buf_release(&name);
-    FILE *locks = is_there ? fopen("/proc/locks", "re") : NULL;
-    while (locks != NULL && !found && fgets(line, sizeof line, locks) != NULL) {
-        found = read_line(line, type, (uint64_t)file.st_ino, byte, pid);
-    }
-    if (locks != NULL) {
-        (void)fclose(locks);
+    for (unsigned i = 0; is_there && !found && i < LOOKS; i++) {
+        found = look_for_lock(type, (uint64_t)file.st_ino, byte, pid);
     }
     return found;
 }
