@@ -73,6 +73,12 @@
  *       is waited for until there is word of a peer again. Nothing rests on it:
  *       a wait ends by itself, and is never made longer.
  *
+ *   P11 A peer's run may have written the output of a node that is clean here,
+ *       from inputs that hold something else by now. If they hold here what
+ *       they held before, because all of it came at once, no change tells the
+ *       node: the observation does. If something that the node reads is newer
+ *       than the observation, the node is invalid.
+ *
  * Nodes without an identity have nothing to do with any of this. */
 
 #ifndef SCHED_PERSISTENCE_H

@@ -192,6 +192,42 @@ static void become_clean(struct sched *sched, struct node *node)
     peers_over(sched, node);
 }
 
+/* Whether an output is as the other run has left it, or as one before it did.
+ */
+static bool has_left_output(const struct told *told, const struct node *node)
+{
+    uint64_t seq = 0;
+    for (uint32_t i = 0; i < node->write_count; i++) {
+        if (is_current(told, node->writes[i].place->entity, &seq)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* P11. The function reads the same places as long as they hold the same, so
+ * the node's own reads tell whether something is newer than the other run. */
+static void mark_overtaken(struct sched *sched,
+                           struct node *node,
+                           const struct told *told)
+{
+    uint64_t seq = 0;
+    if (node->kind != NODE_COMPUTATION || !node->registered || node->running ||
+        node_is_stale(node) || !has_left_output(told, node)) {
+        return;
+    }
+    VEC_FOREACH (&node->reads, read) {
+        const struct entity *entity = read->place->entity;
+        if (seen_of(told, entity->space, &seq) && entity->seq > seq) {
+            invalidation_mark(sched,
+                              node,
+                              read->place,
+                              entity->space->replica->version);
+            return;
+        }
+    }
+}
+
 void adoption_told(void *ctx,
                    struct space *space,
                    uint64_t seq,
@@ -218,6 +254,8 @@ void adoption_told(void *ctx,
     if (adopted) {
         become_clean(sched, node);
         node->reads_changed = false;
+    } else {
+        mark_overtaken(sched, node, &told);
     }
     persisted->peers = sched->persistence->peers;
     persisted->restored = false;

@@ -11,7 +11,9 @@
  *
  *   N1  A word is a hint, and who hears it reads the rows, which are the truth.
  *       A wrong one (of an old file, or of a writer that died in the middle)
- *       costs a look; one that is lost costs a run that was not needed.
+ *       costs a look; one that is lost costs a run that was not needed, or
+ *       hides one that was (P11 of sched/persistence.h): so each is said before
+ *       the counter tells that the transaction is in the file.
  *   N2  Nobody hears what it said itself, nor of an action that it has run
  *       since somebody else did.
  *   N3  Who was away while the ring went round is told that it has missed

@@ -120,4 +120,33 @@ check "another one takes its place" until_true says five "up to date after 0 run
 edit 110 "again four"
 check "nothing is wrong with the file" "$HEDDLE" check --dir data
 
+# ---- a process that stands still while an input changes and changes back ----
+
+cat >flip.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("flip", function(p)
+  local n, other = p:state("n", 1), p:state("other", 0)
+  return { n = n, other = other, twice = p:computed("twice", function() return 2 * n:get() end) }
+end)
+LUA
+
+# flipped TEXT: what the runner shows last.
+flipped() {
+    [ "$(tail -n 1 flip.out)" = "$1" ]
+}
+
+"$HEDDLE" run flip.lua --dir flip >flip.out 2>flip.err &
+flip=$!
+started="$started $flip"
+check "it runs" until_true flipped '{"n":1,"other":0,"twice":2}'
+kill -STOP "$flip"
+"$HEDDLE" set flip n 20 --dir flip
+same "another one computes meanwhile" "$("$HEDDLE" get flip twice --dir flip)" 40
+"$HEDDLE" set flip n 1 --dir flip
+"$HEDDLE" set flip other 5 --dir flip
+kill -CONT "$flip"
+check "what was computed for an input that is no more does not stay" until_true flipped '{"n":1,"other":5,"twice":2}'
+kill -TERM "$flip"
+wait "$flip"
+
 finish

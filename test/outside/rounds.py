@@ -80,7 +80,7 @@ FLOORS = {
     "graph": 4, "why": 2, "test with errors or without": 4, "dormant computation": 3,
     # faults
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
-    "full disk refused": 1, "held confirmations": 5, "refused commits": 2,
+    "full disk refused": 1, "held confirmations": 5, "refused commits": 2, "clock that moves": 3,
 }
 
 

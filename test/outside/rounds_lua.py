@@ -101,6 +101,11 @@ class Stage:
             self.script.line("R[%d]:hold(false)" % runtime)
             self.held.discard(runtime)
 
+    def advance(self, runtime):
+        """The clock is that of all runtimes; a connection that is silent for so long is lost."""
+        self.script.line("R[%d]:advance(%d)" % (runtime, self.round.random.choice([10, 1000, 20000, 100000])))
+        self.round.count("clock that moves")
+
     def refuse_next(self, runtime):
         kind = self.round.random.choice(["conflict", "conflict", "transient"])
         self.script.line('R[%d]:reject_next{ kind = "%s", times = %d }' % (
@@ -189,6 +194,8 @@ def traffic(stage, most, holds):
             stage.edit(runtime, operations, reads)
         if not holds or round.generator.chance(40):
             stage.settle(runtime)
+        if holds and round.generator.chance(15):
+            stage.advance(runtime)
         if holds and round.generator.chance(15):
             stage.hold(runtime)
         elif holds and round.generator.chance(25):

@@ -16,6 +16,7 @@ local function json(v)
   if v == nil then return "null" end
   if v == heddle.null then return "null" end
   if type(v) == "string" then return '"' .. v .. '"' end
+  if math.type(v) == "float" then return string.format("%.17g", v) end
   if type(v) ~= "table" then return tostring(v) end
   local parts = {}
   if #v > 0 then

@@ -326,6 +326,27 @@ TEST(d10_who_edits_runs_it_and_the_others_adopt_that)
     crowd_end(&crowd);
 }
 
+/* What comes in one message hides that an input was something else meanwhile;
+ * the outputs of that time are in it. */
+TEST(p11_what_a_peer_ran_for_inputs_that_changed_back_is_run_again)
+{
+    static struct crowd crowd;
+    crowd_begin(&crowd, 2);
+    site_put(crowd.hosts[0].live, "n0", 20);
+    for (unsigned i = 0; i < 10; i++) {
+        (void)live_step(crowd.hosts[0].live);
+    }
+    EXPECT_EQ(site_number(crowd.hosts[0].live, "n49"), 69);
+    leave(&crowd.hosts[0], false);
+    site_settle(crowd.editor);
+    edit(&crowd, 1);
+    (void)settle(&crowd);
+    expect_all(&crowd, "n1", 2);
+    expect_all(&crowd, "n49", 50);
+    expect_all(&crowd, "odd", 0);
+    crowd_end(&crowd);
+}
+
 /* -- Who is gone --------------------------------------------------------- */
 
 TEST(p9_a_process_that_is_killed_is_waited_for_once)
