@@ -340,7 +340,7 @@ enum err event_send(hd_runtime *runtime,
     struct event_spec spec = {
         .payload = payload != NULL ? payload->value : value_null(),
         .no_retry = options != NULL && options->once,
-        .known = true,
+        .known = options != NULL && options->id != NULL,
         .done = on_done,
     };
     enum err err = runtime_check_changing(runtime, "an event", detail);

@@ -667,7 +667,14 @@ static void event_release(struct event *event)
 {
     struct events *events = event->events;
     list_remove(&event->node);
-    if (event->receipt != NULL) {
+    /* Without a store the receipt is nowhere else, and is kept for as long as
+     * its event can be sent again: if that has a name. */
+    const bool is_needed = event->receipt != NULL &&
+                           !value_is_absent(event->caller) &&
+                           event->receipt->entity->space->session == NULL;
+    if (is_needed) {
+        place_unref(event->receipt);
+    } else if (event->receipt != NULL) {
         vec_push(&events->spent, event->receipt);
     }
     release_parts(event);

@@ -188,7 +188,7 @@ static enum err set_pragmas(struct database *database,
     return database_run(database,
                         "PRAGMA page_size = 4096;"
                         "PRAGMA temp_store = MEMORY;"
-                        "PRAGMA cache_size = -65536;"
+                        "PRAGMA cache_size = -32768;"
                         "PRAGMA wal_autocheckpoint = 0;",
                         detail);
 }

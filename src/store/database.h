@@ -260,10 +260,11 @@ bool query_is_null(struct query *query, int column);
 uint64_t query_inserted(struct query *query);
 /* The text or bytes of a column, borrowed until the next step. */
 struct text query_get_text(struct query *query, int column);
-/* Whether a row comes behind the one before it, by its key. In a damaged tree
- * it may not: then the query fails, because a scan in steps would never end and
- * one row could be read twice. */
-bool query_is_ordered(struct query *query, bool is_behind);
+/* Whether a row is as it must be, or the query fails: the file is damaged.
+ * Above all its key is behind that of the row before it. In a damaged tree it
+ * may not be; then a scan in steps would never end, and one row could be read
+ * twice. */
+bool query_expects(struct query *query, bool holds);
 MUST_CHECK enum err query_end(struct query *query, struct err_detail *detail);
 
 #endif

@@ -154,7 +154,7 @@ enum err documents_list(struct engine *engine,
     uint64_t last = after;
     while (query_step(&query)) {
         const uint64_t number = query_get_int(&query, 0);
-        if (!query_is_ordered(&query, number > last)) {
+        if (!query_expects(&query, number > last)) {
             break;
         }
         last = number;

@@ -656,9 +656,9 @@ static enum err list_ids(struct engine *engine,
     while (query_step(&query)) {
         const struct text id = query_get_text(&query, 0);
         const struct value next = value_string_new(id.at, id.length);
-        (void)query_is_ordered(&query,
-                               value_is_absent(last) ||
-                                   value_compare_strings(next, last) > 0);
+        (void)query_expects(&query,
+                            value_is_absent(last) ||
+                                value_compare_strings(next, last) > 0);
         *out = array_push_adopt(*out, next);
         last = next;
     }

@@ -41,9 +41,14 @@ static enum err load_branch_records(struct engine *engine,
     struct query query =
         query_begin(&engine->database, STATEMENT_BRANCH_RECORDS);
     while (query_step(&query)) {
-        const struct branch *branch =
-            engine_branch_by_number(engine, query_get_int(&query, 1));
+        const uint64_t number = query_get_int(&query, 1);
         const bool closes = query_get_int(&query, 3) != 0;
+        if (!query_expects(&query,
+                           number < engine->branches.count &&
+                               (number > 0 || closes))) {
+            break;
+        }
+        const struct branch *branch = engine_branch_by_number(engine, number);
         struct branch_record record = {
             .effects =
                 {
@@ -180,6 +185,10 @@ static enum err load_commit(const struct engine *engine,
     out->session = value_string_new(session.at, session.length);
     out->local_seq = query_get_int(query, 4);
     out->at_ms = query_get_int(query, 6);
+    if (out->seq > INT64_MAX || out->record > INT64_MAX ||
+        out->local_seq > INT64_MAX || out->at_ms > INT64_MAX) {
+        return damaged(out->seq, "its numbers are damaged", detail);
+    }
     if (digest.length != sizeof out->digest) {
         return damaged(out->seq, "its digest is damaged", detail);
     }

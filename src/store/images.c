@@ -197,7 +197,7 @@ static enum err find_range(const struct writing *writing, struct range *out)
     if (query_step(&query)) {
         out->first = query_get_int(&query, 0);
         out->last = query_get_int(&query, 1);
-        (void)query_is_ordered(&query, out->last > writing->after);
+        (void)query_expects(&query, out->last > writing->after);
         const bool whole = query_get_int(&query, 2) == writing->generation;
         const bool large = query_get_int(&query, 3) >= IMAGE_ACTIONS / 2;
         out->keep = whole && (large || query_step(&query));
@@ -212,8 +212,8 @@ static enum err remove_range(const struct writing *writing, uint64_t last)
     query_int(&query, 1, writing->piece);
     query_int(&query, 2, last);
     (void)query_step(&query);
-    (void)query_is_ordered(&query,
-                           sqlite3_changes64(writing->engine->database.db) > 0);
+    (void)query_expects(&query,
+                        sqlite3_changes64(writing->engine->database.db) > 0);
     return query_end(&query, writing->detail);
 }
 
@@ -401,7 +401,7 @@ static enum err next_inspected(struct engine *engine,
         const struct image_key before = at->key;
         at->key.piece = query_get_int(&query, 0);
         at->key.last = query_get_int(&query, 1);
-        (void)query_is_ordered(
+        (void)query_expects(
             &query,
             at->key.piece > before.piece ||
                 (at->key.piece == before.piece && at->key.last > before.last));

@@ -190,6 +190,16 @@ static enum err fold_document(struct engine *engine,
 
 /* -- All of them --------------------------------------------------------- */
 
+static enum err damaged_name(const struct document_name *name,
+                             struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_CORRUPT,
+                   "the row of document %llu is damaged: 'heddle check' says "
+                   "more",
+                   (unsigned long long)name->number);
+}
+
 /* The next documents after row `after`, folded in one transaction. *after is
  * 0 when there were none left. */
 static enum err fold_step(struct engine *engine,
@@ -202,6 +212,9 @@ static enum err fold_step(struct engine *engine,
     *after = 0;
     VEC_FOREACH (&names, name) {
         struct document *document = NULL;
+        if (err == ERR_OK && name->branch >= engine->branches.count) {
+            err = damaged_name(name, detail);
+        }
         if (err == ERR_OK) {
             err = document_find(engine,
                                 engine_branch_by_number(engine, name->branch),
@@ -209,6 +222,9 @@ static enum err fold_step(struct engine *engine,
                                 name->id,
                                 &document,
                                 detail);
+        }
+        if (err == ERR_OK && document == NULL) {
+            err = damaged_name(name, detail);
         }
         if (err == ERR_OK) {
             err = fold_document(engine, document, counts, detail);

@@ -45,10 +45,9 @@ static enum err find_actions(struct sweep *sweep)
     while (query_step(&query)) {
         const uint64_t piece = query_get_int(&query, 0);
         const uint64_t number = query_get_int(&query, 1);
-        if (!query_is_ordered(
-                &query,
-                piece > sweep->piece ||
-                    (piece == sweep->piece && number > sweep->number))) {
+        if (!query_expects(&query,
+                           piece > sweep->piece || (piece == sweep->piece &&
+                                                    number > sweep->number))) {
             break;
         }
         rows++;
@@ -104,7 +103,7 @@ static enum err find_places(struct sweep *sweep)
     uint64_t rows = 0;
     while (query_step(&query)) {
         const uint64_t number = query_get_int(&query, 0);
-        if (!query_is_ordered(&query, number > sweep->number)) {
+        if (!query_expects(&query, number > sweep->number)) {
             break;
         }
         rows++;
@@ -157,7 +156,7 @@ static enum err next_piece(struct sweep *sweep)
     query_int(&query, 1, sweep->piece);
     sweep->more = query_step(&query);
     const uint64_t piece = sweep->more ? query_get_int(&query, 0) : 0;
-    (void)query_is_ordered(&query, !sweep->more || piece > sweep->piece);
+    (void)query_expects(&query, !sweep->more || piece > sweep->piece);
     sweep->piece = piece;
     sweep->number = 0;
     return query_end(&query, sweep->detail);
@@ -381,7 +380,7 @@ static enum err inspect_all(struct inspection *inspection)
         if (more) {
             const uint64_t before = piece;
             piece = query_get_int(&query, 0);
-            (void)query_is_ordered(&query, piece > before);
+            (void)query_expects(&query, piece > before);
             if (query_get_int(&query, 1) >=
                 inspection->engine->branches.count) {
                 differs(inspection,

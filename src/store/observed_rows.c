@@ -365,7 +365,7 @@ static enum err scan_places(struct maker *maker)
     uint64_t next = first;
     while (query_step(&query)) {
         const uint64_t number = query_get_int(&query, 4);
-        if (!query_is_ordered(&query, number >= next)) {
+        if (!query_expects(&query, number >= next)) {
             break;
         }
         next = number + 1;

@@ -110,12 +110,12 @@ bool query_step(struct query *query)
     return code == SQLITE_ROW;
 }
 
-bool query_is_ordered(struct query *query, bool is_behind)
+bool query_expects(struct query *query, bool holds)
 {
-    if (UNLIKELY(!is_behind)) {
+    if (UNLIKELY(!holds)) {
         note(query, SQLITE_CORRUPT);
     }
-    return is_behind;
+    return holds;
 }
 
 uint64_t query_get_int(struct query *query, int column)

@@ -154,6 +154,41 @@ TEST(an_event_is_handled_and_its_receipt_comes_back)
     EXPECT_EQ(desk.released, 1);
 }
 
+static hd_status count_one(hd_run *run, void *context)
+{
+    struct desk *desk = context;
+    (void)run;
+    desk->calls++;
+    return hd_cell_set_int(desk->list, (int64_t)desk->calls, NULL);
+}
+
+static void send_many(struct desk *desk, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        EXPECT_INT(hd_cell_send(desk->stream, NULL, NULL, NULL, NULL), HD_OK);
+        if (i % 100 == 99) {
+            rig_settle(&desk->rig);
+        }
+    }
+}
+
+/* With a store, its cache of documents knows the receipts, up to a limit. */
+TEST(an_event_without_a_name_leaves_nothing_in_memory)
+{
+    const unsigned count = 1000;
+    struct desk desk;
+    desk_open(&desk, NULL);
+    const hd_handler_options options = {.run = count_one, .context = &desk};
+    EXPECT_INT(hd_handler_new(desk.stream, &options, NULL, NULL), HD_OK);
+    send_many(&desk, count);
+    const uint64_t before = test_blocks_alive();
+    send_many(&desk, count);
+    const uint64_t stored = desk.rig.folder[0] != '\0' ? 4 * count : 0;
+    EXPECT(test_blocks_alive() <= before + stored + 100);
+    EXPECT_EQ(desk.calls, 2 * count);
+    desk_close(&desk);
+}
+
 TEST(the_same_id_and_session_is_handled_once)
 {
     char folder[256];
