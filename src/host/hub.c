@@ -843,6 +843,7 @@ void hub_flush(struct hub *hub)
 void hub_poll(struct hub *hub)
 {
     hub->polled = hub->now;
+    database_look_at_lock_file(&hub->engine->database);
     if (nothing_landed(hub)) {
         return;
     }

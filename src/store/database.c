@@ -7,17 +7,17 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "store/shared_map.h"
+#include "store/wal_durability.h"
 
 enum {
     READ_PATIENCE_MS = 20, /* B5 */
     WAL_BYTES_MAX = 8 * 1024 * 1024,
-    WAL_FRAME_BYTES = 4096 + 24,
     LOCK_LISTENERS_BYTE = 1,
 };
 
@@ -103,17 +103,18 @@ static size_t lock_file_bytes(const struct database *database)
     return file.st_size >= (off_t)all ? all : least;
 }
 
+static void unmap_lock_file(struct database *database);
+
 /* Maps the counter. The file is allocated first: writing to a mapped hole of a
  * file on a full disk would kill the process. Without it everything works,
  * only slower. */
 static void map_lock_file(struct database *database)
 {
-    const int access = database->read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     const int fd = database->lock.fd;
     const size_t bytes = fd >= 0 ? lock_file_bytes(database) : 0;
     void *at =
-        bytes > 0 ? mmap(NULL, bytes, access, MAP_SHARED, fd, 0) : MAP_FAILED;
-    if (at == MAP_FAILED) {
+        bytes > 0 ? shared_map_open(fd, bytes, !database->read_only) : NULL;
+    if (at == NULL) {
         return;
     }
     struct lock_file *file = at;
@@ -123,11 +124,31 @@ static void map_lock_file(struct database *database)
     database->ran.ring = bytes == sizeof *file ? &file->ran : NULL;
 }
 
+/* B6: the lock file that is there now, made if need be. */
+static enum err renew_lock_file(struct database *database,
+                                struct err_detail *detail)
+{
+    const bool hears = database->ran.hears;
+    const int before = database->lock.fd;
+    unmap_lock_file(database);
+    const enum err err = open_lock(database, buf_text(&database->path), detail);
+    if (err != ERR_OK) {
+        database->lock.fd = before; /* better than none */
+    } else {
+        (void)close(before);
+        map_lock_file(database);
+        database_listen(database, hears);
+        database->files.inodes[FILE_LOCK] = 0;
+        (void)file_identity_look(&database->files, FILE_LOCK);
+    }
+    return err;
+}
+
 static void unmap_lock_file(struct database *database)
 {
     ran_release(&database->ran);
     if (database->page != NULL) {
-        (void)munmap(database->page, database->mapped);
+        shared_map_close(database->page, database->mapped);
         database->page = NULL;
         database->lock.queue = NULL;
     }
@@ -153,8 +174,11 @@ uint64_t database_changes_of_end(const struct database *database)
 static void count_change(struct database *database, bool writing)
 {
     if (database->page != NULL) {
-        const uint64_t changes = atomic_load(&database->page->changes);
         const uint64_t parity = writing ? 1 : 0;
+        uint64_t changes = atomic_load(&database->page->changes);
+        if (changes == 0) { /* a new file: no number that one had before */
+            changes = write_lock_wall() * 4096;
+        }
         database->changes_of_end = ((changes / 2 + 1) * 2) | parity;
         atomic_store(&database->page->changes, database->changes_of_end);
     }
@@ -194,7 +218,6 @@ static enum err set_pragmas(struct database *database,
 }
 
 static void unlock(struct database *database);
-static enum err sync_wal(struct database *database, struct err_detail *detail);
 
 /* Whether its writes go to a WAL already: looking is reading (B5). */
 static bool is_wal(struct database *database)
@@ -227,8 +250,8 @@ static enum err make_wal(struct database *database, struct err_detail *detail)
     return err;
 }
 
-enum err database_set_journal(struct database *database,
-                              struct err_detail *detail)
+/* Of a connection with its WAL open: its files are those that are there. */
+static enum err set_level(struct database *database, struct err_detail *detail)
 {
     static const char *const levels[] = {
         [DURABILITY_FULL] = "PRAGMA synchronous = FULL",
@@ -236,6 +259,17 @@ enum err database_set_journal(struct database *database,
         [DURABILITY_MEMORY] =
             "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF",
     };
+    const enum err err =
+        database_run(database, levels[database->durability], detail);
+    if (err == ERR_OK) {
+        file_identity_note(&database->files);
+    }
+    return err;
+}
+
+enum err database_set_journal(struct database *database,
+                              struct err_detail *detail)
+{
     if (database->read_only) {
         return ERR_OK; /* it is as its writers want it */
     }
@@ -244,7 +278,7 @@ enum err database_set_journal(struct database *database,
         err = make_wal(database, detail);
     }
     if (err == ERR_OK) {
-        err = database_run(database, levels[database->durability], detail);
+        err = set_level(database, detail);
     }
     database->is_ours = err == ERR_OK;
     return err;
@@ -354,6 +388,35 @@ static enum err thaw(struct database *database, struct err_detail *detail)
 
 /* -- Opening and closing ------------------------------------------------- */
 
+/* B6: a file without a byte is a new one, unless it was written to before. */
+static enum err check_empty(struct database *database,
+                            struct err_detail *detail)
+{
+    const bool written =
+        has_wal(database) ||
+        (database->page != NULL && atomic_load(&database->page->changes) != 0);
+    const bool empty =
+        file_identity_look(&database->files, FILE_DATABASE) == FILE_EMPTIED;
+    return empty && written
+               ? err_set(detail,
+                         ERR_CORRUPT,
+                         "the file is empty, and it was not before: restore a "
+                         "backup, or remove it with its -wal and -lock files "
+                         "to begin anew")
+               : ERR_OK;
+}
+
+/* Whether one of the files is not the one that this connection has. */
+static bool has_moved(struct database *database)
+{
+    bool moved = false;
+    for (unsigned i = FILE_DATABASE; i <= FILE_SHM; i++) {
+        moved = moved || file_identity_look(&database->files,
+                                            (enum database_file)i) != FILE_SAME;
+    }
+    return moved;
+}
+
 static enum err connect_writer(struct database *database,
                                struct err_detail *detail)
 {
@@ -390,7 +453,13 @@ enum err database_open(struct database *database,
     }
     if (!memory) {
         buf_append_text(&database->path, options->path);
+        file_identity_init(&database->files, options->path);
         map_lock_file(database);
+        err = check_empty(database, detail);
+    }
+    if (err != ERR_OK) {
+        database_close(database);
+        return err;
     }
     err = database->read_only ? connect_reader(database, detail)
                               : connect_writer(database, detail);
@@ -408,8 +477,8 @@ void database_close(struct database *database)
         disconnect(database);
     } else if (database->db != NULL) {
         const bool locked = write_lock_try(&database->lock, NULL) == ERR_OK;
-        if (!locked ||
-            (database->is_ours && sync_wal(database, NULL) != ERR_OK)) {
+        if (!locked || has_moved(database) ||
+            (database->is_ours && wal_sync(database, NULL) != ERR_OK)) {
             (void)sqlite3_db_config(database->db,
                                     SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
                                     1,
@@ -426,6 +495,7 @@ void database_close(struct database *database)
         (void)close(database->lock.fd);
     }
     database->lock.fd = -1;
+    file_identity_release(&database->files);
     buf_release(&database->path);
 }
 
@@ -435,6 +505,22 @@ static void unlock(struct database *database)
 {
     write_lock_release(&database->lock, database->wrote, false);
     database->wrote = false;
+}
+
+static bool has_lost_lock_file(struct database *database)
+{
+    return database->lock.fd >= 0 &&
+           (file_identity_look(&database->files, FILE_LOCK) != FILE_SAME ||
+            (database->page != NULL && shared_map_is_lost(database->page)));
+}
+
+void database_look_at_lock_file(struct database *database)
+{
+    if (!database->lock.held && !database->read_only &&
+        UNLIKELY(has_lost_lock_file(database))) {
+        const enum err err = renew_lock_file(database, NULL);
+        (void)err; /* the next write says so */
+    }
 }
 
 /* SQLite takes back what the dead process had written; the counter is this
@@ -488,119 +574,6 @@ const char *database_library(void)
     return sqlite3_libversion();
 }
 
-/* -- The WAL on the disk ------------------------------------------------- */
-
-enum {
-    WAL_HEADER_BYTES = 32,
-    WAL_SALT_AT = 16,
-};
-
-static struct wal_state *wal_state(struct database *database)
-{
-    return database->page != NULL ? &database->page->wal : &database->wal;
-}
-
-/* The file of the WAL as SQLite has it open, or NULL. */
-static sqlite3_file *wal_file(struct database *database)
-{
-    sqlite3_file *file = NULL;
-    const int code = sqlite3_file_control(database->db,
-                                          "main",
-                                          SQLITE_FCNTL_JOURNAL_POINTER,
-                                          &file);
-    return code == SQLITE_OK && file != NULL && file->pMethods != NULL ? file
-                                                                       : NULL;
-}
-
-/* Which WAL it is: each has another salt. 0 if there is none yet. */
-static uint64_t wal_salt(sqlite3_file *file)
-{
-    uint64_t salt = 0;
-    return file->pMethods->xRead(file, &salt, sizeof salt, WAL_SALT_AT) ==
-                   SQLITE_OK
-               ? salt
-               : 0;
-}
-
-/* At full every commit has synced it. */
-static enum err sync_wal(struct database *database, struct err_detail *detail)
-{
-    struct wal_state *state = wal_state(database);
-    sqlite3_file *file = wal_file(database);
-    int code = SQLITE_OK;
-    if (atomic_load(&state->unsynced) != 0) {
-        code = SQLITE_IOERR_FSYNC;
-    } else if (file != NULL && database->durability == DURABILITY_NORMAL) {
-        code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
-        atomic_store(&state->unsynced, code == SQLITE_OK ? 0 : 1);
-    }
-    return code == SQLITE_OK
-               ? ERR_OK
-               : err_set(detail, ERR_IO, "the WAL could not be synced");
-}
-
-/* After a checkpoint that found so many frames: they were synced before. */
-static void note_synced(struct database *database, int frames)
-{
-    struct wal_state *state = wal_state(database);
-    sqlite3_file *file = wal_file(database);
-    if (file != NULL && frames >= 0) {
-        atomic_store(&state->salt, wal_salt(file));
-        atomic_store(&state->synced,
-                     WAL_HEADER_BYTES + (uint64_t)frames * WAL_FRAME_BYTES);
-    }
-}
-
-/* Writes a part of a file once more as it is. */
-static int write_again(sqlite3_file *file, sqlite3_int64 from, sqlite3_int64 to)
-{
-    char bytes[WAL_FRAME_BYTES];
-    int code = SQLITE_OK;
-    while (code == SQLITE_OK && from < to) {
-        const int size = to - from < (sqlite3_int64)sizeof bytes
-                             ? (int)(to - from)
-                             : (int)sizeof bytes;
-        code = file->pMethods->xRead(file, bytes, size, from);
-        if (code == SQLITE_OK) {
-            code = file->pMethods->xWrite(file, bytes, size, from);
-        }
-        from += size;
-    }
-    return code;
-}
-
-/* B3. Inside a write transaction, so that the WAL is open and nobody else
- * writes. What was synced before is left alone: a part of it may be in the
- * file already, and must not be lost while it is being written. */
-static enum err mend_wal(struct database *database, struct err_detail *detail)
-{
-    struct wal_state *state = wal_state(database);
-    sqlite3_file *file = wal_file(database);
-    if (atomic_load(&state->unsynced) == 0 || file == NULL) {
-        return ERR_OK;
-    }
-    sqlite3_int64 size = 0;
-    const uint64_t from = atomic_load(&state->salt) == wal_salt(file)
-                              ? atomic_load(&state->synced)
-                              : 0;
-    int code = file->pMethods->xFileSize(file, &size);
-    if (code == SQLITE_OK) {
-        code = write_again(file, (sqlite3_int64)from, size);
-    }
-    if (code == SQLITE_OK) {
-        code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
-    }
-    if (code != SQLITE_OK) {
-        return err_set(detail,
-                       (code & 0xFF) == SQLITE_FULL ? ERR_FULL : ERR_IO,
-                       "a sync of the WAL has failed, and it cannot be "
-                       "repeated yet: %s",
-                       sqlite3_errstr(code));
-    }
-    atomic_store(&state->unsynced, 0);
-    return ERR_OK;
-}
-
 /* -- Transactions -------------------------------------------------------- */
 
 static enum err run_statement(struct database *database,
@@ -628,13 +601,77 @@ static enum err begin_with(struct database *database,
     return run_statement(database, begin, detail);
 }
 
+/* -- Files that change meanwhile (B6) ------------------------------------ */
+
+static enum err refuse_file(const struct database *database,
+                            enum database_file file,
+                            enum file_change change,
+                            struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_CORRUPT,
+                   "%s %s while this process had it open, and nothing more is "
+                   "written: end the processes that use it, and put the file "
+                   "back or restore a backup",
+                   database->files.names[file],
+                   file_change_text(change));
+}
+
+/* The connection is made anew, with the files that are there. The old one must
+ * not move what it knows of the WAL into the database. */
+static enum err reconnect(struct database *database, struct err_detail *detail)
+{
+    (void)sqlite3_db_config(database->db,
+                            SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+                            1,
+                            NULL);
+    disconnect(database);
+    database->thaws++;
+    enum err err = connect_writer(database, detail);
+    if (err == ERR_OK && !is_wal(database)) {
+        err = err_set(detail, ERR_CORRUPT, "the database has no WAL any more");
+    }
+    return err == ERR_OK ? set_level(database, detail) : err;
+}
+
+static enum err checkpoint_locked(struct database *database,
+                                  struct err_detail *detail);
+
+/* Under the lock, before each write. */
+static enum err check_files(struct database *database,
+                            struct err_detail *detail)
+{
+    struct file_identity *files = &database->files;
+    enum file_change change = file_identity_look(files, FILE_DATABASE);
+    if (UNLIKELY(change != FILE_SAME)) {
+        return refuse_file(database, FILE_DATABASE, change, detail);
+    }
+    change = file_identity_look(files, FILE_WAL);
+    if (UNLIKELY(change == FILE_REPLACED)) {
+        return refuse_file(database, FILE_WAL, change, detail);
+    }
+    enum err err = ERR_OK;
+    if (UNLIKELY(change == FILE_DELETED)) {
+        err = checkpoint_locked(database, detail);
+    }
+    if (UNLIKELY(err == ERR_OK &&
+                 (change == FILE_DELETED ||
+                  file_identity_look(files, FILE_SHM) != FILE_SAME))) {
+        err = reconnect(database, detail);
+    }
+    return err;
+}
+
 /* Under the lock: a transaction in which the WAL is as it should be. */
 static enum err open_transaction(struct database *database,
                                  struct err_detail *detail)
 {
-    enum err err = begin_with(database, STATEMENT_BEGIN, detail);
+    enum err err = check_files(database, detail);
     if (err == ERR_OK) {
-        err = mend_wal(database, detail);
+        err = begin_with(database, STATEMENT_BEGIN, detail);
+    }
+    if (err == ERR_OK) {
+        err = wal_mend(database, detail);
         if (err != ERR_OK) {
             struct err_detail ignored;
             (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
@@ -665,12 +702,29 @@ static enum err explain_busy(const struct database *database,
     return err;
 }
 
+/* The lock, on the file that the others lock, too (B6). */
+static enum err take_lock(struct database *database,
+                          enum err (*take)(struct write_lock *lock,
+                                           struct err_detail *detail),
+                          struct err_detail *detail)
+{
+    enum err err = take(&database->lock, detail);
+    while (err == ERR_OK && UNLIKELY(has_lost_lock_file(database))) {
+        write_lock_release(&database->lock, false, false);
+        err = renew_lock_file(database, detail);
+        if (err == ERR_OK) {
+            err = take(&database->lock, detail);
+        }
+    }
+    return err;
+}
+
 /* The lock and a transaction, for which it waits as long as it may. */
 static enum err wait_for_transaction(struct database *database,
                                      struct err_detail *detail)
 {
     const uint64_t began = write_lock_clock();
-    enum err err = write_lock_wait(&database->lock, detail);
+    enum err err = take_lock(database, write_lock_wait, detail);
     if (err == ERR_OK) {
         const uint64_t waited = write_lock_clock() - began;
         const uint64_t most = database->lock.wait_ms;
@@ -712,7 +766,7 @@ enum err database_reserve(struct database *database, struct err_detail *detail)
     if (database->read_only) {
         return refuse_to_write(detail);
     }
-    enum err err = write_lock_try(&database->lock, detail);
+    enum err err = take_lock(database, write_lock_try, detail);
     if (err == ERR_OK) {
         err = open_transaction(database, detail);
         database->reserved = err == ERR_OK;
@@ -745,7 +799,11 @@ enum err database_read_begin(struct database *database,
     if (database->unused) {
         return ERR_OK;
     }
-    const enum err err = thaw(database, detail);
+    enum err err = thaw(database, detail);
+    if (err == ERR_OK && database->is_ours &&
+        file_identity_look(&database->files, FILE_SHM) != FILE_SAME) {
+        err = reconnect(database, detail);
+    }
     return err != ERR_OK ? err
                          : begin_with(database, STATEMENT_BEGIN_READ, detail);
 }
@@ -772,7 +830,7 @@ static enum err checkpoint_locked(struct database *database,
                                   struct err_detail *detail)
 {
     int frames = -1;
-    const enum err synced = sync_wal(database, detail);
+    const enum err synced = wal_sync(database, detail);
     if (synced != ERR_OK) {
         return synced;
     }
@@ -782,7 +840,7 @@ static enum err checkpoint_locked(struct database *database,
                                                &frames,
                                                NULL);
     if (code == SQLITE_OK || (code & 0xFF) == SQLITE_BUSY) {
-        note_synced(database, frames);
+        wal_note_synced(database, frames);
     }
     if (code == SQLITE_OK) {
         database->checkpoints++;
@@ -846,7 +904,7 @@ enum err database_checkpoint(struct database *database,
         return ERR_OK;
     }
     enum err err = ERR_OK;
-    if (atomic_load(&wal_state(database)->unsynced) != 0) {
+    if (atomic_load(&wal_state_of(database)->unsynced) != 0) {
         err = database_begin(database, detail); /* mends the WAL */
         if (err == ERR_OK) {
             err = database_end(database, ERR_OK, detail);

@@ -45,9 +45,17 @@
  *       SQLite lets a reader wait only while another process recovers the WAL
  *       or leaves as the last one: READ_PATIENCE_MS.
  *
- * This file and write_lock.c are the only ones of the store that talk to the
- * operating system, and this is the only one that turns SQLite's codes into
- * ours. */
+ *   B6  A file that was deleted or replaced while it was open is noticed before
+ *       the next write (file_identity.h). Without the -shm, or with another
+ *       one, the connection is made anew, from the WAL: nothing is lost. A WAL
+ *       that was deleted is moved into the database first. A database that is
+ *       not there any more, or is another one or empty, and a WAL that is
+ *       another one are CORRUPT: nothing more is written. A lock file that was
+ *       deleted or cut short is made anew.
+ *
+ * This file, file_identity.c and write_lock.c are the only ones of the store
+ * that talk to the operating system, and this is the only one that turns
+ * SQLite's codes into ours. */
 
 #ifndef STORE_DATABASE_H
 #define STORE_DATABASE_H
@@ -57,6 +65,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "store/file_identity.h"
 #include "store/ran.h"
 #include "store/write_lock.h"
 #include "value/value.h"
@@ -97,7 +106,8 @@ struct lock_file {
 struct database {
     sqlite3 *db;
     struct buf path;
-    const char *vfs; /* borrowed */
+    struct file_identity files; /* B6 */
+    const char *vfs;            /* borrowed */
     enum durability durability;
     struct write_lock lock; /* without a file in memory */
     struct lock_page *page; /* of the lock file; NULL: it could not be mapped */
@@ -191,6 +201,10 @@ uint64_t database_changes(const struct database *database);
  * could be told by it until the next write. Makes it even again if no process
  * is writing. */
 void database_end_dead_write(struct database *database);
+
+/* Without the lock: makes a lock file anew that was deleted or cut short (B6),
+ * because the counter of the old one says nothing any more. */
+void database_look_at_lock_file(struct database *database);
 
 /* A number that changes when another connection has committed. */
 MUST_CHECK enum err database_version(struct database *database,

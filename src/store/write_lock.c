@@ -38,6 +38,11 @@ uint64_t write_lock_clock(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t write_lock_wall(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
 /* A signal that was handled ends it: `interrupted` is asked next. */
 static void pause_ms(unsigned ms)
 {

@@ -97,8 +97,10 @@ bool write_lock_is_next(const struct write_lock *lock);
  * it is. */
 bool write_lock_queue(struct write_lock *lock);
 
-/* Milliseconds of a clock that never goes back; for deadlines in the store. */
+/* Milliseconds of a clock that never goes back; for deadlines in the store. And
+ * of the wall clock. */
 uint64_t write_lock_clock(void);
+uint64_t write_lock_wall(void);
 
 /* -- Who holds it ---------------------------------------------------------- */
 
