@@ -194,8 +194,10 @@ static int wait_for_sqlite(void *ctx, int attempts)
     const struct write_lock *lock = &database->lock;
     const uint64_t now = write_lock_clock();
     if (attempts == 0) {
+        const uint64_t reading =
+            lock->wait_ms > READ_PATIENCE_MS ? lock->wait_ms : READ_PATIENCE_MS;
         database->wait_until =
-            now + (lock->held ? database->patience_ms : READ_PATIENCE_MS);
+            now + (lock->held ? database->patience_ms : reading);
     }
     if (now >= database->wait_until ||
         (lock->interrupted != NULL && lock->interrupted(lock->ctx))) {

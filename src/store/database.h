@@ -42,8 +42,9 @@
  *       says that somebody has begun.
  *
  *   B5  Reading needs no lock, and neither does opening a file that is there.
- *       SQLite lets a reader wait only while another process recovers the WAL
- *       or leaves as the last one: READ_PATIENCE_MS.
+ *       SQLite lets a reader wait only while another process makes the file,
+ *       recovers the WAL or leaves as the last one: as long as a write would
+ *       wait (lock.wait_ms), and at least READ_PATIENCE_MS.
  *
  *   B6  A file that was deleted or replaced while it was open is noticed before
  *       the next write (file_identity.h). Without the -shm, or with another
