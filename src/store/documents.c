@@ -333,7 +333,11 @@ static enum err find_base(struct engine *engine,
 {
     *base = (struct fold_base){.found = false};
     enum err err = find_set(engine, document, to, base, detail);
-    if (err == ERR_OK && from == FOLD_FAST) {
+    /* A snapshot is only of use behind a patch. Most documents have none, and
+     * to find that out SQLite may have to read that of a neighbour. */
+    const bool patched =
+        document->op == COMMIT_PATCH || to < document->head_seq;
+    if (err == ERR_OK && from == FOLD_FAST && patched) {
         err = find_snapshot(engine, document, to, base, detail);
     }
     if (err == ERR_OK && base->found && !value_is_absent(base->value) &&
