@@ -3,8 +3,16 @@
 #include "base/vec.h"
 
 enum {
-    VEC_CAPACITY_MIN = 8
+    VEC_CAPACITY_MIN = 8,
+    VEC_BYTES_MIN = 128, /* of items so large that 8 are more: most lists of
+                            those have one */
 };
+
+static size_t least_capacity(size_t item_size)
+{
+    const size_t fit = item_size > 0 ? VEC_BYTES_MIN / item_size : 0;
+    return fit >= VEC_CAPACITY_MIN ? VEC_CAPACITY_MIN : fit > 0 ? fit : 1;
+}
 
 void *vec_grow(void *at, size_t *capacity, size_t need, size_t item_size)
 {
@@ -12,8 +20,8 @@ void *vec_grow(void *at, size_t *capacity, size_t need, size_t item_size)
     if (grown < need) {
         grown = need;
     }
-    if (grown < VEC_CAPACITY_MIN) {
-        grown = VEC_CAPACITY_MIN;
+    if (grown < least_capacity(item_size)) {
+        grown = least_capacity(item_size);
     }
     at = mem_resize(at,
                     mem_array_size(*capacity, item_size),

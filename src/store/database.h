@@ -273,6 +273,9 @@ uint64_t query_get_int(struct query *query, int column);
 bool query_is_null(struct query *query, int column);
 /* The number that the row got which was inserted. */
 uint64_t query_inserted(struct query *query);
+
+/* Whether the statement, which has been stepped to its end, changed a row. */
+bool query_changed(struct query *query);
 /* The text or bytes of a column, borrowed until the next step. */
 struct text query_get_text(struct query *query, int column);
 /* Whether a row is as it must be, or the query fails: the file is damaged.

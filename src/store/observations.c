@@ -102,7 +102,7 @@ static enum err insert_piece(struct taking *taking)
     struct query query =
         query_begin(&taking->engine->database, STATEMENT_PIECE_INSERT);
     query_int(&query, 1, taking->branch->number);
-    query_string(&query, 2, taking->observation->piece);
+    query_kept(&query, 2, &taking->observation->piece);
     query_int(&query, 3, taking->observation->generation);
     (void)query_step(&query);
     const enum err err = query_end(&query, taking->detail);
@@ -207,7 +207,7 @@ static enum err load_action(struct taking *taking,
                 2,
                 taking->observation->action.bytes,
                 sizeof taking->observation->action.bytes);
-    query_string(&query, 3, taking->scope_key);
+    query_kept(&query, 3, &taking->scope_key);
     *whole = false;
     if (query_step(&query)) {
         action->number = query_get_int(&query, 0);
@@ -374,7 +374,7 @@ static enum err write_action(struct taking *taking,
     query_int(&query, 2, action->number);
     query_int(&query, 3, action->generation);
     query_bytes(&query, 4, action->name.bytes, sizeof action->name.bytes);
-    query_string(&query, 5, action->scope_key);
+    query_kept(&query, 5, &action->scope_key);
     query_int(&query, 6, (uint64_t)action->kind);
     query_int(&query, 7, action->fingerprint);
     query_bytes(&query, 8, &action->sets, sizeof action->sets);

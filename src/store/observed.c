@@ -297,31 +297,43 @@ static bool is_address(const void *item, const void *key)
            key_equal(address->space, wanted->space);
 }
 
+static struct query address_query(struct engine *engine,
+                                  enum statement statement,
+                                  const struct observed_address *address,
+                                  struct text path)
+{
+    struct query query = query_begin(&engine->database, statement);
+    query_kept(&query, 1, &address->space);
+    query_kept(&query, 2, &address->scope_key);
+    query_kept(&query, 3, &address->id);
+    query_text(&query, 4, path.at, path.length);
+    return query;
+}
+
+/* A place that is not in the cache is nearly always new. */
 static enum err find_address_row(struct engine *engine,
                                  struct observed_address *address,
                                  struct text path,
                                  struct err_detail *detail)
 {
-    struct query query = query_begin(&engine->database, STATEMENT_PLACE_FIND);
-    query_string(&query, 1, address->space);
-    query_string(&query, 2, address->scope_key);
-    query_string(&query, 3, address->id);
-    query_text(&query, 4, path.at, path.length);
-    if (query_step(&query)) {
-        address->number = query_get_int(&query, 0);
+    struct query query =
+        address_query(engine, STATEMENT_PLACE_INSERT, address, path);
+    (void)query_step(&query);
+    if (query_changed(&query)) {
+        address->number = query_inserted(&query);
     }
-    enum err err = query_end(&query, detail);
+    const enum err err = query_end(&query, detail);
     if (err != ERR_OK || address->number != 0) {
         return err;
     }
-    query = query_begin(&engine->database, STATEMENT_PLACE_INSERT);
-    query_string(&query, 1, address->space);
-    query_string(&query, 2, address->scope_key);
-    query_string(&query, 3, address->id);
-    query_text(&query, 4, path.at, path.length);
-    (void)query_step(&query);
-    address->number = query_inserted(&query);
-    return query_end(&query, detail);
+    query = address_query(engine, STATEMENT_PLACE_FIND, address, path);
+    if (query_step(&query)) {
+        address->number = query_get_int(&query, 0);
+    }
+    const enum err found = query_end(&query, detail);
+    return found == ERR_OK && address->number == 0
+               ? err_set(detail, ERR_STORE, "a place is in its index alone")
+               : found;
 }
 
 enum err observed_address_number(struct engine *engine,

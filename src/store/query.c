@@ -130,6 +130,12 @@ uint64_t query_inserted(struct query *query)
                : 0;
 }
 
+bool query_changed(struct query *query)
+{
+    return query->code == SQLITE_OK &&
+           sqlite3_changes(query->database->db) > 0;
+}
+
 bool query_is_null(struct query *query, int column)
 {
     return sqlite3_column_type(query->stmt, column) == SQLITE_NULL;

@@ -281,7 +281,8 @@ X(PLACE_FIND,
   "SELECT place FROM place WHERE space = ?1 AND scope = ?2 AND id = ?3"
   " AND path = ?4")
 X(PLACE_INSERT,
-  "INSERT INTO place(space, scope, id, path) VALUES(?1, ?2, ?3, ?4)")
+  "INSERT INTO place(space, scope, id, path) VALUES(?1, ?2, ?3, ?4)"
+  " ON CONFLICT DO NOTHING")
 X(PLACE_GET, "SELECT space, scope, id, path, place FROM place WHERE place = ?1")
 X(PLACE_RANGE,
   "SELECT space, scope, id, path, place FROM place"
