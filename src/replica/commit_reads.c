@@ -174,19 +174,18 @@ static void add_parents(struct commit *commit,
     }
 }
 
-static bool is_read(const struct space *space,
-                    const struct transaction *transaction,
-                    const struct entity *entity,
-                    const struct path *path)
+/* What the commit says anyway of the document. */
+static void collect_reads(const struct space *space,
+                          const struct transaction *transaction,
+                          const struct entity *entity,
+                          struct path_set *out)
 {
     VEC_FOREACH (&transaction->reads, read) {
         if (read->place->entity == entity && read->kind == READ_DEEP &&
-            path_is_prefix(read->place->path, path) &&
             is_for_commit(space, read)) {
-            return true;
+            path_set_add(out, read->place->path);
         }
     }
-    return false;
 }
 
 /* What operations are right for only if it is as it was (W4 of
@@ -200,11 +199,17 @@ static void add_claims(struct commit *commit,
         if (draft->entity->space != space || draft->entity->pinned) {
             continue;
         }
+        if (draft->claims.count == 0) {
+            continue;
+        }
+        struct path_set read = {0};
+        collect_reads(space, transaction, draft->entity, &read);
         VEC_FOREACH (&draft->claims, path) {
-            if (!is_read(space, transaction, draft->entity, *path)) {
+            if (!path_set_covers(&read, *path)) {
                 add_read(commit, draft->entity, *path, READ_DEEP);
             }
         }
+        path_set_release(&read);
     }
 }
 

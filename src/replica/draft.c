@@ -59,8 +59,11 @@ struct draft *draft_of(struct transaction *transaction, struct entity *entity)
     return draft;
 }
 
+static void forget_index(struct draft *draft);
+
 void draft_clear(struct draft *draft)
 {
+    forget_index(draft);
     struct draft **link = &draft->entity->draft;
     while (*link != draft) {
         link = &(*link)->beneath;
@@ -387,6 +390,7 @@ enum err draft_rebase(struct draft *draft, struct err_detail *detail)
 {
     const struct entity *entity = draft->entity;
     struct entity_state work = entity_state_ref(&entity->visible);
+    forget_index(draft);
     VEC_FOREACH (&draft->writes, write) {
         path_unref(write->step);
         write->step = NULL;
@@ -409,28 +413,98 @@ enum err draft_rebase(struct draft *draft, struct err_detail *detail)
     return ERR_OK;
 }
 
-bool draft_covers(const struct draft *draft, const struct path *path)
+/* -- What reads ask ------------------------------------------------------ */
+
+enum {
+    FEW_WRITES = 16
+};
+
+static bool covers(const struct write_entry *write)
 {
+    return write->kind <= WRITE_DELETE;
+}
+
+static bool moves(const struct write_entry *write)
+{
+    return write->kind == WRITE_REMOVE_VALUE ||
+           (write->kind == WRITE_DELETE && write->step != write->place->path);
+}
+
+static void forget_index(struct draft *draft)
+{
+    if (UNLIKELY(draft->indexed > 0)) {
+        path_set_release(&draft->covering);
+        vec_release(&draft->moving);
+        draft->indexed = 0;
+    }
+}
+
+static void add_moving(struct draft *draft, struct path *step)
+{
+    VEC_FOREACH (&draft->moving, known) {
+        draft->looked_at++;
+        if (*known == step) {
+            return;
+        }
+    }
+    vec_push(&draft->moving, step);
+}
+
+/* A draft that is written and read in turn is looked at once, not once for
+ * each read. */
+static void complete_index(struct draft *draft)
+{
+    for (; draft->indexed < draft->writes.count; draft->indexed++) {
+        const struct write_entry *write = &draft->writes.at[draft->indexed];
+        draft->looked_at++;
+        if (covers(write)) {
+            path_set_add(&draft->covering, write->place->path);
+        }
+        if (moves(write)) {
+            add_moving(draft, write->step);
+        }
+    }
+}
+
+bool draft_covers(struct draft *draft, const struct path *path)
+{
+    if (draft->writes.count > FEW_WRITES) {
+        complete_index(draft);
+        return path_set_covers(&draft->covering, path);
+    }
     VEC_FOREACH (&draft->writes, write) {
-        if (write->kind <= WRITE_DELETE &&
-            path_is_prefix(write->place->path, path)) {
+        if (covers(write) && path_is_prefix(write->place->path, path)) {
             return true;
         }
     }
     return false;
 }
 
-struct path *draft_moved(const struct draft *draft, const struct path *path)
+/* The shorter one of two arrays above `path`, of which one may be NULL. */
+static struct path *outer_array(struct path *found,
+                                struct path *step,
+                                const struct path *path)
+{
+    return step->length < path->length && path_is_prefix(step, path) &&
+                   (found == NULL || step->length < found->length)
+               ? step
+               : found;
+}
+
+struct path *draft_moved(struct draft *draft, const struct path *path)
 {
     struct path *found = NULL;
+    if (draft->writes.count > FEW_WRITES) {
+        complete_index(draft);
+        VEC_FOREACH (&draft->moving, step) {
+            draft->looked_at++;
+            found = outer_array(found, *step, path);
+        }
+        return found;
+    }
     VEC_FOREACH (&draft->writes, write) {
-        const bool moves =
-            write->kind == WRITE_REMOVE_VALUE ||
-            (write->kind == WRITE_DELETE && write->step != write->place->path);
-        if (moves && write->step->length < path->length &&
-            path_is_prefix(write->step, path) &&
-            (found == NULL || write->step->length < found->length)) {
-            found = write->step;
+        if (moves(write)) {
+            found = outer_array(found, write->step, path);
         }
     }
     return found;

@@ -22,6 +22,7 @@
 
 #include "proto/commit.h"
 #include "replica/transaction.h"
+#include "value/path_set.h"
 
 struct draft {
     struct transaction *transaction;
@@ -35,6 +36,14 @@ struct draft {
     VEC(struct path *)
     claims; /* after draft_operation: what has to be as it
                was for the operation to be right */
+
+    /* Of the first `indexed` writes, for the questions that reads ask of
+     * drafts with many (draft_covers, draft_moved). */
+    size_t indexed;
+    struct path_set covering;        /* paths that were put or deleted */
+    VEC(struct path *) moving; /* arrays in which elements moved, each
+                                        once; borrowed from the writes */
+    uint64_t looked_at;              /* writes, by those questions */
 };
 
 /* The draft of the transaction for that entity; NULL if it wrote nothing
@@ -73,11 +82,11 @@ MUST_CHECK enum err draft_rebase(struct draft *draft,
                                  struct err_detail *detail);
 
 /* Whether a read at `path` would see nothing but this draft's own writes. */
-bool draft_covers(const struct draft *draft, const struct path *path);
+bool draft_covers(struct draft *draft, const struct path *path);
 
 /* The array above `path` in which a write has moved elements, borrowed, or
  * NULL: what is at `path` now was elsewhere in it before. */
-struct path *draft_moved(const struct draft *draft, const struct path *path);
+struct path *draft_moved(struct draft *draft, const struct path *path);
 
 /* Marks the writes behind which there is a change, and tells if any is. */
 bool draft_finish(struct draft *draft);

@@ -181,7 +181,7 @@ static bool is_own(const struct transaction *transaction,
                    const struct place *place)
 {
     for (; transaction != NULL; transaction = transaction->scratch) {
-        const struct draft *draft = draft_find(transaction, place->entity);
+        struct draft *draft = draft_find(transaction, place->entity);
         if (draft != NULL && draft_covers(draft, place->path)) {
             return true;
         }
@@ -202,7 +202,7 @@ static void log_read(struct transaction *transaction,
 /* A read of what was elsewhere in an array before this transaction's own
  * writes is one of the whole array: its place says nothing. */
 static bool log_moved(struct transaction *transaction,
-                      const struct draft *draft,
+                      struct draft *draft,
                       unsigned flags,
                       const struct place *place)
 {
@@ -224,11 +224,11 @@ static bool log_moved(struct transaction *transaction,
 
 /* The draft that decides what the transaction sees of an entity; or NULL: what
  * is visible does. */
-static const struct draft *draft_seen(struct transaction *transaction,
+static struct draft *draft_seen(struct transaction *transaction,
                                       const struct entity *entity)
 {
     if (UNLIKELY(transaction->scratch != NULL)) {
-        const struct draft *draft = draft_find(transaction->scratch, entity);
+        struct draft *draft = draft_find(transaction->scratch, entity);
         if (draft != NULL) {
             return draft;
         }
@@ -266,7 +266,7 @@ enum err transaction_read_any(struct transaction *transaction,
         space_want(entity->space, entity);
     }
     const enum err err = look(&entity->visible, place, out);
-    const struct draft *draft = draft_seen(transaction, entity);
+    struct draft *draft = draft_seen(transaction, entity);
     if (flags != READ_UNTRACKED &&
         (draft == NULL || !log_moved(transaction, draft, flags, place)) &&
         (flags != READ_FOR_BOTH ||
@@ -313,7 +313,7 @@ bool transaction_differs(struct transaction *transaction,
                          const struct place *place,
                          enum read_kind kind)
 {
-    const struct draft *draft = draft_seen(transaction, place->entity);
+    struct draft *draft = draft_seen(transaction, place->entity);
     if (draft == NULL) {
         return false;
     }

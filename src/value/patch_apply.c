@@ -534,7 +534,8 @@ static bool contains(struct value array, struct value wanted)
 /* Few comparisons are made one by one; beyond that a set of what is there
  * keeps the cost in line with the two lists. */
 enum {
-    UNIQUE_COMPARISONS_MAX = 4096
+    UNIQUE_COMPARISONS_MAX = 4096,
+    UNIQUE_FEW = 16,
 };
 
 struct value_set {
@@ -622,7 +623,9 @@ static struct value missing_from(struct value array, struct value wanted)
     const uint64_t comparisons =
         ((uint64_t)array_count(array) + array_count(wanted)) *
         array_count(wanted);
-    return comparisons > UNIQUE_COMPARISONS_MAX
+    /* To make a set of the array costs many comparisons for each element. */
+    return comparisons > UNIQUE_COMPARISONS_MAX &&
+                   array_count(wanted) > UNIQUE_FEW
                ? missing_by_set(array, wanted)
                : missing_one_by_one(array, wanted);
 }
