@@ -370,11 +370,15 @@ static int wait_for_end(struct visit *visit, const struct sending *sending)
 {
     const mono_ms deadline = live_now(visit->live) + visit->timeout;
     while (!sending->ended) {
+        live_set_deadline(visit->live, deadline);
         (void)live_step(visit->live);
-        if (sending->ended) {
+        live_set_deadline(visit->live, MONO_NEVER);
+        const bool over =
+            visit_was_stopped() || live_now(visit->live) >= deadline;
+        if (sending->ended && (!over || sending->outcome == EVENT_DONE)) {
             break;
         }
-        if (visit_was_stopped() || live_now(visit->live) >= deadline) {
+        if (over) { /* it may have been the deadline that ended the handler */
             return visit_report_wait(visit, "the event");
         }
         (void)live_wait(visit->live, deadline);

@@ -241,8 +241,8 @@ static void host_print(void *ctx, const char *line, size_t length)
 
 static bool host_interrupted(void *ctx)
 {
-    (void)ctx;
-    return visit_was_stopped();
+    const struct live *live = ((const struct visit_source *)ctx)->visit->live;
+    return visit_was_stopped() || (live != NULL && live_is_due(live));
 }
 
 /* A file of the pattern, as it was kept or as it is, and keeps it. 0 or an

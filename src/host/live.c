@@ -382,11 +382,14 @@ static void fetch(void *ctx, struct entity *entity)
     (void)err; /* trouble is reported; then it is not there yet */
 }
 
-/* Whether a pass is to come back now. Asked after each run, hence the clock
- * that costs least. */
-static bool interrupted(void *ctx)
+void live_set_deadline(struct live *live, mono_ms deadline)
 {
-    const struct live *live = ctx;
+    live->deadline = deadline;
+}
+
+/* Asked after each run, hence the clock that costs least. */
+bool live_is_due(const struct live *live)
+{
     struct host *host = live->host;
     return wake_is_interrupted(&live->wake) ||
            (live->deadline != MONO_NEVER &&
@@ -403,6 +406,11 @@ static struct events_policy policy_of(const struct live_options *options)
         policy.delay_us = 0;
     }
     return policy;
+}
+
+static bool interrupted(void *ctx)
+{
+    return live_is_due(ctx);
 }
 
 static struct live *make(const struct live_options *options)
@@ -759,7 +767,7 @@ static bool run(struct live *live, mono_ms began)
         send(live);
         any = any || ran;
         more = ran || runtime_next_wake(&live->runtime) <= now;
-        if (now >= began + LIVE_STEP_MS || interrupted(live)) {
+        if (now >= began + LIVE_STEP_MS || live_is_due(live)) {
             live->more = more;
             return any;
         }
@@ -871,13 +879,14 @@ static bool is_at_rest(const struct live *live)
 
 enum live_rest live_settle(struct live *live, mono_ms deadline)
 {
+    const mono_ms before = live->deadline;
     enum live_woken woken = LIVE_WORK;
     bool rests = false;
     while (woken == LIVE_WORK && !rests) {
         /* One step is made in any case, as a whole. */
         live->deadline = deadline > live_now(live) ? deadline : MONO_NEVER;
         (void)live_step(live);
-        live->deadline = MONO_NEVER;
+        live->deadline = before;
         rests = is_at_rest(live);
         if (!rests) {
             woken = live_wait(live, deadline);

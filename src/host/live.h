@@ -149,6 +149,12 @@ enum live_woken {
 /* Sleeps until there is something to do, or a signal has been handled. */
 enum live_woken live_wait(struct live *live, mono_ms deadline);
 
+/* From now on steps end after the run at hand when it is later than that;
+ * MONO_NEVER: they do not. And whether that is so, or an interrupt waits: for
+ * runs that take long. */
+void live_set_deadline(struct live *live, mono_ms deadline);
+bool live_is_due(const struct live *live);
+
 /* Ends what waits, and shortens a step: the one that is under way, or the
  * next. From a signal handler or another thread. */
 void live_interrupt(struct live *live);

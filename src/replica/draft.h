@@ -40,10 +40,11 @@ struct draft {
     /* Of the first `indexed` writes, for the questions that reads ask of
      * drafts with many (draft_covers, draft_moved). */
     size_t indexed;
-    struct path_set covering;        /* paths that were put or deleted */
-    VEC(struct path *) moving; /* arrays in which elements moved, each
-                                        once; borrowed from the writes */
-    uint64_t looked_at;              /* writes, by those questions */
+    struct path_set covering; /* paths that were put or deleted */
+    VEC(struct path *)
+    moving;             /* arrays in which elements moved, each
+                                 once; borrowed from the writes */
+    uint64_t looked_at; /* writes, by those questions */
 };
 
 /* The draft of the transaction for that entity; NULL if it wrote nothing

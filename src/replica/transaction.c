@@ -225,7 +225,7 @@ static bool log_moved(struct transaction *transaction,
 /* The draft that decides what the transaction sees of an entity; or NULL: what
  * is visible does. */
 static struct draft *draft_seen(struct transaction *transaction,
-                                      const struct entity *entity)
+                                const struct entity *entity)
 {
     if (UNLIKELY(transaction->scratch != NULL)) {
         struct draft *draft = draft_find(transaction->scratch, entity);

@@ -224,6 +224,55 @@ static int cell_key(lua_State *L)
 
 /* -- Writing ------------------------------------------------------------- */
 
+enum {
+    WRITE_STEPS = 100, /* what the host does for one, in instructions */
+    WRITE_BYTES = 64,  /* what it keeps until the call ends, */
+    PLACE_BYTES = 448, /* and for a place that nothing else holds */
+};
+
+/* How many elements a write that looks at all of them looks at. */
+static uint64_t elements_at(const struct frame *frame, struct place *place)
+{
+    struct value there = VALUE_NONE;
+    const enum err err = transaction_read(frame->access.transaction,
+                                          place,
+                                          READ_DEEP,
+                                          READ_UNTRACKED,
+                                          &there);
+    const uint64_t count =
+        err == ERR_OK && value_is_array(there) ? array_count(there) : 0;
+    value_unref(there);
+    return count;
+}
+
+/* The place of the cell at 1, which will be written: the host's work and what
+ * it keeps are paid for before anything is done. May raise. */
+static struct place *check_written(lua_State *L,
+                                   int cell,
+                                   enum write_kind kind,
+                                   struct stage **stage)
+{
+    struct place *place = cells_check(L, cell, stage);
+    const struct frame *frame = (*stage)->frame;
+    script_charge(L, WRITE_STEPS);
+    if (!frame->building && frame->access.transaction != NULL) {
+        script_hold(L, WRITE_BYTES + (place->refs > 1 ? 0 : PLACE_BYTES));
+        if (kind == WRITE_ADD_UNIQUE || kind == WRITE_REMOVE_VALUE) {
+            script_charge(L, elements_at(frame, place));
+        }
+    }
+    return place;
+}
+
+/* The value that convert_read made last is kept, too. */
+static void hold_converted(lua_State *L, const struct stage *stage)
+{
+    struct script *script = script_of(L);
+    if (stage->frame->access.transaction != NULL) {
+        script->host_bytes += script->converted;
+    }
+}
+
 /* Of an element that is a value its list has a copy, which is written by the
  * list alone (L3 of runtime/list.h): a write there would be lost. */
 static enum err check_element(const struct frame *frame,
@@ -320,7 +369,7 @@ static int write_and_raise(lua_State *L,
 void cells_set(lua_State *L, int cell, int value)
 {
     struct stage *stage;
-    struct place *place = cells_check(L, cell, &stage);
+    struct place *place = check_written(L, cell, WRITE_PUT, &stage);
     if (lua_isnoneornil(L, value)) {
         (void)luaL_argerror(L,
                             value,
@@ -328,6 +377,7 @@ void cells_set(lua_State *L, int cell, int value)
                             "delete() removes it");
     }
     const struct value given = convert_check(L, value, "the value");
+    hold_converted(L, stage);
     (void)write_and_raise(L, stage, place, WRITE_PUT, given);
 }
 
@@ -341,7 +391,7 @@ static int cell_set(lua_State *L)
 static int write_all(lua_State *L, enum write_kind kind)
 {
     struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
+    struct place *place = check_written(L, 1, kind, &stage);
     luaL_argcheck(L, lua_gettop(L) >= 2, 2, "a value is missing");
     struct value all = value_empty_array();
     struct err_detail detail = {0};
@@ -349,6 +399,7 @@ static int write_all(lua_State *L, enum write_kind kind)
     for (int i = 2; i <= lua_gettop(L) && err == ERR_OK; i++) {
         struct value item = VALUE_NONE;
         err = convert_read(L, i, "the value", NULL, &item, &detail);
+        hold_converted(L, stage);
         if (err == ERR_OK && value_is_absent(item)) {
             err = err_set(&detail,
                           ERR_TYPE,
@@ -378,7 +429,7 @@ static int cell_add_unique(lua_State *L)
 static int cell_remove(lua_State *L)
 {
     struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
+    struct place *place = check_written(L, 1, WRITE_REMOVE_VALUE, &stage);
     luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "a value is missing");
     return write_and_raise(L,
                            stage,
@@ -390,7 +441,7 @@ static int cell_remove(lua_State *L)
 static int cell_increment(lua_State *L)
 {
     struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
+    struct place *place = check_written(L, 1, WRITE_INCREMENT, &stage);
     struct value by = value_int(1);
     if (!lua_isnoneornil(L, 2)) {
         (void)luaL_checknumber(L, 2);
@@ -403,7 +454,7 @@ static int cell_increment(lua_State *L)
 static int cell_delete_method(lua_State *L)
 {
     struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
+    struct place *place = check_written(L, 1, WRITE_DELETE, &stage);
     struct err_detail detail = {0};
     struct place *at = NULL;
     enum err err = cell_follow(&stage->frame->access,

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "script/leaf.h"
+#include "script/vm.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -700,8 +701,9 @@ enum err convert_read(lua_State *L,
     const bool has_limits = limits != NULL;
     reader.depth_max =
         has_limits && limits->depth > 0 ? limits->depth : LIMIT_DEPTH;
-    reader.bytes_left =
+    const size_t most =
         has_limits && limits->bytes > 0 ? limits->bytes : LIMIT_TEXT_BYTES;
+    reader.bytes_left = most;
     stack_init(&reader.open);
     enum err err = ERR_OK;
     if (lua_checkstack(L, 8) == 0) {
@@ -720,6 +722,10 @@ enum err convert_read(lua_State *L,
     vec_release(&reader.done);
     stack_release(&reader.open);
     lua_settop(L, top);
+    /* Paid without raising: the caller owns the value. */
+    struct script *script = script_of(L);
+    script->converted = most - reader.bytes_left;
+    script->steps_left -= (int64_t)(script->converted / VALUE_BYTES);
     return err;
 }
 

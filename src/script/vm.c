@@ -44,8 +44,8 @@ static void note_want(struct script *script)
 static bool has_room(const struct script *script, size_t more)
 {
     const size_t limit = script->config.memory_bytes;
-    return script->is_unlimited || (script->memory_used <= limit &&
-                                    more <= limit - script->memory_used);
+    const size_t used = script->memory_used + script->host_bytes;
+    return script->is_unlimited || (used <= limit && more <= limit - used);
 }
 
 /* Whether `block` may grow; what it costs is paid either way. */
@@ -73,12 +73,55 @@ static bool may_grow(struct script *script,
     return false;
 }
 
+static void on_count(lua_State *L, lua_Debug *event);
+
+/* As many instructions as take about as long as SCRIPT_TICK of the usual ones,
+ * if each compares two of the long strings. */
+static void set_tick(struct script *script)
+{
+    const size_t pair = script->long_bytes / 2;
+    size_t tick = SCRIPT_TICK;
+    if (pair > SCRIPT_LONG_BYTES) {
+        tick = (size_t)SCRIPT_TICK * SCRIPT_LONG_BYTES / pair;
+    }
+    script->tick = tick < SCRIPT_TICK_MIN ? SCRIPT_TICK_MIN : (int)tick;
+    if (script->running != NULL && script->stop == SCRIPT_FINE) {
+        lua_sethook(script->running, on_count, LUA_MASKCOUNT, script->tick);
+    }
+}
+
+static uint64_t hash_address(const void *block)
+{
+    return (uint64_t)(uintptr_t)block >> 4;
+}
+
+static void note_long_string(struct script *script, void *block, size_t size)
+{
+    map_insert(&script->long_strings, hash_address(block), block);
+    script->long_bytes += size;
+    set_tick(script);
+}
+
+static void forget_long_block(struct script *script, void *block, size_t size)
+{
+    if (map_remove(&script->long_strings,
+                   hash_address(block),
+                   map_same,
+                   block) != NULL) {
+        script->long_bytes -= size;
+        set_tick(script);
+    }
+}
+
 static void *allocate(void *ctx, void *block, size_t old_size, size_t size)
 {
     struct script *script = ctx;
     /* Without a block, the old size is what kind of object is made. */
     const size_t old = block != NULL ? old_size : 0;
     if (size == 0) {
+        if (UNLIKELY(old >= SCRIPT_LONG_BYTES)) {
+            forget_long_block(script, block, old);
+        }
         mem_free(block, old);
         script->memory_used -= old;
         return NULL;
@@ -87,7 +130,14 @@ static void *allocate(void *ctx, void *block, size_t old_size, size_t size)
         return NULL;
     }
     script->memory_used = script->memory_used - old + size;
-    return block == NULL ? mem_alloc(size) : mem_resize(block, old, size);
+    if (block != NULL) {
+        return mem_resize(block, old, size);
+    }
+    void *made = mem_alloc(size);
+    if (UNLIKELY(size >= SCRIPT_LONG_BYTES && old_size == LUA_TSTRING)) {
+        note_long_string(script, made, size);
+    }
+    return made;
 }
 
 /* -- Stops --------------------------------------------------------------- */
@@ -164,13 +214,34 @@ void script_expect_memory(lua_State *L, uint64_t bytes)
     }
 }
 
+void script_hold(lua_State *L, size_t bytes)
+{
+    struct script *script = script_of(L);
+    if (!has_room(script, bytes)) {
+        script_charge(L, script->memory_used / BYTES_OF_STEP);
+        /* To call what releases an object may take some memory. */
+        script->is_unlimited = true;
+        (void)lua_gc(L, LUA_GCCOLLECT);
+        script->is_unlimited = false;
+    }
+    if (!has_room(script, bytes)) {
+        (void)script_stop(L,
+                          SCRIPT_MEMORY_OUT,
+                          0,
+                          "what was written takes what is left of the memory "
+                          "budget of %zu bytes: write less in one call",
+                          script->config.memory_bytes);
+    }
+    script->host_bytes += bytes;
+}
+
 static void on_count(lua_State *L, lua_Debug *event)
 {
     (void)event;
     struct script *script = script_of(L);
     const struct script_host *host = &script->config.host;
     if (script->stop == SCRIPT_FINE) {
-        script->steps_left -= SCRIPT_TICK;
+        script->steps_left -= lua_gethookcount(L);
         if (script->steps_left >= 0 &&
             (host->interrupted == NULL || !host->interrupted(host->ctx))) {
             return;
@@ -222,7 +293,8 @@ struct script *script_new(const struct script_config *config)
     script->running = script->main;
     (void)lua_atpanic(script->main, on_panic);
     *(struct script **)lua_getextraspace(script->main) = script;
-    lua_sethook(script->main, on_count, LUA_MASKCOUNT, SCRIPT_TICK);
+    script->tick = SCRIPT_TICK;
+    lua_sethook(script->main, on_count, LUA_MASKCOUNT, script->tick);
 
     struct script_error error = {0};
     const enum script_cause cause =
@@ -240,8 +312,10 @@ void script_free(struct script *script)
     }
     CHECK(script->running == script->main);
     CHECK(script->task == NULL);
+    script->running = NULL;
     lua_close(script->main);
-    CHECK(script->memory_used == 0);
+    CHECK(script->memory_used == 0 && script->long_bytes == 0);
+    map_release(&script->long_strings);
     script_error_release(&script->caught);
     mem_free(script, sizeof *script);
 }
@@ -250,7 +324,9 @@ void script_free(struct script *script)
 
 struct script_budget script_budget_begin(struct script *script, uint64_t steps)
 {
-    const struct script_budget outer = {script->steps_left, script->stop};
+    const struct script_budget outer = {script->steps_left,
+                                        script->stop,
+                                        script->host_bytes};
     const uint64_t given = steps > 0 ? steps : script->config.steps;
     script->steps_left = given < INT64_MAX ? (int64_t)given : INT64_MAX;
     script->stop = SCRIPT_FINE;
@@ -263,9 +339,10 @@ void script_budget_end(struct script *script, struct script_budget outer)
 {
     lua_State *L = script->running;
     if (script->stop != SCRIPT_FINE) {
-        lua_sethook(L, on_count, LUA_MASKCOUNT, SCRIPT_TICK);
+        lua_sethook(L, on_count, LUA_MASKCOUNT, script->tick);
     }
     const bool is_full = script->stop == SCRIPT_MEMORY_OUT;
+    script->host_bytes = outer.host_bytes;
     script->steps_left = outer.steps_left;
     script->stop = outer.stop;
     if (is_full) {
@@ -326,7 +403,7 @@ static bool take_description(struct script *script,
         lua_pcall(L, 1, 1, 0) == LUA_OK && script_error_take_text(to, L, -1);
     lua_pop(L, 1);
     if (script->stop != SCRIPT_FINE) {
-        lua_sethook(L, on_count, LUA_MASKCOUNT, SCRIPT_TICK);
+        lua_sethook(L, on_count, LUA_MASKCOUNT, script->tick);
         script->stop = SCRIPT_FINE;
     }
     script->steps_left = steps_left;
@@ -501,6 +578,15 @@ enum script_cause script_call(struct script *script,
 
 /* -- Threads ------------------------------------------------------------- */
 
+/* A thread that did not run when the tick became another one. */
+static void match_tick(const struct script *script, lua_State *thread)
+{
+    const int count = lua_gethookcount(thread);
+    if (count != script->tick && count > 1) {
+        lua_sethook(thread, on_count, LUA_MASKCOUNT, script->tick);
+    }
+}
+
 int script_resume(struct script *script,
                   lua_State *thread,
                   int arguments,
@@ -508,8 +594,10 @@ int script_resume(struct script *script,
 {
     lua_State *from = script->running;
     script->running = thread;
+    match_tick(script, thread);
     const int status = lua_resume(thread, from, arguments, results);
     script->running = from;
+    match_tick(script, from);
     return status;
 }
 

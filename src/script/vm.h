@@ -23,9 +23,13 @@
  *       while it runs one, so no budget would hold. setmetatable refuses __gc,
  *       and one that is added later has no effect.
  *
+ * What the host keeps for a call until it ends, values that it writes above
+ * all, counts as memory, too (script_hold).
+ *
  * Not every cost can be counted: comparing two long strings, or reading a table
  * whose keys were chosen to collide, is one instruction each. `interrupted` is
- * the host's net for those; it is asked every SCRIPT_TICK steps.
+ * the host's net for those; it is asked every SCRIPT_TICK steps, and more often
+ * while there are long strings: the more bytes of them, the fewer instructions.
  *
  * Not here: which functions Lua code sees (script/sandbox.h), calls that wait
  * (script/task.h). A script belongs to one thread at a time. */
@@ -39,10 +43,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "script/error.h"
 
 enum {
-    SCRIPT_TICK = 1000, /* instructions between two looks at the budget */
+    SCRIPT_TICK = 1000,  /* instructions between two looks at the budget, */
+    SCRIPT_TICK_MIN = 2, /* and while there are long strings */
+    SCRIPT_LONG_BYTES = 64 * 1024, /* of a string: to compare two of those
+                                      takes longer than a thousand others */
     SCRIPT_MEMORY_BYTES = 64 * 1024 * 1024,
     SCRIPT_MEMORY_BYTES_MIN = 256 * 1024, /* for the libraries */
     SCRIPT_STEPS = 100 * 1000 * 1000,
@@ -86,6 +94,11 @@ struct script {
     lua_State *running;       /* the thread whose C function or code runs */
     struct script_task *task; /* the task that runs, or NULL */
     size_t memory_used;
+    size_t host_bytes; /* that the host keeps for the calls under way */
+    size_t converted;  /* bytes of the value that convert_read made last */
+    struct map long_strings;   /* by address */
+    size_t long_bytes;         /* of all of them */
+    int tick;                  /* instructions between two looks, now */
     bool is_unlimited;         /* while the libraries are opened */
     const void *refused_block; /* the last request that was refused */
     size_t refused_size;
@@ -176,6 +189,10 @@ int script_out_of_steps(lua_State *L);
  * buffers. */
 void script_expect_memory(lua_State *L, uint64_t bytes);
 
+/* The host keeps `bytes` for this call until it ends. More than the memory
+ * budget has left ends the call. */
+void script_hold(lua_State *L, size_t bytes);
+
 /* The same for a buffer that has grown to `length` bytes and goes on: asks
  * again when it has doubled. *expected begins with 0. */
 static inline void script_expect_growth(lua_State *L,
@@ -220,6 +237,7 @@ int script_close_thread(struct script *script, lua_State *thread);
 struct script_budget {
     int64_t steps_left;
     enum script_cause stop;
+    size_t host_bytes;
 };
 struct script_budget script_budget_begin(struct script *script, uint64_t steps);
 void script_budget_end(struct script *script, struct script_budget outer);

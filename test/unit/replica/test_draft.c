@@ -7,6 +7,8 @@
 #include "lib/replica_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
+#include "replica/draft.h"
+#include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -822,4 +824,47 @@ TEST(d20_both_outcomes_were_met)
 {
     EXPECT(tried_together < 1000 || landed_together * 4 >= tried_together);
     EXPECT(tried_together < 1000 || refused_together * 50 >= tried_together);
+}
+
+/* A read asks the draft whether it sees the transaction's own writes: a draft
+ * with many is looked at once, not once for each read. */
+TEST(reads_between_many_writes_look_at_each_write_once)
+{
+    enum {
+        ROUNDS = 500
+    };
+    struct stage stage;
+    stage_open(&stage, "s1");
+    EXPECT_COMMIT(&stage, "read A");
+    stage_say(&stage, "sync 0-1 pull A@1={'l':[]}");
+    struct entity *entity = stage_entity(&stage, "A");
+    const struct value name = value_text_new("l");
+    struct place *payload = place_payload(entity);
+    struct place *list = place_child(payload, name);
+    struct transaction *transaction = stage_begin(&stage);
+    uint32_t count = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct value values =
+            array_push_adopt(value_empty_array(), value_int(i));
+        EXPECT_EQ(transaction_merge_adopt(transaction,
+                                          list,
+                                          WRITE_APPEND,
+                                          values,
+                                          NULL),
+                  ERR_OK);
+        struct value seen;
+        EXPECT_EQ(transaction_read(transaction, list, READ_DEEP, 0, &seen),
+                  ERR_OK);
+        count = array_count(seen);
+        value_unref(seen);
+    }
+    EXPECT_EQ(count, ROUNDS);
+    const struct draft *draft = draft_find(transaction, entity);
+    EXPECT(draft->looked_at <= ROUNDS);
+    EXPECT(draft->looked_at > ROUNDS / 2);
+    EXPECT_INT(stage_end(&stage, transaction), ERR_OK);
+    place_unref(list);
+    place_unref(payload);
+    value_unref(name);
+    end(&stage);
 }

@@ -281,6 +281,56 @@ TEST(the_host_can_interrupt)
     kit_release(&kit);
 }
 
+/* How often the host is asked while a loop compares two strings of `bytes`
+ * bytes, which differ in the last one. */
+static uint64_t asked_while_comparing(unsigned bytes)
+{
+    struct kit kit;
+    char code[300];
+    kit_init(&kit, NULL);
+    (void)snprintf(code,
+                   sizeof code,
+                   "local a, b = ('x'):rep(%u) .. 'y', ('x'):rep(%u) .. 'z'; "
+                   "local n = 0; for i = 1, 5000 do if a == b then n = n + 1 "
+                   "end end return n",
+                   bytes,
+                   bytes);
+    EXPECT_TEXT(kit_run(&kit, code), "0");
+    const uint64_t asked = kit.asked;
+    kit_expect_health(&kit);
+    kit_release(&kit);
+    return asked;
+}
+
+/* To compare long strings is one instruction, and takes as long as thousands:
+ * so the host is asked after fewer of them. */
+TEST(the_host_is_asked_more_often_while_there_are_long_strings)
+{
+    const uint64_t few = asked_while_comparing(100);
+    const uint64_t more = asked_while_comparing(200 * 1024);
+    const uint64_t many = asked_while_comparing(800 * 1024);
+    EXPECT(few > 0 && few < 40);
+    EXPECT(more >= 2 * few);
+    EXPECT(many >= 3 * more);
+}
+
+TEST(a_long_string_that_is_gone_is_forgotten)
+{
+    struct kit kit;
+    kit_init(&kit, NULL);
+    EXPECT_TEXT(kit_run(&kit,
+                        "local a, b = ('x'):rep(2^20), ('y'):rep(2^20) "
+                        "local c = coroutine.wrap(function() "
+                        "coroutine.yield(a == b) end) return tostring(c())"),
+                "false");
+    EXPECT(kit.script->tick < SCRIPT_TICK);
+    (void)lua_gc(kit.script->main, LUA_GCCOLLECT);
+    EXPECT_EQ(kit.script->long_bytes, 0);
+    EXPECT_EQ(kit.script->tick, SCRIPT_TICK);
+    kit_expect_health(&kit);
+    kit_release(&kit);
+}
+
 /* -- Stops and calls inside of calls ------------------------------------- */
 
 static int stop_for_host(lua_State *L)
