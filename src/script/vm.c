@@ -85,7 +85,7 @@ static void set_tick(struct script *script)
         tick = (size_t)SCRIPT_TICK * SCRIPT_LONG_BYTES / pair;
     }
     script->tick = tick < SCRIPT_TICK_MIN ? SCRIPT_TICK_MIN : (int)tick;
-    if (script->running != NULL && script->stop == SCRIPT_FINE) {
+    if (!script->is_unlimited && script->stop == SCRIPT_FINE) {
         lua_sethook(script->running, on_count, LUA_MASKCOUNT, script->tick);
     }
 }
@@ -312,7 +312,7 @@ void script_free(struct script *script)
     }
     CHECK(script->running == script->main);
     CHECK(script->task == NULL);
-    script->running = NULL;
+    script->is_unlimited = true;
     lua_close(script->main);
     CHECK(script->memory_used == 0 && script->long_bytes == 0);
     map_release(&script->long_strings);

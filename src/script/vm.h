@@ -99,7 +99,9 @@ struct script {
     struct map long_strings;   /* by address */
     size_t long_bytes;         /* of all of them */
     int tick;                  /* instructions between two looks, now */
-    bool is_unlimited;         /* while the libraries are opened */
+    bool is_unlimited;         /* while the libraries are opened, garbage is
+                                  collected because of script_hold, and at
+                                  the end */
     const void *refused_block; /* the last request that was refused */
     size_t refused_size;
     unsigned closing; /* coroutines that are being closed inside each other */
