@@ -298,7 +298,11 @@ const char *look_colour(enum look_colour colour)
         [LOOK_FAINT] = "\033[2m",
         [LOOK_STRONG] = "\033[1m",
     };
-    return look_has_colour(STDOUT_FILENO) ? codes[colour] : "";
+    static int coloured = -1; /* is asked for each cell of a table */
+    if (coloured < 0) {
+        coloured = look_has_colour(STDOUT_FILENO);
+    }
+    return coloured != 0 ? codes[colour] : "";
 }
 
 /* -- Tables -------------------------------------------------------------- */

@@ -317,6 +317,7 @@ static enum err add_piece(struct survey *survey,
     const struct value id = document_id(name, (struct text){"", 0});
     piece->name = value_ref(name);
     vec_push(&survey->pieces, piece);
+    map_insert(&survey->names, value_hash(name), piece);
     enum err err = read_field(survey, id, "piece", &piece->about, detail);
     value_unref(id);
     if (err == ERR_OK) {
@@ -339,14 +340,25 @@ static bool is_removed(const struct survey_piece *piece)
            !value_is_absent(object_field(piece->about, "removed"));
 }
 
+static bool is_piece(const void *item, const void *name)
+{
+    const struct survey_piece *piece = item;
+    return key_equal(piece->name, *(const struct value *)name);
+}
+
 static bool has_piece(const struct survey *survey, struct value name)
 {
-    VEC_FOREACH (&survey->pieces, piece) {
-        if (key_equal((*piece)->name, name)) {
-            return true;
-        }
-    }
-    return false;
+    return map_find(&survey->names, value_hash(name), is_piece, &name) != NULL;
+}
+
+static void drop_last_piece(struct survey *survey)
+{
+    struct survey_piece *piece = vec_pop(&survey->pieces);
+    (void)map_remove(&survey->names,
+                     value_hash(piece->name),
+                     is_piece,
+                     &piece->name);
+    piece_free(piece);
 }
 
 /* Those that pieces which are known have launched, and theirs. Whoever has one
@@ -372,7 +384,7 @@ static enum err add_launched(struct survey *survey, struct err_detail *detail)
             err = add_piece(survey, name, detail);
             struct survey_piece *made = *vec_last(&survey->pieces);
             if (is_removed(made)) {
-                piece_free(vec_pop(&survey->pieces));
+                drop_last_piece(survey);
             } else if (array_count(made->sessions) == 0) {
                 value_unref(made->sessions);
                 made->sessions = value_ref(by->sessions);
@@ -410,7 +422,7 @@ static enum err add_pieces(struct survey *survey, struct err_detail *detail)
         if (!has_piece(survey, name)) {
             err = add_piece(survey, name, detail);
             if (is_removed(*vec_last(&survey->pieces))) {
-                piece_free(vec_pop(&survey->pieces));
+                drop_last_piece(survey);
             }
         }
     }
@@ -720,6 +732,7 @@ void survey_close(struct survey *survey)
         piece_free(*piece);
     }
     vec_release(&survey->pieces);
+    map_release(&survey->names);
     for (size_t i = 0; i < map_capacity(&survey->documents); i++) {
         struct survey_document *document = survey->documents.slots[i].item;
         if (document != NULL) {

@@ -65,6 +65,7 @@ struct survey {
     struct value branch;
     struct value present; /* of host/presence.h */
     VEC(struct survey_piece *) pieces;
+    struct map names;     /* of them: struct survey_piece by name */
     struct map documents; /* struct survey_document */
     struct map landed;    /* struct survey_node by the commit of its run */
 };

@@ -91,6 +91,16 @@ static void take_result(lua_State *L, int count, void *ctx)
     }
 }
 
+/* A piece may have a hundred thousand nodes, and all are declared in one call.
+ * A host that has set a budget of its own gives ten times as much for that. */
+static uint64_t build_steps(const struct script *script)
+{
+    const uint64_t steps = script->config.steps;
+    return steps < UINT64_MAX / (SCRIPT_BUILD_STEPS / SCRIPT_STEPS)
+               ? steps * (SCRIPT_BUILD_STEPS / SCRIPT_STEPS)
+               : steps;
+}
+
 static enum err build(struct builder *builder,
                       void *ctx,
                       struct err_detail *detail)
@@ -111,6 +121,7 @@ static enum err build(struct builder *builder,
         .push = push_builder,
         .take = take_result,
         .ctx = &building,
+        .steps = build_steps(stage->script),
     };
     struct script_error error = {0};
     const enum script_cause cause = script_call(stage->script, &call, &error);

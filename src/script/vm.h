@@ -54,6 +54,8 @@ enum {
     SCRIPT_MEMORY_BYTES = 64 * 1024 * 1024,
     SCRIPT_MEMORY_BYTES_MIN = 256 * 1024, /* for the libraries */
     SCRIPT_STEPS = 100 * 1000 * 1000,
+    SCRIPT_BUILD_STEPS = 1000 * 1000 * 1000, /* of a pattern that builds a
+                                                piece */
 };
 
 /* What the code may reach of the world, all of it optional. None of these may

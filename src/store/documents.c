@@ -324,6 +324,37 @@ static enum err find_snapshot(struct engine *engine,
     return err != ERR_OK ? err : ended;
 }
 
+/* Whether there can be a snapshot between the base and what is asked for. To
+ * look for one that is not there is expensive: SQLite may have to read that of
+ * a neighbour, all of it. As long as there was none, all revisions behind the
+ * base are in the tail of the document. */
+static enum err may_have_snapshot(struct engine *engine,
+                                  const struct document *document,
+                                  uint64_t to,
+                                  const struct fold_base *base,
+                                  bool *may,
+                                  struct err_detail *detail)
+{
+    *may = true;
+    if (to < document->head_seq || !base->found) {
+        return ERR_OK;
+    }
+    if (document->op != COMMIT_PATCH) {
+        *may = false;
+        return ERR_OK;
+    }
+    struct query query =
+        query_begin(&engine->database, STATEMENT_REVISION_COUNT_BEHIND);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, base->seq);
+    query_int(&query, 3, base->index);
+    query_int(&query, 4, document->tail_count + 1);
+    if (query_step(&query)) {
+        *may = query_get_int(&query, 0) != document->tail_count;
+    }
+    return query_end(&query, detail);
+}
+
 static enum err find_base(struct engine *engine,
                           const struct document *document,
                           uint64_t to,
@@ -333,11 +364,11 @@ static enum err find_base(struct engine *engine,
 {
     *base = (struct fold_base){.found = false};
     enum err err = find_set(engine, document, to, base, detail);
-    /* A snapshot is only of use behind a patch. Most documents have none, and
-     * to find that out SQLite may have to read that of a neighbour. */
-    const bool patched =
-        document->op == COMMIT_PATCH || to < document->head_seq;
-    if (err == ERR_OK && from == FOLD_FAST && patched) {
+    bool may = false;
+    if (err == ERR_OK && from == FOLD_FAST) {
+        err = may_have_snapshot(engine, document, to, base, &may, detail);
+    }
+    if (err == ERR_OK && may) {
         err = find_snapshot(engine, document, to, base, detail);
     }
     if (err == ERR_OK && base->found && !value_is_absent(base->value) &&

@@ -150,6 +150,9 @@ X(REVISION_PATCHES,
   "SELECT data FROM revision WHERE document = ?1 AND"
   " (seq, op_index) > (?2, ?3) AND seq <= ?4 AND op = 'patch'"
   " ORDER BY seq, op_index")
+X(REVISION_COUNT_BEHIND,
+  "SELECT count(*) FROM (SELECT 1 FROM revision WHERE document = ?1 AND"
+  " (seq, op_index) > (?2, ?3) LIMIT ?4)")
 X(REVISION_AFTER,
   "SELECT r.seq, r.op, r.op_index, c.session, c.local_seq"
   " FROM revision r JOIN \"commit\" c ON c.seq = r.seq"

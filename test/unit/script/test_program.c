@@ -694,6 +694,32 @@ TEST(a_builder_is_of_no_use_after_the_building)
     troupe_release(&troupe);
 }
 
+/* The budget of a call is that of a body; a piece with many nodes is declared
+ * in one call. */
+TEST(a_building_has_a_budget_of_its_own)
+{
+    struct troupe troupe;
+    troupe_init(&troupe);
+    EXPECT_TEXT(
+        load(&troupe,
+             "local heddle = require 'heddle'\n"
+             "return heddle.pattern('x', function(p)\n"
+             "  local last\n"
+             "  for i = 1, 3000 do\n"
+             "    last = p:computed('c' .. i, function() return i end)\n"
+             "  end\n"
+             "  local slow = p:computed('slow', function()\n"
+             "    for i = 1, 2e6 do end return 1 end)\n"
+             "  p:effect('e', function() last:get() slow:get() end)\n"
+             "  return { last = last } end)"),
+        "");
+    EXPECT_TEXT(start(&troupe, "x"), "");
+    EXPECT_EQ(world_idle(troupe.one, true), WORLD_AT_REST);
+    const char *told = buf_text(&troupe.told);
+    EXPECT(strstr(told, "p.lua:8: the budget of steps is used up") != NULL);
+    troupe_release(&troupe);
+}
+
 TEST(an_interrupt_ends_a_building)
 {
     struct troupe troupe;

@@ -376,3 +376,49 @@ PROPERTY(snapshots_change_the_cost_and_never_the_answer, 12)
         kit_close(&kits[i]);
     }
 }
+
+/* -- What is looked for -------------------------------------------------- */
+
+/* How often this engine has looked for a snapshot. */
+static int searches(const struct store_kit *kit)
+{
+    sqlite3_stmt *stmt =
+        kit->engine.database.statement[STATEMENT_SNAPSHOT_LAST];
+    return stmt != NULL ? sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_RUN, 0)
+                        : 0;
+}
+
+/* To look for one that is not there costs as much as the longest one that is:
+ * SQLite reads what is beside it. */
+TEST(a_snapshot_is_looked_for_only_where_there_can_be_one)
+{
+    const struct engine_options options = {.snapshot_patches = 3};
+    struct store_kit kit;
+    kit_open_file(&kit, &options);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':1}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | set B {'x':1}");
+    EXPECT_LANDED(&kit, 3, "s1 3 | replace B.x 2");
+    EXPECT_LANDED(&kit, 4, "s1 4 | set C {'x':1}");
+    EXPECT_LANDED(&kit, 5, "s1 5 | replace C.x 2");
+    EXPECT_LANDED(&kit, 6, "s1 6 | replace C.x 3");
+    EXPECT_LANDED(&kit, 7, "s1 7 | replace C.x 4");
+    EXPECT_EQ(kit.engine.counters.snapshots, 1);
+    for (int patched = 0; patched < 3; patched++) {
+        kit_reopen(&kit);
+        EXPECT_TEXT(kit_read(&kit, "A"), "{'value':{'x':1}}");
+        EXPECT_TEXT(kit_read(&kit, "B"), "{'value':{'x':2}}");
+        EXPECT_EQ(searches(&kit), 0);
+        char want[32];
+        (void)snprintf(want, sizeof want, "{'value':{'x':%d}}", 4 + patched);
+        EXPECT_TEXT(kit_read(&kit, "C"), want);
+        EXPECT_EQ(searches(&kit), 1);
+        char line[64];
+        (void)snprintf(line,
+                       sizeof line,
+                       "s1 %d | replace C.x %d",
+                       8 + patched,
+                       5 + patched);
+        EXPECT_LANDED(&kit, (uint64_t)(8 + patched), line);
+    }
+    kit_close(&kit);
+}
