@@ -535,7 +535,7 @@ static const struct {
     {"pcall(function() while true do end end) return {}",
      "p.lua:2: the budget of steps is used up"},
     {"local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end",
-     "p.lua:2: the budget of steps is used up"},
+     "p.lua:2: the memory budget of 4194304 bytes is used up"},
     {"local s = 'x' while true do s = s .. s end",
      "p.lua:2: the memory budget of 4194304 bytes is used up"},
     {"local function f() return 1 + f() end f()",
