@@ -161,6 +161,7 @@ $(BUILD)/bin/bench_persist: $(call objects,$(wildcard bench/persist/*.c))
 $(BUILD)/bin/bench_store: $(call objects,$(wildcard bench/durable/*.c))
 # It also runs the command.
 $(BUILD)/bin/bench_lua: $(call objects,$(SCRIPT_SRC)) | $(BUILD)/heddle
+$(BUILD)/bin/bench_disk: | $(BUILD)/heddle
 $(BUILD)/bin/bench_lua: TEST_LIBS += $(LUA_LIBS)
 $(BUILD)/bin/bench_%: $(BUILD)/bench/bench_%.o $(call objects,$(LIB_SRC) $(BENCH_LIB))
 	@$(LINK) $(TEST_LIBS)
