@@ -13,6 +13,7 @@
 #include "host/pages.h"
 #include "host/system.h"
 #include "host/wake.h"
+#include "replica/session.h"
 #include "sched/persistence.h"
 #include "value/object.h"
 
@@ -616,9 +617,10 @@ static void begin_wait(struct live_space *at, mono_ms now)
     }
 }
 
-/* The commits of a space, as one group. After a conflict the lock is this
- * host's (L9) until the step ends. */
-static void send_space(struct live *live, struct live_space *at)
+/* The next commits of a space, as one group: other processes wait for no more
+ * than that. After a conflict the lock is this host's (L9) until the step ends.
+ * True: there are more. */
+static bool send_group(struct live *live, struct live_space *at)
 {
     struct database *database = &at->engine.database;
     const uint64_t conflicts = at->hub.counters.conflicts;
@@ -631,25 +633,35 @@ static void send_space(struct live *live, struct live_space *at)
             end_wait(at);
         }
     }
+    const uint64_t sent = at->space->session->counters.sent_commits;
     at->space->held = err == ERR_BUSY;
-    space_flush(at->space);
+    space_flush_group(at->space);
     at->space->held = true;
     if (err == ERR_OK) {
         database_unreserve(database, at->hub.counters.conflicts != conflicts);
     }
     hub_flush(&at->hub);
+    return at->space->session->counters.sent_commits != sent &&
+           space_has_commits(at->space);
 }
 
-/* What was committed since the last time goes out as one group a space, and
- * the answers come back. */
-static void send(struct live *live)
+/* What was committed since the last time goes out, and the answers come back.
+ * If the step is to end, what is left goes out with the next one: true. */
+static bool send(struct live *live)
 {
+    bool left = false;
     VEC_FOREACH (&live->spaces, at) {
-        if ((*at)->stored) {
-            send_space(live, *at);
+        bool more = (*at)->stored;
+        while (more) {
+            more = send_group(live, *at);
+            if (more && live_is_due(live)) {
+                left = true;
+                more = false;
+            }
         }
     }
     replica_settle(&live->runtime.replica);
+    return left;
 }
 
 /* While others are in the queue, an event is handled when it is its turn to
@@ -764,9 +776,9 @@ static bool run(struct live *live, mono_ms began)
     bool more = true;
     for (mono_ms now = began; more; now = more ? live_now(live) : now) {
         const bool ran = runtime_pass(&live->runtime, now);
-        send(live);
+        const bool left = send(live);
         any = any || ran;
-        more = ran || runtime_next_wake(&live->runtime) <= now;
+        more = ran || left || runtime_next_wake(&live->runtime) <= now;
         if (now >= began + LIVE_STEP_MS || live_is_due(live)) {
             live->more = more;
             return any;

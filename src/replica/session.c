@@ -316,7 +316,8 @@ bool session_has_commits(const struct session *session)
     return false;
 }
 
-void session_flush(struct session *session)
+/* At most so many messages of commits. */
+static void flush(struct session *session, size_t messages)
 {
     if (session->state == SESSION_IDLE &&
         (session->space->wanted.count > 0 || has_queued(session))) {
@@ -332,11 +333,22 @@ void session_flush(struct session *session)
     replica->settling = true;
     session->flushing = true;
     send_watch(session);
-    while (session->state == SESSION_OPEN && !session->space->held &&
-           send_commits(session)) {
+    while (messages > 0 && session->state == SESSION_OPEN &&
+           !session->space->held && send_commits(session)) {
+        messages--;
     }
     session->flushing = false;
     replica->settling = settling;
+}
+
+void session_flush(struct session *session)
+{
+    flush(session, SIZE_MAX);
+}
+
+void session_flush_group(struct session *session)
+{
+    flush(session, 1);
 }
 
 /* -- Receiving ----------------------------------------------------------- */

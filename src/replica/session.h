@@ -102,6 +102,7 @@ bool session_has_commits(const struct session *session);
 /* Sends what waits: documents to watch, commits, an ack. Connects if there is
  * something to send and no connection. */
 void session_flush(struct session *session);
+void session_flush_group(struct session *session); /* one message of commits */
 
 void session_step(struct session *session, mono_ms now);
 mono_ms session_next_wake(const struct session *session);

@@ -81,6 +81,14 @@ void space_flush(struct space *space)
     }
 }
 
+void space_flush_group(struct space *space)
+{
+    if (space->session != NULL) {
+        session_flush_group(space->session);
+        replica_settle(space->replica);
+    }
+}
+
 bool space_has_commits(const struct space *space)
 {
     return space->session != NULL && session_has_commits(space->session);

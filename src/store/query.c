@@ -132,8 +132,7 @@ uint64_t query_inserted(struct query *query)
 
 bool query_changed(struct query *query)
 {
-    return query->code == SQLITE_OK &&
-           sqlite3_changes(query->database->db) > 0;
+    return query->code == SQLITE_OK && sqlite3_changes(query->database->db) > 0;
 }
 
 bool query_is_null(struct query *query, int column)
