@@ -388,14 +388,10 @@ void live_set_deadline(struct live *live, mono_ms deadline)
     live->deadline = deadline;
 }
 
-/* Asked after each run, hence the clock that costs least. */
 bool live_is_due(const struct live *live)
 {
-    struct host *host = live->host;
     return wake_is_interrupted(&live->wake) ||
-           (live->deadline != MONO_NEVER &&
-            (host->tick != NULL ? host->tick(host) : host->now(host)) >=
-                live->deadline);
+           (live->deadline != MONO_NEVER && live_now(live) >= live->deadline);
 }
 
 /* The queue of the write lock says when an event is tried again (L9). */
@@ -651,13 +647,8 @@ static bool send(struct live *live)
 {
     bool left = false;
     VEC_FOREACH (&live->spaces, at) {
-        bool more = (*at)->stored;
-        while (more) {
-            more = send_group(live, *at);
-            if (more && live_is_due(live)) {
-                left = true;
-                more = false;
-            }
+        while (!left && (*at)->stored && send_group(live, *at)) {
+            left = live_is_due(live);
         }
     }
     replica_settle(&live->runtime.replica);
@@ -891,22 +882,17 @@ static bool is_at_rest(const struct live *live)
 
 enum live_rest live_settle(struct live *live, mono_ms deadline)
 {
-    const mono_ms before = live->deadline;
     enum live_woken woken = LIVE_WORK;
-    bool rests = false;
-    while (woken == LIVE_WORK && !rests) {
+    while (woken == LIVE_WORK) {
         /* One step is made in any case, as a whole. */
         live->deadline = deadline > live_now(live) ? deadline : MONO_NEVER;
         (void)live_step(live);
-        live->deadline = before;
-        rests = is_at_rest(live);
-        if (!rests) {
-            woken = live_wait(live, deadline);
+        live->deadline = MONO_NEVER;
+        if (is_at_rest(live)) {
+            scheduler_idle_over(live->runtime.sched);
+            return LIVE_AT_REST;
         }
-    }
-    if (rests) {
-        scheduler_idle_over(live->runtime.sched);
-        return LIVE_AT_REST;
+        woken = live_wait(live, deadline);
     }
     return woken == LIVE_DEADLINE ? LIVE_NOT_IN_TIME : LIVE_STOPPED;
 }
