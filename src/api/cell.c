@@ -150,16 +150,14 @@ enum err cell_place_below(struct place *place,
     }
     struct path_table *paths = &place->entity->space->replica->paths;
     struct path *below;
-    const enum err err = path_read(paths, pointer, length, &below, detail);
+    enum err err = path_read(paths, pointer, length, &below, detail);
     if (err != ERR_OK) {
         return err;
     }
-    if (place->path->length + below->length > LIMIT_PATH_SEGMENTS) {
+    err = path_check(place->path->length + below->length, detail);
+    if (err != ERR_OK) {
         path_unref(below);
-        return err_set(detail,
-                       ERR_LIMIT_PATH,
-                       "the path has more than %d parts",
-                       LIMIT_PATH_SEGMENTS);
+        return err;
     }
     struct place *at = place_ref(place);
     for (uint32_t i = 0; i < below->length; i++) {

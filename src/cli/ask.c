@@ -11,7 +11,7 @@
 #include "cli/report.h"
 #include "cli/visit.h"
 #include "host/system.h"
-#include "runtime/cell.h"
+#include "runtime/own_write.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -249,32 +249,95 @@ static int check_target(struct visit *visit,
                                 : visit_report(visit->options, NULL, &detail);
 }
 
-/* Writes; the value is adopted. */
-static enum err write_adopt(struct visit *visit,
-                            struct place *place,
-                            struct value value,
-                            struct err_detail *detail)
+/* It outlives the visit: a write without an answer ends with it. */
+struct setting {
+    struct runtime *runtime;
+    struct place *place; /* owned, like the value, until it has ended */
+    struct cell_writing writing;
+    bool ended;
+    struct err_detail said;
+};
+
+static enum err write_setting(void *ctx,
+                              struct transaction *transaction,
+                              struct err_detail *detail)
 {
-    const struct cell_access access = {.runtime = live_runtime(visit->live)};
-    if (option_is_given(visit->options, OPTION_DELETE)) {
-        return cell_delete(&access, place, detail);
-    }
-    for (size_t i = 0; i < COUNT_OF(set_ways); i++) {
-        if (option_is_given(visit->options, set_ways[i].option)) {
-            return cell_merge_adopt(
-                &access,
-                place,
-                set_ways[i].kind,
-                set_ways[i].takes_list
-                    ? array_push_adopt(value_empty_array(), value)
-                    : value,
-                detail);
-        }
-    }
-    return cell_put_adopt(&access, place, value, detail);
+    const struct setting *setting = ctx;
+    const struct cell_access access = {setting->runtime, NULL, transaction};
+    return own_write_in(&access, setting->place, &setting->writing, detail);
 }
 
-static int set(struct visit *visit)
+static void on_set(void *ctx, const struct err_detail *said)
+{
+    struct setting *setting = ctx;
+    setting->ended = true;
+    setting->said = *said;
+    place_unref(setting->place);
+    value_unref(setting->writing.value);
+}
+
+/* What is to be done with the value, which is adopted. */
+static struct cell_writing writing_of(const struct options *options,
+                                      struct value value)
+{
+    if (option_is_given(options, OPTION_DELETE)) {
+        return (struct cell_writing){.kind = WRITE_DELETE};
+    }
+    for (size_t i = 0; i < COUNT_OF(set_ways); i++) {
+        if (option_is_given(options, set_ways[i].option)) {
+            return (struct cell_writing){
+                .kind = set_ways[i].kind,
+                .value = set_ways[i].takes_list
+                             ? array_push_adopt(value_empty_array(), value)
+                             : value,
+            };
+        }
+    }
+    return (struct cell_writing){.kind = WRITE_PUT, .value = value};
+}
+
+static int wait_for_write(struct visit *visit, const struct setting *setting)
+{
+    const mono_ms deadline = live_now(visit->live) + visit->timeout;
+    while (!setting->ended) {
+        live_set_deadline(visit->live, deadline);
+        (void)live_step(visit->live);
+        live_set_deadline(visit->live, MONO_NEVER);
+        if (setting->ended) {
+            break;
+        }
+        if (visit_was_stopped() || live_now(visit->live) >= deadline) {
+            return visit_report_wait(visit, "the write");
+        }
+        (void)live_wait(visit->live, deadline);
+    }
+    return CODE_OK;
+}
+
+/* Writes, and waits for what the store says: it may refuse what could be
+ * written here. */
+static int write_and_wait(struct visit *visit, struct setting *setting)
+{
+    const struct options *options = visit->options;
+    const struct own_write_spec spec = {
+        .write = write_setting,
+        .ended = on_set,
+        .ctx = setting,
+    };
+    struct err_detail detail = {0};
+    setting->runtime = live_runtime(visit->live);
+    if (own_write_make(setting->runtime, &spec, &detail) != ERR_OK) {
+        on_set(setting, &detail);
+        return visit_report(options, operand(options, 1), &detail);
+    }
+    const int code = wait_for_write(visit, setting);
+    if (code == CODE_OK && setting->said.err != ERR_OK) {
+        return visit_report(options, operand(options, 1), &setting->said);
+    }
+    return code == CODE_OK ? visit_settle(visit) : code;
+}
+
+static int set(struct visit *visit, struct setting *setting)
 {
     const struct options *options = visit->options;
     struct value value = VALUE_NONE;
@@ -303,12 +366,9 @@ static int set(struct visit *visit)
         code = check_target(visit, document, place);
     }
     if (code == CODE_OK) {
-        struct err_detail detail = {0};
-        const enum err err = write_adopt(visit, place, value, &detail);
-        value = VALUE_NONE;
-        code = err == ERR_OK
-                   ? visit_settle(visit)
-                   : visit_report(options, operand(options, 1), &detail);
+        setting->place = place_ref(place);
+        setting->writing = writing_of(options, value_ref(value));
+        code = write_and_wait(visit, setting);
     }
     if (place != NULL) {
         place_unref(place);
@@ -325,8 +385,9 @@ int set_run(const struct options *options)
         return code;
     }
     struct visit visit = {.immediate = true};
+    struct setting setting = {0};
     code = visit_open(&visit, options, FOLDER_EXISTING);
-    return visit_close(&visit, code == CODE_OK ? set(&visit) : code);
+    return visit_close(&visit, code == CODE_OK ? set(&visit, &setting) : code);
 }
 
 /* -- send ---------------------------------------------------------------- */

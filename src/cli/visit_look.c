@@ -136,6 +136,12 @@ int visit_read_path(const struct options *options,
                             "'%s' is no path: it is like /items/0/price",
                             text);
     }
+    struct err_detail detail = {0};
+    if (path_check((size_t)array_count(*out) + 1, &detail) != ERR_OK) {
+        value_unref(*out);
+        *out = VALUE_NONE;
+        return visit_report(options, NULL, &detail);
+    }
     return CODE_OK;
 }
 

@@ -206,6 +206,11 @@ static enum err check_counts(const struct commit *commit,
         }
     }
     for (size_t i = 0; i < commit->reads.count; i++) {
+        const enum err err =
+            path_check(commit->reads.at[i].path->length, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
         if (commit->reads.at[i].layers.at.count > LIMIT_COMMIT_LAYERS) {
             return err_set(detail,
                            ERR_LIMIT_COMMIT,

@@ -327,6 +327,10 @@ static enum err check_place(const struct observation *observation,
     if (document_id_check(place->target.id, detail) != ERR_OK) {
         return bad(detail, "a place must have a usable id");
     }
+    const enum err long_path = path_check(place->path->length, detail);
+    if (long_path != ERR_OK) {
+        return long_path;
+    }
     if (index > 0 && observed_place_compare(place - 1, place) >= 0) {
         return bad(detail, "places must be sorted, and none twice");
     }

@@ -139,6 +139,11 @@ static enum err target_of(const struct cell_access *access,
         at = place_of(entity, path);
         path_unref(path);
     }
+    err = path_check(at->path->length + place->path->length - used, detail);
+    if (err != ERR_OK) {
+        place_unref(at);
+        return err;
+    }
     for (uint32_t i = used; i < place->path->length; i++) {
         struct place *child = place_child(at, place->path->at[i].key);
         place_unref(at);

@@ -653,14 +653,16 @@ enum err piece_place(const struct piece *piece,
         return err_set(detail, ERR_CLOSED, "the piece was stopped");
     }
     struct place *at = piece_result(piece);
-    for (uint32_t i = 0; i < array_count(path); i++) {
+    enum err err = path_check(at->path->length + array_count(path), detail);
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(path); i++) {
         struct place *child = place_child(at, array_at(path, i));
         place_unref(at);
         at = child;
     }
     const struct cell_access access = {.runtime = piece->runtime};
-    const enum err err =
-        cell_follow(&access, at, READ_FOR_BOTH, true, out, detail);
+    if (err == ERR_OK) {
+        err = cell_follow(&access, at, READ_FOR_BOTH, true, out, detail);
+    }
     place_unref(at);
     return err;
 }

@@ -77,7 +77,7 @@ static struct path *path_of_key(struct replica *replica,
     struct path *path = path_ref(replica->payload_path);
     struct path *below;
     *readable =
-        path_read(&replica->paths, text.at, text.length, &below, NULL) ==
+        path_read_stored(&replica->paths, text.at, text.length, &below, NULL) ==
         ERR_OK;
     if (!*readable) {
         return path;

@@ -199,6 +199,11 @@ struct place *cells_push_below(lua_State *L,
 {
     struct cell *cell = script_object_push(L, class, sizeof *cell);
     const struct value key = check_segment(L, argument);
+    struct err_detail detail = {0};
+    if (path_check(place->path->length + 1, &detail) != ERR_OK) {
+        value_unref(key);
+        (void)luaL_argerror(L, argument, detail.text);
+    }
     cell->place = place_child(place, key);
     value_unref(key);
     binding_tie(&cell->binding, stage, cell_cut);
@@ -211,10 +216,6 @@ static int cell_key(lua_State *L)
     struct place *place = cells_check(L, 1, &stage);
     const int count = lua_gettop(L);
     luaL_argcheck(L, count >= 2, 2, "a key or a position is missing");
-    luaL_argcheck(L,
-                  place->path->length + (unsigned)count < LIMIT_PATH_SEGMENTS,
-                  2,
-                  "the path is too long");
     for (int i = 2; i <= count; i++) {
         /* The cell of each step keeps its place. */
         place = cells_push_below(L, &cell_class, stage, place, i);

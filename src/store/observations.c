@@ -780,7 +780,7 @@ static enum err add_stored(struct taking *taking,
                 .id = value_string_new(id.at, id.length),
                 .kind = kind == PLACE_SHAPE ? READ_SHAPE : READ_DEEP,
             };
-            *whole = *whole && path_read(&taking->engine->paths,
+            *whole = *whole && path_read_stored(&taking->engine->paths,
                                          path.at,
                                          path.length,
                                          &one.path,

@@ -69,7 +69,7 @@ static enum err find_candidates(struct search *search,
     while (query_step(&query)) {
         struct candidate one = {.number = query_get_int(&query, 0)};
         const struct text path = query_get_text(&query, 1);
-        if (path_read(&search->engine->paths,
+        if (path_read_stored(&search->engine->paths,
                       path.at,
                       path.length,
                       &one.path,

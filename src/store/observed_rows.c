@@ -270,7 +270,7 @@ static bool read_path(struct maker *maker, struct text text, struct path **out)
     if (maker->path == NULL || !same_text(text, last)) {
         path_unref(maker->path);
         maker->path = NULL;
-        if (path_read(&maker->engine->paths,
+        if (path_read_stored(&maker->engine->paths,
                       text.at,
                       text.length,
                       &maker->path,

@@ -258,8 +258,7 @@ static enum err load_writes(struct engine *engine,
         };
         whole = document_op_read(query_get_text(&query, 2), &write->op) &&
                 (data.length == 0 ||
-                 json_read(data.at, data.length, NULL, &write->data, NULL) ==
-                     ERR_OK);
+                 stored_read(engine, data, &write->data, NULL) == ERR_OK);
     }
     const enum err err = query_end(&query, detail);
     if (err != ERR_OK || whole) {

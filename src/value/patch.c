@@ -136,7 +136,7 @@ static enum err read_pointer(const struct op_reader *reader,
     const struct text text = value_text(&pointer);
     struct err_detail why = {0};
     const enum err err =
-        path_read(reader->paths, text.at, text.length, out, &why);
+        path_read_stored(reader->paths, text.at, text.length, out, &why);
     if (err != ERR_OK) {
         return err_set(reader->detail,
                        err,

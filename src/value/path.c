@@ -109,7 +109,7 @@ struct path *path_new(struct path_table *table,
                       const struct path_segment *segments,
                       size_t length)
 {
-    CHECK(length <= LIMIT_PATH_SEGMENTS);
+    CHECK(length <= UINT32_MAX);
     const uint64_t hash = hash_segments(segments, length);
     const struct path_key key = {segments, length};
     struct path *path = map_find(&table->paths, hash, same_segments, &key);
@@ -200,20 +200,26 @@ static enum err read_segments(const char *pointer,
         const char *from = at + 1;
         const char *slash = memchr(from, '/', (size_t)(end - from));
         at = slash != NULL ? slash : end;
-        if (segments->count == LIMIT_PATH_SEGMENTS) {
-            return err_set(detail,
-                           ERR_LIMIT_PATH,
-                           "a path has at most %d segments",
-                           LIMIT_PATH_SEGMENTS);
+        enum err err = path_check(segments->count + 1, detail);
+        if (err != ERR_OK) {
+            return err;
         }
         struct path_segment segment;
-        const enum err err = read_segment(from, at, &segment, detail);
+        err = read_segment(from, at, &segment, detail);
         if (err != ERR_OK) {
             return err;
         }
         stack_push(segments, segment);
     }
     return ERR_OK;
+}
+
+enum err path_too_long(struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_LIMIT_PATH,
+                   "a path has at most %d segments",
+                   LIMIT_PATH_SEGMENTS);
 }
 
 enum err path_read(struct path_table *table,
@@ -223,12 +229,21 @@ enum err path_read(struct path_table *table,
                    struct err_detail *detail)
 {
     *out = NULL;
-    if (length > LIMIT_POINTER_BYTES) {
-        return err_set(detail,
-                       ERR_LIMIT_PATH,
-                       "a pointer has at most %d bytes",
-                       LIMIT_POINTER_BYTES);
-    }
+    return length <= LIMIT_POINTER_BYTES
+               ? path_read_stored(table, pointer, length, out, detail)
+               : err_set(detail,
+                         ERR_LIMIT_PATH,
+                         "a pointer has at most %d bytes",
+                         LIMIT_POINTER_BYTES);
+}
+
+enum err path_read_stored(struct path_table *table,
+                          const char *pointer,
+                          size_t length,
+                          struct path **out,
+                          struct err_detail *detail)
+{
+    *out = NULL;
     if (length > 0 && pointer[0] != '/') {
         return err_set(detail,
                        ERR_SYNTAX,
@@ -258,15 +273,12 @@ enum err path_of_array(struct path_table *table,
         return err_set(detail, ERR_TYPE, "a path is an array of strings");
     }
     const uint32_t count = array_count(array);
-    if (count > LIMIT_PATH_SEGMENTS) {
-        return err_set(detail,
-                       ERR_LIMIT_PATH,
-                       "a path has at most %d segments",
-                       LIMIT_PATH_SEGMENTS);
+    enum err err = path_check(count, detail);
+    if (err != ERR_OK) {
+        return err;
     }
     segment_stack segments;
     stack_init(&segments);
-    enum err err = ERR_OK;
     for (uint32_t i = 0; i < count && err == ERR_OK; i++) {
         const struct value key = array_at(array, i);
         if (value_is_string(key)) {

@@ -13,7 +13,9 @@
 #define VALUE_PATH_H
 
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/map.h"
 #include "value/value.h"
 
@@ -49,13 +51,23 @@ struct path {
 void path_table_init(struct path_table *table);
 void path_table_release(struct path_table *table);
 
-/* The path with these segments. At most LIMIT_PATH_SEGMENTS: the callers that
- * take paths from outside have checked. */
+/* The path with these segments. A longer one than LIMIT_PATH_SEGMENTS
+ * is refused where it comes from outside, and by commit_check (path_check). */
 struct path *path_new(struct path_table *table,
                       const struct path_segment *segments,
                       size_t length);
 struct path *path_ref(struct path *path);
 void path_unref(struct path *path); /* NULL is harmless */
+
+/* LIMIT_PATH. */
+enum err path_too_long(struct err_detail *detail);
+
+/* Whether a path of that many segments is within the limit: OK, LIMIT_PATH. */
+static inline enum err path_check(size_t length, struct err_detail *detail)
+{
+    return LIKELY(length <= LIMIT_PATH_SEGMENTS) ? ERR_OK
+                                                 : path_too_long(detail);
+}
 
 /* From the text of a JSON Pointer. Errors: SYNTAX, LIMIT_PATH. */
 MUST_CHECK enum err path_read(struct path_table *table,
@@ -63,6 +75,14 @@ MUST_CHECK enum err path_read(struct path_table *table,
                               size_t length,
                               struct path **out,
                               struct err_detail *detail);
+
+/* The same of a pointer in a row or a patch, which has as many bytes as the
+ * keys of its document need. */
+MUST_CHECK enum err path_read_stored(struct path_table *table,
+                                     const char *pointer,
+                                     size_t length,
+                                     struct path **out,
+                                     struct err_detail *detail);
 
 /* From an array of strings, as links have it. Errors: TYPE, LIMIT_PATH. */
 MUST_CHECK enum err path_of_array(struct path_table *table,
