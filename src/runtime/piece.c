@@ -13,10 +13,6 @@
 #include "value/link.h"
 #include "value/object.h"
 
-enum {
-    PIECE_NAME_BYTES_MAX = 256,
-};
-
 /* -- Names --------------------------------------------------------------- */
 
 static void append(struct buf *to, struct value string)

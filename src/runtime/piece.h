@@ -54,6 +54,10 @@
 #include "runtime/builder.h"
 #include "sched/persistence.h"
 
+enum {
+    PIECE_NAME_BYTES_MAX = 256,
+};
+
 enum piece_state {
     PIECE_LOADING, /* R1 */
     PIECE_RUNNING,

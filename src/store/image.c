@@ -175,7 +175,8 @@ static bool read_names(struct image *image,
         struct path *path = NULL;
         if (i >= header->paths) {
             vec_push(&image->spaces, value_string_new(at, text.length));
-        } else if (path_read_stored(paths, at, text.length, &path, NULL) == ERR_OK) {
+        } else if (path_read_stored(paths, at, text.length, &path, NULL) ==
+                   ERR_OK) {
             vec_push(&image->paths, path);
         } else {
             return false;

@@ -781,10 +781,10 @@ static enum err add_stored(struct taking *taking,
                 .kind = kind == PLACE_SHAPE ? READ_SHAPE : READ_DEEP,
             };
             *whole = *whole && path_read_stored(&taking->engine->paths,
-                                         path.at,
-                                         path.length,
-                                         &one.path,
-                                         NULL) == ERR_OK;
+                                                path.at,
+                                                path.length,
+                                                &one.path,
+                                                NULL) == ERR_OK;
             vec_push(out, one);
         }
         err = query_end(&query, taking->detail);

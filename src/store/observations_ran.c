@@ -135,8 +135,11 @@ static bool add_place(struct telling *telling,
     const struct text id = query_get_text(query, 2);
     const struct text text = query_get_text(query, 3);
     struct path *path = NULL;
-    if (path_read_stored(&telling->engine->paths, text.at, text.length, &path, NULL) !=
-        ERR_OK) {
+    if (path_read_stored(&telling->engine->paths,
+                         text.at,
+                         text.length,
+                         &path,
+                         NULL) != ERR_OK) {
         return false;
     }
     struct value where = space.length > 0

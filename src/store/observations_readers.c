@@ -70,10 +70,10 @@ static enum err find_candidates(struct search *search,
         struct candidate one = {.number = query_get_int(&query, 0)};
         const struct text path = query_get_text(&query, 1);
         if (path_read_stored(&search->engine->paths,
-                      path.at,
-                      path.length,
-                      &one.path,
-                      NULL) != ERR_OK) {
+                             path.at,
+                             path.length,
+                             &one.path,
+                             NULL) != ERR_OK) {
             one.path = path_new(&search->engine->paths, NULL, 0);
         }
         vec_push(&search->candidates, one);

@@ -271,10 +271,10 @@ static bool read_path(struct maker *maker, struct text text, struct path **out)
         path_unref(maker->path);
         maker->path = NULL;
         if (path_read_stored(&maker->engine->paths,
-                      text.at,
-                      text.length,
-                      &maker->path,
-                      NULL) != ERR_OK) {
+                             text.at,
+                             text.length,
+                             &maker->path,
+                             NULL) != ERR_OK) {
             return false;
         }
         buf_clear(&maker->last_path);

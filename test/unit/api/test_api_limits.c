@@ -1,0 +1,255 @@
+/* The limits of depth and paths through the public header, on disk: what is
+ * accepted is read back after a restart, what is not is refused with the code
+ * of its limit, and nothing of it is there. */
+
+#include "base/limits.h"
+#include "unit/api/rig.h"
+
+/* A document is {"value": ...}, so a value may have this many levels. */
+enum {
+    LEVELS = LIMIT_DEPTH - 1
+};
+
+struct box {
+    struct rig rig;
+    char folder[256];
+    hd_cell *cell;
+    hd_cell *list;
+    hd_cell *stream;
+    hd_value *value; /* that an edit sets */
+};
+
+static hd_value *nested(unsigned depth)
+{
+    hd_value *value = NULL;
+    EXPECT_INT(hd_value_new_int(1, &value), HD_OK);
+    for (unsigned i = 0; i < depth; i++) {
+        hd_value *object = NULL;
+        hd_value *around = NULL;
+        EXPECT_INT(hd_value_new_object(&object), HD_OK);
+        EXPECT_INT(
+            hd_value_set(object, "/a", HD_TERMINATED, value, &around, NULL),
+            HD_OK);
+        hd_value_unref(object);
+        hd_value_unref(value);
+        value = around;
+    }
+    return value;
+}
+
+static bool is_equal(const hd_value *a, const hd_value *b)
+{
+    bool equal = false;
+    return hd_value_equal(a, b, &equal) == HD_OK && equal;
+}
+
+static hd_status put_payload(hd_run *run, void *context)
+{
+    const struct box *box = context;
+    hd_value *payload = NULL;
+    hd_status status = hd_run_payload(run, &payload);
+    if (status == HD_OK) {
+        status = hd_cell_set(box->cell, payload, NULL);
+    }
+    if (status == HD_OK) {
+        status = hd_run_return(run, payload);
+    }
+    hd_value_unref(payload);
+    return status;
+}
+
+static void box_open(struct box *box)
+{
+    rig_open(&box->rig, box->folder, 1);
+    box->cell = cell_of(&box->rig, "box", NULL);
+    box->list = cell_of(&box->rig, "list", NULL);
+    box->stream = cell_of(&box->rig, "stream", NULL);
+    const hd_handler_options options = {
+        .name = "put",
+        .run = put_payload,
+        .context = box,
+    };
+    EXPECT_INT(hd_handler_new(box->stream, &options, NULL, NULL), HD_OK);
+}
+
+static void box_close(struct box *box)
+{
+    hd_cell_free(box->cell);
+    hd_cell_free(box->list);
+    hd_cell_free(box->stream);
+    rig_close(&box->rig);
+}
+
+static void box_begin(struct box *box)
+{
+    *box = (struct box){0};
+    kit_folder_new(box->folder, sizeof box->folder);
+    box_open(box);
+    set_json(box->cell, "{}");
+    set_json(box->list, "[]");
+    rig_settle(&box->rig);
+}
+
+/* What is in the cell after a restart; NULL: what it began with. */
+static void box_end(struct box *box, hd_cell **cell, const hd_value *want)
+{
+    rig_settle(&box->rig);
+    const bool is_list = *cell == box->list;
+    box_close(box);
+    box_open(box);
+    hd_value *found = NULL;
+    EXPECT_INT(hd_cell_get(is_list ? box->list : box->cell, &found, NULL),
+               HD_OK);
+    if (want == NULL) {
+        expect_value(found, is_list ? "[]" : "{}");
+    } else {
+        EXPECT(is_equal(found, want));
+    }
+    hd_value_unref(found);
+    box_close(box);
+    kit_folder_remove(box->folder);
+}
+
+static hd_status edit_value(hd_runtime *runtime, void *context)
+{
+    (void)runtime;
+    const struct box *box = context;
+    return hd_cell_set(box->cell, box->value, NULL);
+}
+
+TEST(a_value_that_is_set_has_a_thousand_levels_with_its_document)
+{
+    for (unsigned levels = LEVELS - 1; levels <= LEVELS + 1; levels++) {
+        struct box box;
+        box_begin(&box);
+        hd_value *value = nested(levels);
+        const bool fits = levels <= LEVELS;
+        const hd_status status = hd_cell_set(box.cell, value, NULL);
+        rig_settle(&box.rig);
+        const hd_status said =
+            status != HD_OK ? status : box.rig.reported.status;
+        EXPECT_INT(said, fits ? HD_OK : HD_LIMIT_DEPTH);
+        box_end(&box, &box.cell, fits ? value : NULL);
+        hd_value_unref(value);
+    }
+}
+
+TEST(an_edit_has_the_same_limit)
+{
+    for (unsigned levels = LEVELS - 1; levels <= LEVELS + 1; levels++) {
+        struct box box;
+        box_begin(&box);
+        box.value = nested(levels);
+        const bool fits = levels <= LEVELS;
+        hd_error error;
+        EXPECT_INT(hd_runtime_edit(box.rig.runtime, edit_value, &box, &error),
+                   fits ? HD_OK : HD_LIMIT_DEPTH);
+        box_end(&box, &box.cell, fits ? box.value : NULL);
+        hd_value_unref(box.value);
+    }
+}
+
+TEST(an_event_and_its_receipt_have_it)
+{
+    for (unsigned levels = LEVELS - 1; levels <= LEVELS + 1; levels++) {
+        struct box box;
+        box_begin(&box);
+        hd_value *value = nested(levels);
+        const bool fits = levels <= LEVELS;
+        hd_ticket *ticket = NULL;
+        EXPECT_INT(hd_cell_send(box.stream, value, NULL, &ticket, NULL), HD_OK);
+        rig_settle(&box.rig);
+        hd_error error;
+        hd_value *receipt = NULL;
+        EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
+        EXPECT_INT(error.status, fits ? HD_OK : HD_LIMIT_DEPTH);
+        EXPECT_INT(hd_ticket_receipt(ticket, &receipt),
+                   fits ? HD_OK : HD_NOT_FOUND);
+        EXPECT(!fits || is_equal(receipt, value));
+        hd_value_unref(receipt);
+        hd_ticket_free(ticket);
+        box_end(&box, &box.cell, fits ? value : NULL);
+        hd_value_unref(value);
+    }
+}
+
+TEST(an_element_that_is_appended_has_one_level_less)
+{
+    for (unsigned levels = LEVELS - 2; levels <= LEVELS; levels++) {
+        struct box box;
+        box_begin(&box);
+        hd_value *value = nested(levels);
+        hd_value *list = NULL;
+        hd_value *empty = value_of("[]");
+        const bool fits = levels < LEVELS;
+        EXPECT_INT(hd_value_set(empty, "/-", HD_TERMINATED, value, &list, NULL),
+                   HD_OK);
+        const hd_status status = hd_cell_append(box.list, value, NULL);
+        rig_settle(&box.rig);
+        const hd_status said =
+            status != HD_OK ? status : box.rig.reported.status;
+        EXPECT_INT(said, fits ? HD_OK : HD_LIMIT_DEPTH);
+        box_end(&box, &box.list, fits ? list : NULL);
+        hd_value_unref(empty);
+        hd_value_unref(list);
+        hd_value_unref(value);
+    }
+}
+
+/* "value" is the first segment. */
+TEST(a_path_has_a_thousand_segments_with_its_document)
+{
+    for (unsigned count = LIMIT_PATH_SEGMENTS - 2; count <= LIMIT_PATH_SEGMENTS;
+         count++) {
+        struct box box;
+        struct buf pointer = {0};
+        box_begin(&box);
+        for (unsigned i = 0; i < count; i++) {
+            buf_append_text(&pointer, "/a");
+        }
+        const bool fits = count < LIMIT_PATH_SEGMENTS;
+        hd_cell *below = NULL;
+        hd_error error;
+        EXPECT_INT(hd_cell_child(box.cell, buf_text(&pointer), &below, &error),
+                   fits ? HD_OK : HD_LIMIT_PATH);
+        hd_value *want = nested(count);
+        if (fits) {
+            EXPECT_INT(hd_cell_set_int(below, 1, &error), HD_OK);
+            rig_settle(&box.rig);
+            EXPECT_INT(box.rig.reports, 0);
+        }
+        hd_cell_free(below);
+        box_end(&box, &box.cell, fits ? want : NULL);
+        hd_value_unref(want);
+        buf_release(&pointer);
+    }
+}
+
+TEST(a_link_and_the_path_behind_it_are_one_path)
+{
+    struct box box;
+    struct buf pointer = {0};
+    box_begin(&box);
+    for (unsigned i = 0; i < 600; i++) {
+        buf_append_text(&pointer, "/a");
+    }
+    hd_cell *target = NULL;
+    hd_cell *through = NULL;
+    hd_error error;
+    EXPECT_INT(hd_cell_child(box.cell, buf_text(&pointer), &target, &error),
+               HD_OK);
+    EXPECT_INT(hd_cell_set_int(target, 1, &error), HD_OK);
+    EXPECT_INT(hd_cell_set_link(box.list, target, &error), HD_OK);
+    EXPECT_INT(hd_cell_child(box.list, buf_text(&pointer), &through, &error),
+               HD_OK);
+    hd_value *value = NULL;
+    EXPECT_INT(hd_cell_get(through, &value, &error), HD_LIMIT_PATH);
+    EXPECT_INT(hd_cell_set_int(through, 1, &error), HD_LIMIT_PATH);
+    hd_value_unref(value);
+    hd_cell_free(through);
+    hd_cell_free(target);
+    rig_settle(&box.rig);
+    box_close(&box);
+    kit_folder_remove(box.folder);
+    buf_release(&pointer);
+}
