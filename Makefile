@@ -142,9 +142,17 @@ $(BUILD)/bin/unit/% $(BUILD)/bin/spec/% $(BUILD)/bin/sim/%: LDLIBS := $(TEST_LIB
 # With their first prerequisites these make one list of objects each.
 $(filter $(BUILD)/bin/unit/script/%,$(TESTS)): $(call objects,$(SCRIPT_SRC))
 $(BUILD)/bin/unit/script/%: LDLIBS := $(TEST_LIBS) $(LUA_LIBS)
-FUZZ_LUA := $(foreach name,lua pattern,$(BUILD)/bin/fuzz_$(name) $(BUILD)/bin/replay_$(name))
+FUZZ_LUA := $(foreach name,lua pattern command,$(BUILD)/bin/fuzz_$(name) $(BUILD)/bin/replay_$(name))
 $(FUZZ_LUA): $(call objects,$(SCRIPT_SRC))
 $(FUZZ_LUA): LIBS += $(LUA_LIBS)
+# The whole command, in a program that has a main of its own.
+FUZZ_COMMAND := $(BUILD)/bin/fuzz_command $(BUILD)/bin/replay_command
+$(FUZZ_COMMAND): $(call objects,$(filter-out src/cli/main.c,$(CLI_SRC))) $(BUILD)/fuzz/command_main.o
+$(BUILD)/fuzz/command_main.o: src/cli/main.c Makefile
+	@mkdir -p $(@D)
+	@echo "CC   $< (as a function)"
+	@$(CC) $(CFLAGS_ALL) $(CFLAGS_$(MODE)) $(CFLAGS) -Dmain=heddle_main \
+	    -Wno-missing-prototypes -c -o $@ $<
 $(BUILD)/bin/unit/%: $(BUILD)/test/unit/%.o $(TEST_PARTS)
 	@$(LINK) $(LDLIBS)
 $(BUILD)/bin/spec/%: $(BUILD)/test/spec/%.o $(TEST_PARTS)

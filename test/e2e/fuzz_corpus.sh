@@ -3,7 +3,8 @@
 # once must not come back. BUILD is the build folder whose programs to use.
 #
 # A target without a program or without inputs fails: a check that looks at
-# nothing must not pass.
+# nothing must not pass. SEED and COMMAND_LINES are those of the random command
+# lines at the end.
 
 BUILD=${BUILD:-build/gcc-debug}
 cd "$(dirname "$0")/../.." || exit 1
@@ -29,7 +30,7 @@ if [ ! -e "$1" ]; then
     exit 0
 fi
 
-echo "1..$#"
+echo "1..$(($# + 1))"
 number=0
 failed=0
 for source in "$@"; do
@@ -44,4 +45,17 @@ for source in "$@"; do
         failed=1
     fi
 done
+
+# Command lines that nobody wrote down: fuzz/command_lines.py.
+lines=$(mktemp -d) || exit 1
+trap 'rm -rf "$lines"' EXIT
+number=$((number + 1))
+if output=$(fuzz/command_lines.py "${SEED:-1}" "${COMMAND_LINES:-40}" "$lines" &&
+    "$BUILD/bin/replay_command" "$lines" 2>&1); then
+    echo "ok $number - random command lines end by themselves, seed ${SEED:-1}"
+else
+    echo "$output" | sed 's/^/# /'
+    echo "not ok $number - random command lines end by themselves, seed ${SEED:-1}"
+    failed=1
+fi
 exit "$failed"
