@@ -67,9 +67,11 @@ typedef struct hd_progress {
  * The hooks are called from inside calls of this library, in the thread that
  * made the call. They may not call the runtime, except hd_interrupt. */
 typedef struct hd_runtime_options {
-    const char *directory;     /* one file a space; it is made if it is missing.
-                                  NULL: in memory, without a store; what is
-                                  committed is confirmed at once */
+    const char *directory;     /* one file per space, and small files about
+                                  processes at work (docs/live.md); made if
+                                  it is missing. NULL: in memory, without a
+                                  store; what is committed is confirmed at
+                                  once */
     const char *const *spaces; /* names; the first is the default one */
     size_t space_count;        /* 0: one, "main" */
     const char *user;          /* whose documents those of HD_SCOPE_USER are */

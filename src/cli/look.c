@@ -268,6 +268,8 @@ void look_append_author(struct buf *to, struct value by)
         look_append(to, object_field(by, "stream"));
     } else if (is_text(type, "start")) {
         buf_append_text(to, "start");
+    } else if (is_text(type, "effect")) {
+        buf_append_text(to, "an effect");
     } else if (is_text(type, "folded")) {
         buf_append_text(to, "history that was folded");
     } else {

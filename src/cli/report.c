@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/display.h"
 
-static int code_of(hd_status status)
+int report_code(hd_status status)
 {
     if (status == HD_OK) {
         return CODE_OK;
@@ -126,7 +126,7 @@ static int report(const struct options *options,
     } else {
         print_line(source, sentence);
     }
-    return code_of(error->status);
+    return report_code(error->status);
 }
 
 int report_error(const struct options *options,

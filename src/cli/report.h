@@ -30,6 +30,9 @@ int report_status(const struct options *options,
                   const char *source,
                   hd_status status);
 
+/* The exit code of a status, without a word. */
+int report_code(hd_status status);
+
 /* A failure of the operating system, with an errno. */
 int report_system(const struct options *options,
                   const char *source,

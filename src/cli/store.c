@@ -669,12 +669,12 @@ static void print_compaction(const struct options *options,
         return;
     }
     (void)printf("history begins at seq %" PRIu64 "; %" PRIu64
-                 " documents, %" PRIu64 " revisions and %" PRIu64
-                 " snapshots removed\n",
+                 " revisions and %" PRIu64 " snapshots of %" PRIu64
+                 " documents removed\n",
                  counts->horizon,
-                 counts->documents,
                  counts->revisions,
-                 counts->snapshots);
+                 counts->snapshots,
+                 counts->documents);
     value_unref(object);
 }
 

@@ -169,16 +169,12 @@ static void on_trouble(void *ctx,
     struct visit *visit = ctx;
     (void)space;
     visit->troubled = trouble != NULL;
-    if (trouble != NULL) {
-        (void)visit_report(visit->options, visit->folder, trouble);
-        if (trouble->err == ERR_CORRUPT) {
-            damaged = true;
-            if (visit->live != NULL) {
-                live_interrupt(visit->live);
-            }
+    visit_tell_trouble(visit, trouble);
+    if (trouble != NULL && trouble->err == ERR_CORRUPT) {
+        damaged = true;
+        if (visit->live != NULL) {
+            live_interrupt(visit->live);
         }
-    } else {
-        (void)fprintf(stderr, "heddle: the trouble is over\n");
     }
 }
 

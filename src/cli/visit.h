@@ -160,6 +160,10 @@ void visit_stop_piece(struct visit *visit);
 
 /* -- Waiting ------------------------------------------------------------- */
 
+/* Tells that a space is in trouble, once; or, with NULL, that it is over. */
+void visit_tell_trouble(const struct visit *visit,
+                        const struct err_detail *trouble);
+
 /* Until nothing is left to do and everything is confirmed. CODE_UNSETTLED: the
  * same, but for computations that do not settle, which are reported. */
 int visit_settle(struct visit *visit);

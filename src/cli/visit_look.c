@@ -73,10 +73,30 @@ void visit_look_end(struct visit_look *look)
 
 /* -- Operands ------------------------------------------------------------ */
 
+/* That was told when it began. What fails because of it fails with the same
+ * sentence, which is not told again. */
+static struct err_detail trouble_told;
+
+void visit_tell_trouble(const struct visit *visit,
+                        const struct err_detail *trouble)
+{
+    trouble_told = (struct err_detail){0};
+    if (trouble != NULL) {
+        (void)visit_report(visit->options, visit->folder, trouble);
+        trouble_told = *trouble;
+    } else {
+        (void)fprintf(stderr, "heddle: the trouble is over\n");
+    }
+}
+
 int visit_report(const struct options *options,
                  const char *source,
                  const struct err_detail *detail)
 {
+    if (detail->err != ERR_OK && detail->err == trouble_told.err &&
+        strcmp(detail->text, trouble_told.text) == 0) {
+        return report_code((hd_status)detail->err);
+    }
     /* The public code has the same number. */
     hd_error error = {
         .status = (hd_status)detail->err,

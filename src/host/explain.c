@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "host/author.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -65,183 +66,6 @@ struct value explain_address(const struct run_place *place)
     return string_of(&text);
 }
 
-/* -- Who is behind a commit ---------------------------------------------- */
-
-enum author_kind {
-    AUTHOR_NODE,
-    AUTHOR_EVENT,
-    AUTHOR_START,
-    AUTHOR_EDIT,
-};
-
-/* Borrowed from the commit and the survey. */
-struct author {
-    enum author_kind kind;
-    struct survey_node *node; /* NODE */
-    bool earlier;             /* NODE: it has run since */
-    const struct commit_write *receipt;
-    struct value piece; /* START: the id of its document */
-};
-
-/* The piece that a document is of, and which part of it; NULL for anything
- * else. The longest name of a piece counts. *part is in the id. */
-static const struct survey_piece *piece_of(const struct survey *survey,
-                                           const struct value *id,
-                                           struct text *part)
-{
-    const struct survey_piece *best = NULL;
-    const struct text text = value_text(id);
-    const size_t front = strlen("piece:");
-    *part = (struct text){"", 0};
-    if (!begins_with(*id, "piece:")) {
-        return NULL;
-    }
-    VEC_FOREACH (&survey->pieces, piece) {
-        const struct text name = value_text(&(*piece)->name);
-        const size_t end = front + name.length;
-        if (text.length < end ||
-            memcmp(text.at + front, name.at, name.length) != 0 ||
-            (text.length > end && text.at[end] != '/') ||
-            (best != NULL && value_text(&best->name).length > name.length)) {
-            continue;
-        }
-        best = *piece;
-        *part = text.length > end
-                    ? (struct text){text.at + end + 1, text.length - end - 1}
-                    : (struct text){"", 0};
-    }
-    return best;
-}
-
-/* Whether people may write there as well as nodes: then a write that is of no
- * known run is taken for theirs. */
-static bool is_open_to_people(const struct survey *survey, struct value id)
-{
-    struct text part;
-    const struct survey_piece *piece = piece_of(survey, &id, &part);
-    if (piece == NULL || !value_is_object(piece->about)) {
-        return true;
-    }
-    const struct value cells = object_field(piece->about, "cells");
-    const struct value kind = value_is_object(cells)
-                                  ? object_get_text(cells, part.at, part.length)
-                                  : VALUE_NONE;
-    return is_text(kind, "state") || is_text(kind, "argument");
-}
-
-static struct survey_node *writer_of(const struct survey *survey,
-                                     const struct commit_write *write)
-{
-    const struct survey_document *document =
-        survey_document(survey, write->scope_key, write->id);
-    return document != NULL && !is_open_to_people(survey, write->id)
-               ? document->outputs.at[0].node
-               : NULL;
-}
-
-static struct author author_of(const struct survey *survey,
-                               const struct commit_seen *commit)
-{
-    struct author author = {.kind = AUTHOR_EDIT};
-    VEC_FOREACH (&commit->writes, write) {
-        if (begins_with(write->id, "receipt:")) {
-            author.kind = AUTHOR_EVENT;
-            author.receipt = write;
-            return author;
-        }
-    }
-    author.node = survey_landed(survey, commit->seq);
-    if (author.node != NULL) {
-        author.kind = AUTHOR_NODE;
-        return author;
-    }
-    VEC_FOREACH (&commit->writes, write) {
-        struct text part;
-        const struct survey_piece *piece = piece_of(survey, &write->id, &part);
-        if (piece != NULL && part.length == 0) {
-            author.kind = AUTHOR_START;
-            author.piece = piece->name;
-            return author;
-        }
-    }
-    VEC_FOREACH (&commit->writes, write) {
-        author.node = writer_of(survey, write);
-        if (author.node != NULL) {
-            author.kind = AUTHOR_NODE;
-            author.earlier = true;
-            return author;
-        }
-    }
-    return author;
-}
-
-static void put_node(struct value *object, const struct survey_node *node)
-{
-    object_put_adopt(object, "piece", value_ref(node->piece->name));
-    object_put_adopt(object, "node", value_ref(node->name));
-    if (!value_is_absent(survey_scope(node))) {
-        object_put_adopt(object, "scope", value_ref(survey_scope(node)));
-    }
-}
-
-/* The stream of a receipt is the document of its handler. */
-static void put_event(const struct survey *survey,
-                      const struct author *author,
-                      struct value *object)
-{
-    const struct value data = author->receipt->data;
-    const struct value stream =
-        value_is_object(data) ? object_field(data, "stream") : VALUE_NONE;
-    struct text part = {"", 0};
-    const struct survey_piece *piece =
-        value_is_string(stream) ? piece_of(survey, &stream, &part) : NULL;
-    if (piece != NULL) {
-        object_put_adopt(object, "piece", value_ref(piece->name));
-        object_put_adopt(object,
-                         "handler",
-                         value_string_new(part.at, part.length));
-    } else if (value_is_string(stream)) {
-        object_put_adopt(object, "stream", value_ref(stream));
-    }
-    object_put_adopt(object, "receipt", value_ref(author->receipt->id));
-    if (value_is_object(data) &&
-        !value_is_absent(object_field(data, "value"))) {
-        object_put_adopt(object,
-                         "result",
-                         value_ref(object_field(data, "value")));
-    }
-}
-
-static struct value describe_author(const struct survey *survey,
-                                    const struct author *author)
-{
-    static const char *const names[] = {
-        [AUTHOR_NODE] = "node",
-        [AUTHOR_EVENT] = "event",
-        [AUTHOR_START] = "start",
-        [AUTHOR_EDIT] = "edit",
-    };
-    struct value object = value_empty_object();
-    put_text(&object, "type", names[author->kind]);
-    switch (author->kind) {
-    case AUTHOR_NODE:
-        put_node(&object, author->node);
-        if (author->earlier) {
-            object_put_adopt(&object, "earlier", value_bool(true));
-        }
-        break;
-    case AUTHOR_EVENT:
-        put_event(survey, author, &object);
-        break;
-    case AUTHOR_START:
-        object_put_adopt(&object, "piece", value_ref(author->piece));
-        break;
-    case AUTHOR_EDIT:
-        break;
-    }
-    return object;
-}
-
 static void put_commit(struct value *object, const struct commit_seen *commit)
 {
     put_number(object, "seq", commit->seq);
@@ -272,7 +96,7 @@ struct value explain_commit(const struct survey *survey,
     struct value writes = value_empty_array();
     const struct author author = author_of(survey, commit);
     put_commit(&object, commit);
-    object_put_adopt(&object, "by", describe_author(survey, &author));
+    object_put_adopt(&object, "by", author_describe(survey, &author));
     VEC_FOREACH (&commit->writes, write) {
         struct value one = value_empty_object();
         object_put_adopt(&one, "document", value_ref(write->id));
@@ -435,7 +259,7 @@ static enum err put_author(struct account *account,
     if (found == ERR_OK) {
         const struct author author = author_of(account->survey, &commit);
         put_commit(cause, &commit);
-        by = describe_author(account->survey, &author);
+        by = author_describe(account->survey, &author);
         if (author.kind == AUTHOR_NODE && depth < EXPLAIN_DEPTH) {
             err = put_run(account, &author, &commit, depth, &by);
         }
@@ -691,7 +515,7 @@ static enum err explain_run(struct account *account,
 static struct value describe_node(const struct survey_node *node)
 {
     struct value object = value_empty_object();
-    put_node(&object, node);
+    author_put_node(&object, node);
     object_put_adopt(&object, "kind", value_ref(node->kind));
     if (survey_has_runs(node)) {
         put_text(&object, "status", survey_status(node));
@@ -892,7 +716,7 @@ struct value explain_why_not(const struct survey *survey,
     put_text(&object, "needs", missing.needs);
     if (source != NULL) {
         struct value waits = value_empty_object();
-        put_node(&waits, source);
+        author_put_node(&waits, source);
         object_put_adopt(&object, "waitsFor", waits);
     }
     if (node->run != NULL) {

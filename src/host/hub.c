@@ -457,9 +457,10 @@ static void receive_watch(struct hub_peer *peer, const struct message *message)
     }
     if (err == ERR_OK) {
         hub_worked(hub, HUB_READING);
+        hub_worked(hub, HUB_WATCHING);
         answer_watch(peer->session, message, &answer);
     } else {
-        hub_fault(hub, HUB_READING, "documents were not read", &detail);
+        hub_fault(hub, HUB_WATCHING, "documents were not read", &detail);
         message_release(&answer);
         break_peer(peer);
     }

@@ -92,6 +92,8 @@ struct hub_peer {
 /* What the engine is asked to do. */
 enum hub_work {
     HUB_READING,
+    HUB_WATCHING, /* to read the documents that a session asks for: one of them
+                     can be damaged where all else works */
     HUB_WRITING,
     HUB_WORK_COUNT,
 };

@@ -700,11 +700,12 @@ static void tell_who_reads(struct live *live)
 static const struct err_detail *trouble_of(const struct live_space *at)
 {
     const struct err_detail *troubles = at->hub.troubles;
-    return !at->stored                           ? NULL
-           : troubles[HUB_WRITING].err != ERR_OK ? &troubles[HUB_WRITING]
-           : troubles[HUB_READING].err != ERR_OK ? &troubles[HUB_READING]
-           : at->busy_long                       ? &at->busy
-                                                 : NULL;
+    for (unsigned work = HUB_WORK_COUNT; at->stored && work-- > 0;) {
+        if (troubles[work].err != ERR_OK) {
+            return &troubles[work];
+        }
+    }
+    return at->stored && at->busy_long ? &at->busy : NULL;
 }
 
 static void report(struct live *live, struct live_space *at)

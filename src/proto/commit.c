@@ -206,16 +206,16 @@ static enum err check_counts(const struct commit *commit,
         }
     }
     for (size_t i = 0; i < commit->reads.count; i++) {
-        const enum err err =
-            path_check(commit->reads.at[i].path->length, detail);
-        if (err != ERR_OK) {
-            return err;
-        }
-        if (commit->reads.at[i].layers.at.count > LIMIT_COMMIT_LAYERS) {
+        const struct commit_read *read = &commit->reads.at[i];
+        if (read->layers.at.count > LIMIT_COMMIT_LAYERS) {
             return err_set(detail,
                            ERR_LIMIT_COMMIT,
                            "a read names more than %d layers",
                            LIMIT_COMMIT_LAYERS);
+        }
+        if (read->path != NULL &&
+            path_check(read->path->length, detail) != ERR_OK) {
+            return ERR_LIMIT_PATH;
         }
     }
     return ERR_OK;

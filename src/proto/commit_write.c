@@ -110,10 +110,27 @@ static void put_context(struct value *object, const struct commit *commit)
     }
 }
 
+/* Whose run it was, if that cannot be told from what was written: an effect
+ * writes where others write as well. */
+static void put_effect(struct value *context, const struct commit *commit)
+{
+    const struct observation *observation = commit->observation;
+    if (observation == NULL || observation->kind != ACTION_EFFECT) {
+        return;
+    }
+    char action[DIGEST_TEXT_LENGTH + 1];
+    struct value effect = value_empty_object();
+    digest_write(observation->action, action);
+    object_put_adopt(&effect, "piece", value_ref(observation->piece));
+    object_put_adopt(&effect, "action", value_text_new(action));
+    object_put_adopt(context, "effect", effect);
+}
+
 struct value commit_write_context(const struct commit *commit)
 {
     struct value context = value_empty_object();
     put_context(&context, commit);
+    put_effect(&context, commit);
     return object_count(context) > 0 ? context : VALUE_NONE;
 }
 

@@ -230,6 +230,7 @@ void commit_seen_release(struct commit_seen *commit)
 {
     value_unref(commit->session);
     value_unref(commit->branch);
+    value_unref(commit->effect);
     VEC_FOREACH (&commit->writes, write) {
         value_unref(write->scope_key);
         value_unref(write->id);
@@ -292,6 +293,11 @@ enum err commits_visit(struct engine *engine,
             .branch = value_string_new(branch.at, branch.length),
             .at_ms = query_get_int(&query, 3),
         };
+        const struct text effect = query_get_text(&query, 4);
+        if (effect.length > 0 &&
+            stored_read(engine, effect, &commit.effect, NULL) != ERR_OK) {
+            commit.effect = VALUE_NONE; /* it is only for people */
+        }
         err = load_writes(engine, &commit, detail);
         if (err == ERR_OK) {
             more = visit(ctx, &commit);
@@ -311,6 +317,7 @@ static bool keep_commit(void *ctx, const struct commit_seen *commit)
         .session = value_ref(commit->session),
         .branch = value_ref(commit->branch),
         .at_ms = commit->at_ms,
+        .effect = value_ref(commit->effect),
     };
     VEC_FOREACH (&commit->writes, write) {
         const struct commit_write copy = {

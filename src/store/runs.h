@@ -85,6 +85,8 @@ struct commit_seen {
     struct value session; /* key */
     struct value branch;  /* name */
     uint64_t at_ms;       /* 0: not known */
+    struct value effect;  /* {"piece":..., "action":...}, or absent: whose run
+                             it was (commit_write_context) */
     VEC(struct commit_write) writes;
 };
 

@@ -62,7 +62,9 @@ X(COMMIT_INSERT,
   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")
 X(COMMIT_CHAIN, "UPDATE \"commit\" SET chain = ?2 WHERE seq = ?1")
 X(COMMIT_SEEN,
-  "SELECT c.seq, s.key, b.name, c.at FROM \"commit\" c"
+  "SELECT c.seq, s.key, b.name, c.at,"
+  " iif(json_valid(c.context), json_extract(c.context, '$.effect'), NULL)"
+  " FROM \"commit\" c"
   " JOIN session s USING(session) JOIN branch b USING(branch)"
   " WHERE c.seq > ?1 AND c.seq <= ?2 ORDER BY c.seq DESC")
 X(COMMIT_WRITES,

@@ -97,6 +97,8 @@ run check --dir old
 same "such a space is not sound" "$code" 1
 check "check says what helps" grep -qF "13 rows have bytes that are not UTF-8: 'heddle check --repair'" out.txt
 cp -r old damaged
+run get list items --stored --dir old --timeout 300
+same "what is wrong is told once" "$(grep -c "expected UTF-8" err.txt)" 1
 run check --repair --dir old
 same "repair mends it" "$code" 0
 check "and says so" grep -qF ': 13 rows mended (bytes that were not UTF-8 are \xNN now): 6 commits, 8 documents' out.txt

@@ -116,6 +116,22 @@ fi
 
 has "log: the start" '^1 .*start of shop' log
 has "log: an event with what it wrote" 'event add of shop .*piece:shop/items#/value' log shop
+cat >effects.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("effects", function(p)
+  local n, last = p:state("n", 1), p:state("last", 0)
+  p:effect("note", function() last:set(n:get() * 10) end)
+  return { n = n, last = last }
+end)
+LUA
+for number in 2 3 4; do
+    "$HEDDLE" run effects.lua --once --dir effects >/dev/null 2>&1
+    "$HEDDLE" set effects n "$number" --dir effects
+done
+same "log: every commit of an effect is its own, not only the last" \
+    "$("$HEDDLE" log --dir effects | grep -c 'node note of effects  *piece:effects/last#/value')" 3
+same "log: and edits are edits" "$("$HEDDLE" log --dir effects | grep -c 'an edit from outside  *piece:effects/n#/value')" 3
+
 has "log: an edit from outside" 'an edit from outside .*piece:shop/rate#/value' log
 same "log: only so many" "$("$HEDDLE" log --limit 2 | wc -l)" 3
 refuses 1 "log: of a piece that there is" "there are shop" log nope

@@ -72,7 +72,7 @@ run 0 "2 commits, 1 documents, 0 snapshots: 0 differences" "which is sound" chec
 run 2 "" "backup never overwrites" backup a.db copy.db
 says "and says so" "exists"
 run 3 "" "a copy that cannot be written is 3" backup a.db no/such/folder/copy.db
-run 0 "history begins at seq 2; 1 documents, 1 revisions and 0 snapshots removed" "compact folds" compact a.db
+run 0 "history begins at seq 2; 1 revisions and 0 snapshots of 1 documents removed" "compact folds" compact a.db
 run 2 "" "and what was before cannot be read" show a.db of:a --at 1
 run 0 '{"value":{"l":[1],"n":1}}' "while the present is as it was" show a.db of:a --canonical
 run 0 "0 commits, 1 documents, 0 snapshots: 0 differences" "and the space is sound" check a.db

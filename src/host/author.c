@@ -1,0 +1,221 @@
+/* Finding it by the receipts, runs and documents of a commit. */
+
+#include "host/author.h"
+
+#include <string.h>
+
+#include "value/compare.h"
+#include "value/object.h"
+
+static bool is_text(struct value value, const char *text)
+{
+    const struct text is =
+        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
+    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
+}
+
+static bool begins_with(struct value value, const char *text)
+{
+    const struct text is =
+        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
+    const size_t length = strlen(text);
+    return is.length >= length && memcmp(is.at, text, length) == 0;
+}
+
+static void put_text(struct value *object, const char *name, const char *text)
+{
+    object_put_adopt(object, name, value_text_new(text));
+}
+
+/* The piece that a document is of, and which part of it; NULL for anything
+ * else. The longest name of a piece counts. *part is in the id. */
+static const struct survey_piece *piece_of(const struct survey *survey,
+                                           const struct value *id,
+                                           struct text *part)
+{
+    const struct survey_piece *best = NULL;
+    const struct text text = value_text(id);
+    const size_t front = strlen("piece:");
+    *part = (struct text){"", 0};
+    if (!begins_with(*id, "piece:")) {
+        return NULL;
+    }
+    VEC_FOREACH (&survey->pieces, piece) {
+        const struct text name = value_text(&(*piece)->name);
+        const size_t end = front + name.length;
+        if (text.length < end ||
+            memcmp(text.at + front, name.at, name.length) != 0 ||
+            (text.length > end && text.at[end] != '/') ||
+            (best != NULL && value_text(&best->name).length > name.length)) {
+            continue;
+        }
+        best = *piece;
+        *part = text.length > end
+                    ? (struct text){text.at + end + 1, text.length - end - 1}
+                    : (struct text){"", 0};
+    }
+    return best;
+}
+
+/* Whether people may write there as well as nodes: then a write that is of no
+ * known run is taken for theirs. */
+static bool is_open_to_people(const struct survey *survey, struct value id)
+{
+    struct text part;
+    const struct survey_piece *piece = piece_of(survey, &id, &part);
+    if (piece == NULL || !value_is_object(piece->about)) {
+        return true;
+    }
+    const struct value cells = object_field(piece->about, "cells");
+    const struct value kind = value_is_object(cells)
+                                  ? object_get_text(cells, part.at, part.length)
+                                  : VALUE_NONE;
+    return is_text(kind, "state") || is_text(kind, "argument");
+}
+
+static struct survey_node *writer_of(const struct survey *survey,
+                                     const struct commit_write *write)
+{
+    const struct survey_document *document =
+        survey_document(survey, write->scope_key, write->id);
+    return document != NULL && !is_open_to_people(survey, write->id)
+               ? document->outputs.at[0].node
+               : NULL;
+}
+
+/* The effect that a commit names. */
+static bool find_effect(const struct survey *survey,
+                        const struct commit_seen *commit,
+                        struct author *author)
+{
+    const struct value of = commit->effect;
+    struct digest action;
+    if (!value_is_object(of) ||
+        !digest_read(object_field(of, "action"), &action) ||
+        !value_is_string(object_field(of, "piece"))) {
+        return false;
+    }
+    author->kind = AUTHOR_EFFECT;
+    author->piece = object_field(of, "piece");
+    VEC_FOREACH (&survey->pieces, piece) {
+        if (!key_equal((*piece)->name, author->piece)) {
+            continue;
+        }
+        VEC_FOREACH (&(*piece)->nodes, node) {
+            if (node->run != NULL && digest_equal(&node->run->name, &action)) {
+                author->kind = AUTHOR_NODE;
+                author->node = node;
+                author->earlier = node->run->landed != commit->seq;
+            }
+        }
+    }
+    return true;
+}
+
+struct author author_of(const struct survey *survey,
+                        const struct commit_seen *commit)
+{
+    struct author author = {.kind = AUTHOR_EDIT};
+    VEC_FOREACH (&commit->writes, write) {
+        if (begins_with(write->id, "receipt:")) {
+            author.kind = AUTHOR_EVENT;
+            author.receipt = write;
+            return author;
+        }
+    }
+    author.node = survey_landed(survey, commit->seq);
+    if (author.node != NULL) {
+        author.kind = AUTHOR_NODE;
+        return author;
+    }
+    if (find_effect(survey, commit, &author)) {
+        return author;
+    }
+    VEC_FOREACH (&commit->writes, write) {
+        struct text part;
+        const struct survey_piece *piece = piece_of(survey, &write->id, &part);
+        if (piece != NULL && part.length == 0) {
+            author.kind = AUTHOR_START;
+            author.piece = piece->name;
+            return author;
+        }
+    }
+    VEC_FOREACH (&commit->writes, write) {
+        author.node = writer_of(survey, write);
+        if (author.node != NULL) {
+            author.kind = AUTHOR_NODE;
+            author.earlier = true;
+            return author;
+        }
+    }
+    return author;
+}
+
+void author_put_node(struct value *object, const struct survey_node *node)
+{
+    object_put_adopt(object, "piece", value_ref(node->piece->name));
+    object_put_adopt(object, "node", value_ref(node->name));
+    if (!value_is_absent(survey_scope(node))) {
+        object_put_adopt(object, "scope", value_ref(survey_scope(node)));
+    }
+}
+
+/* The stream of a receipt is the document of its handler. */
+static void put_event(const struct survey *survey,
+                      const struct author *author,
+                      struct value *object)
+{
+    const struct value data = author->receipt->data;
+    const struct value stream =
+        value_is_object(data) ? object_field(data, "stream") : VALUE_NONE;
+    struct text part = {"", 0};
+    const struct survey_piece *piece =
+        value_is_string(stream) ? piece_of(survey, &stream, &part) : NULL;
+    if (piece != NULL) {
+        object_put_adopt(object, "piece", value_ref(piece->name));
+        object_put_adopt(object,
+                         "handler",
+                         value_string_new(part.at, part.length));
+    } else if (value_is_string(stream)) {
+        object_put_adopt(object, "stream", value_ref(stream));
+    }
+    object_put_adopt(object, "receipt", value_ref(author->receipt->id));
+    if (value_is_object(data) &&
+        !value_is_absent(object_field(data, "value"))) {
+        object_put_adopt(object,
+                         "result",
+                         value_ref(object_field(data, "value")));
+    }
+}
+
+struct value author_describe(const struct survey *survey,
+                             const struct author *author)
+{
+    static const char *const names[] = {
+        [AUTHOR_NODE] = "node",
+        [AUTHOR_EVENT] = "event",
+        [AUTHOR_START] = "start",
+        [AUTHOR_EFFECT] = "effect",
+        [AUTHOR_EDIT] = "edit",
+    };
+    struct value object = value_empty_object();
+    put_text(&object, "type", names[author->kind]);
+    switch (author->kind) {
+    case AUTHOR_NODE:
+        author_put_node(&object, author->node);
+        if (author->earlier) {
+            object_put_adopt(&object, "earlier", value_bool(true));
+        }
+        break;
+    case AUTHOR_EVENT:
+        put_event(survey, author, &object);
+        break;
+    case AUTHOR_START:
+    case AUTHOR_EFFECT:
+        object_put_adopt(&object, "piece", value_ref(author->piece));
+        break;
+    case AUTHOR_EDIT:
+        break;
+    }
+    return object;
+}

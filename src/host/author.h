@@ -1,0 +1,37 @@
+/* What is behind a commit: the run of a node, an event, the start of a piece,
+ * or an edit from outside (docs/explaining.md says in which order it is
+ * found). */
+
+#ifndef HOST_AUTHOR_H
+#define HOST_AUTHOR_H
+
+#include "host/survey.h"
+
+enum author_kind {
+    AUTHOR_NODE,
+    AUTHOR_EVENT,
+    AUTHOR_START,
+    AUTHOR_EFFECT, /* of a node that is not known any more */
+    AUTHOR_EDIT,
+};
+
+/* Borrowed from the commit and the survey. */
+struct author {
+    enum author_kind kind;
+    struct survey_node *node; /* NODE */
+    bool earlier;             /* NODE: it has run since */
+    const struct commit_write *receipt;
+    struct value piece; /* START, EFFECT: its name */
+};
+
+struct author author_of(const struct survey *survey,
+                        const struct commit_seen *commit);
+
+/* For people and programs: {"type": "node", "piece": ..., "node": ...}, new. */
+struct value author_describe(const struct survey *survey,
+                             const struct author *author);
+
+/* The fields of a node: its piece, its name, and its scope if it has one. */
+void author_put_node(struct value *object, const struct survey_node *node);
+
+#endif
