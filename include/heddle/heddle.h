@@ -116,6 +116,7 @@ typedef enum hd_status {
     HD_LIMIT_ID = 39,       /* an identifier is too long */
     HD_LIMIT_COMMIT = 40,   /* too many parts in a commit */
     HD_LIMIT_SCHEMA = 41,   /* a schema is too large */
+    HD_LIMIT_HOPS = 42,     /* events cause each other without end */
 
     HD_PROTOCOL = 64,             /* a message has a wrong shape */
     HD_CONFLICT = 65,             /* what was read has changed: try again */

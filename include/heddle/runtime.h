@@ -120,6 +120,12 @@ typedef struct hd_runtime_options {
      * Writes, events, computations, handlers and the start of a piece are
      * refused with HD_READ_ONLY. */
     bool read_only;
+
+    /* At most so many events in a chain of which each was sent by the handler
+     * of the one before; 0: 10000. The handler that sends the next one fails
+     * with HD_LIMIT_HOPS: two handlers that send to each other are noticed,
+     * and do not run for ever. */
+    uint32_t hops;
 } hd_runtime_options;
 
 /* A new runtime, with its spaces open. It belongs to the calling thread.

@@ -103,6 +103,9 @@ static struct home *home_new(const hd_runtime_options *given)
     if (given->backlog > 0) {
         home->policy.backlog = given->backlog;
     }
+    if (given->hops > 0) {
+        home->policy.hops = given->hops;
+    }
     return home;
 }
 

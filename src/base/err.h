@@ -48,6 +48,7 @@ enum err_class {
     X(LIMIT_ID,         39, TERMINAL, "an identifier is too long")            \
     X(LIMIT_COMMIT,     40, TERMINAL, "a commit has too many parts")          \
     X(LIMIT_SCHEMA,     41, TERMINAL, "a schema is too large")                \
+    X(LIMIT_HOPS,       42, TERMINAL, "events cause each other without end")  \
     X(PROTOCOL,         64, TERMINAL, "a message has a wrong shape")          \
     X(CONFLICT,         65, RETRY,    "what was read has changed")            \
     X(ORIGIN_FAILED,    66, PERMANENT, "the commit it came from did not land") \

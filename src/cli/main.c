@@ -88,7 +88,7 @@ static const struct command root_commands[] = {
         .operand_count = 1,
         .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_NAME | OPTION_PATTERN |
                    OPTION_WATCH | OPTION_ARGUMENTS | OPTION_ALLOW |
-                   OPTION_ONCE | OPTION_REPLACE,
+                   OPTION_ONCE | OPTION_REPLACE | OPTION_HOPS,
         .brief = "run a pattern and print its result as it changes",
         .manual =
             "Creates a piece of the pattern in FILE, or takes up the one that\n"
@@ -107,7 +107,8 @@ static const struct command root_commands[] = {
         .operands = "PIECE STREAM [JSON]",
         .operand_count = 2,
         .takes_more = true,
-        .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_ID | OPTION_SESSION,
+        .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_ID | OPTION_SESSION |
+                   OPTION_HOPS,
         .brief = "send an event to a piece and print the receipt",
         .manual =
             "Delivers one event, whether or not somebody runs the piece, and\n"

@@ -56,6 +56,7 @@
 #define OPTION_MERMAID    (UINT64_C(1) << 40)
 #define OPTION_DOT        (UINT64_C(1) << 41)
 #define OPTION_USER       (UINT64_C(1) << 50)
+#define OPTION_HOPS       (UINT64_C(1) << 51)
 
 #define OPTIONS_COMMON (OPTION_HELP | OPTION_JSON)
 
@@ -90,6 +91,7 @@ struct options {
         const char *timeout;
         const char *user;
         const char *pattern;
+        const char *hops;
     } values; /* NULL where the option is not given */
     const char *facts[FACTS_MAX];
     size_t fact_count;

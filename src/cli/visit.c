@@ -120,6 +120,44 @@ static void on_circle(void *ctx, const struct circle *circle)
     vec_push(&visit->circles, told);
 }
 
+/* Nodes that do not settle. A circle of computations is found along what they
+ * read (on_circle); one through effects is not, because an effect can write
+ * anywhere: of that, the nodes are named. */
+static void on_not_settling(void *ctx,
+                            const struct node *const *nodes,
+                            size_t count)
+{
+    struct visit *visit = ctx;
+    struct visit_circle told = {0};
+    size_t found = 0;
+    bool effects = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct node *node = nodes[i];
+        if (node->gate->backoff_streak > 0 &&
+            value_is_string(node_name(node))) {
+            effects = effects || node->kind == NODE_EFFECT;
+            if (found < NAMES_SHOWN) {
+                buf_append_text(&told.message, found > 0 ? ", " : "");
+                append_value(&told.message, node_name(node));
+            }
+            found++;
+        }
+    }
+    if (!effects) {
+        buf_release(&told.message);
+        return;
+    }
+    buf_append_text(&told.message, found > NAMES_SHOWN ? ", ..." : "");
+    buf_append_text(&told.message,
+                    found > 1 ? " run again and again"
+                              : " runs again and again");
+    buf_append_text(&told.message,
+                    ": there is a circle through effects, in which each node "
+                    "writes what the next one reads; 'heddle log' shows what "
+                    "they write");
+    vec_push(&visit->circles, told);
+}
+
 static void tell(const struct options *options,
                  const char *source,
                  const char *message)
@@ -500,6 +538,26 @@ static int read_timeout(struct visit *visit)
     return CODE_OK;
 }
 
+static int read_hops(const struct options *options,
+                     struct events_policy *policy)
+{
+    const char *text = options->values.hops;
+    *policy = events_policy();
+    if (text == NULL) {
+        return CODE_OK;
+    }
+    char *end = NULL;
+    const unsigned long long number = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number == 0 ||
+        number > INT32_MAX) {
+        return report_usage(options,
+                            "--hops takes a number of events, not '%s'",
+                            text);
+    }
+    policy->hops = (uint32_t)number;
+    return CODE_OK;
+}
+
 int visit_open(struct visit *visit,
                const struct options *options,
                enum folder_access access)
@@ -507,7 +565,11 @@ int visit_open(struct visit *visit,
     visit->options = options;
     visit->folder =
         options->values.dir != NULL ? options->values.dir : folder_default;
-    const int code = read_timeout(visit);
+    struct events_policy policy;
+    int code = read_timeout(visit);
+    if (code == CODE_OK) {
+        code = read_hops(options, &policy);
+    }
     if (code != CODE_OK) {
         return code;
     }
@@ -519,7 +581,9 @@ int visit_open(struct visit *visit,
         .hooks = {.ctx = visit,
                   .error = on_error,
                   .circle = on_circle,
+                  .not_settling = on_not_settling,
                   .run = on_run},
+        .policy = &policy,
         .immediate = visit->immediate,
         .on_trouble = on_trouble,
         .on_progress = on_progress,

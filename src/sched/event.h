@@ -93,6 +93,7 @@ struct event {
     struct handler *sender; /* whose attempt sent it; a reference, or NULL */
     uint64_t origin_number; /* for the id, */
     uint32_t counter;       /* likewise; */
+    uint32_t hops;          /* events before it in its chain */
     struct value caller;    /* or what was made of the caller's; absent */
     struct value digest;    /* of a caller's payload, as it was sent: a string
                                (V6); absent */

@@ -20,6 +20,7 @@ struct events_policy events_policy(void)
 {
     return (struct events_policy){
         .backlog = EVENTS_BACKLOG,
+        .hops = EVENTS_HOPS,
         .window = EVENTS_WINDOW_MS,
         .delay_us = EVENTS_DELAY_US,
         .delay_max = EVENTS_DELAY_MAX_MS,
@@ -452,14 +453,20 @@ static void collapse_into(struct event *event, const struct event_spec *spec)
     listen(event, spec);
 }
 
+/* Of its handler, or else its document. */
+static struct value stream_name(const struct stream *stream)
+{
+    return stream->handler != NULL &&
+                   value_is_string(stream->handler->label.name)
+               ? stream->handler->label.name
+               : stream->place->entity->id;
+}
+
 static enum err refuse_full(struct events *events,
                             const struct stream *stream,
                             struct err_detail *detail)
 {
-    const struct value name =
-        stream->handler != NULL && value_is_string(stream->handler->label.name)
-            ? stream->handler->label.name
-            : stream->place->entity->id;
+    const struct value name = stream_name(stream);
     const struct text text = value_text(&name);
     events->counters.refused++;
     return err_set(detail,
@@ -527,6 +534,34 @@ static void note_sender(struct event *event, const struct event_spec *spec)
     }
 }
 
+/* The events before it in its chain: those of which each was sent by the
+ * handler of the one before. */
+static uint32_t hops_of(const struct events *events,
+                        const struct event_spec *spec)
+{
+    return is_of_handling(events, spec) ? events->handling.event->hops + 1 : 0;
+}
+
+/* A chain that goes on is work without end, and nothing outside asked for it.
+ */
+COLD static enum err refuse_hops(struct events *events,
+                                 const struct stream *stream,
+                                 struct err_detail *detail)
+{
+    const struct value name = stream_name(stream);
+    const struct text text = value_text(&name);
+    events->counters.refused++;
+    return err_set(detail,
+                   ERR_LIMIT_HOPS,
+                   "handlers have caused %u events in a row, and the next one "
+                   "to the stream %.*s is refused: let one of them stop "
+                   "sending, or raise the limit (--hops N, or 'hops' of the "
+                   "runtime's options)",
+                   (unsigned)events->policy.hops,
+                   text_shown(text.at, text.length, 80),
+                   text.at);
+}
+
 static uint64_t time_of(const struct events *events,
                         const struct event_spec *spec)
 {
@@ -547,6 +582,10 @@ enum err events_send(struct sched *sched,
     if (err != ERR_OK) {
         return err;
     }
+    const uint32_t hops = hops_of(events, spec);
+    if (UNLIKELY(hops > events->policy.hops)) {
+        return refuse_hops(events, stream, detail);
+    }
     if (UNLIKELY(stream->waiting >= events->policy.backlog)) {
         bool collapsed;
         err = send_when_full(events, stream, spec, &collapsed, detail);
@@ -565,6 +604,7 @@ enum err events_send(struct sched *sched,
                                                     : value_ref(spec->payload);
     event->label = labels_join_sender(sched, NULL, spec->origin);
     event->time = time_of(events, spec);
+    event->hops = hops;
     event->no_retry = spec->no_retry;
     event->known = spec->known;
     give_id(event, spec, caller);

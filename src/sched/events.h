@@ -54,6 +54,7 @@ struct stream;
 
 enum {
     EVENTS_BACKLOG = 10000,     /* that wait for one stream */
+    EVENTS_HOPS = 10000,        /* in a chain without a cause from outside */
     EVENTS_WINDOW_MS = 30000,   /* to try again after the first conflict */
     EVENTS_DELAY_US = 781,      /* 25/32 ms before the second attempt, */
     EVENTS_DELAY_MAX_MS = 1000, /* doubled up to this, */
@@ -72,6 +73,7 @@ enum events_lanes {
 struct events_policy {
     enum events_lanes lanes;
     uint32_t backlog;
+    uint32_t hops;
     mono_ms window; /* 0: the first conflict is the last */
     uint64_t delay_us;
     mono_ms delay_max;

@@ -49,7 +49,8 @@ enum err handling_send(struct handling *handling,
     if (UNLIKELY(err != ERR_OK) && detail != NULL) {
         *detail = why;
     }
-    if (UNLIKELY(err == ERR_BACKLOG) && handling->refused.err == ERR_OK) {
+    if (UNLIKELY(err == ERR_BACKLOG || err == ERR_LIMIT_HOPS) &&
+        handling->refused.err == ERR_OK) {
         handling->refused = why;
     }
     return err;

@@ -102,4 +102,51 @@ try "also if it ignores that" 1 '' 'heddle: many: the backlog of the stream *one
 try "nothing of that was sent" 0 1300 '' get burst n
 try "nor was that written" 0 2 '' get burst bursts
 
+# ---- handlers that send to themselves ----
+
+cat >steps.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("steps", function(p)
+  local n = p:state("n", 0)
+  local down, ping, pong
+  down = p:handler("down", function(count)
+    n:increment(1)
+    if count > 0 then down:send(count - 1) end
+  end)
+  ping = p:handler("ping", function() n:increment(1) pong:send(1) end)
+  pong = p:handler("pong", function() n:increment(1) ping:send(1) end)
+  return { n = n, down = down, ping = ping, pong = pong }
+end)
+LUA
+"$HEDDLE" run steps.lua --once >/dev/null 2>&1
+"$HEDDLE" send steps down 4 --hops 5 >/dev/null
+same "a chain below the limit" "$? $("$HEDDLE" get steps n)" "0 5"
+"$HEDDLE" send steps down 5 --hops 5 >/dev/null
+same "a chain at the limit" "$? $("$HEDDLE" get steps n)" "0 11"
+"$HEDDLE" send steps down 6 --hops 5 >out 2>err
+same "a chain above it fails where it is too long, and what was before stays" "$? $("$HEDDLE" get steps n)" "1 16"
+check "and says why" grep -qF "handlers have caused 5 events in a row, and the next one to the stream steps/down" err
+"$HEDDLE" send steps ping 1 --hops 100 >out 2>err
+same "handlers that send to each other come to an end" "$? $("$HEDDLE" get steps n)" "1 116"
+check "with the same sentence" grep -qF "handlers have caused 100 events in a row" err
+"$HEDDLE" send steps down 200 >/dev/null
+same "unless told, longer chains are fine" "$? $("$HEDDLE" get steps n)" "0 317"
+"$HEDDLE" send steps down 1 --hops none >out 2>err
+same "a limit is a number" "$? $(cat err)" "2 heddle: --hops takes a number of events, not 'none'; see 'heddle send --help'"
+
+# ---- effects that make each other run ----
+
+cat >circle.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("circle", function(p)
+  local a, b = p:state("a", 1), p:state("b", 1)
+  p:effect("left", function() b:set(a:get() + 1) end)
+  p:effect("right", function() a:set(b:get() + 1) end)
+  return { a = a, b = b }
+end)
+LUA
+"$HEDDLE" run circle.lua --once >out 2>err
+same "a circle through effects does not settle" "$?" 4
+same "and is told, once" "$(grep -c "there is a circle through effects" err)" 1
+
 finish

@@ -253,3 +253,49 @@ TEST(a_link_and_the_path_behind_it_are_one_path)
     kit_folder_remove(box.folder);
     buf_release(&pointer);
 }
+
+/* -- Chains of events ---------------------------------------------------- */
+
+struct chain {
+    struct rig rig;
+    hd_cell *stream;
+    hd_cell *count;
+};
+
+static hd_status send_on(hd_run *run, void *context)
+{
+    (void)run;
+    const struct chain *chain = context;
+    hd_status status = hd_cell_increment(chain->count, 1, NULL);
+    if (status == HD_OK) {
+        status = hd_cell_send(chain->stream, NULL, NULL, NULL, NULL);
+    }
+    return status;
+}
+
+TEST(a_handler_that_sends_to_itself_comes_to_an_end)
+{
+    for (uint32_t hops = 1; hops <= 3; hops++) {
+        struct chain chain = {.rig = {.now = 1000}};
+        hd_runtime_options options = rig_options(&chain.rig);
+        options.hops = hops;
+        rig_open_with(&chain.rig, &options);
+        chain.stream = cell_of(&chain.rig, "stream", NULL);
+        chain.count = cell_of(&chain.rig, "count", NULL);
+        set_json(chain.count, "0");
+        const hd_handler_options handler = {
+            .name = "again",
+            .run = send_on,
+            .context = &chain,
+        };
+        EXPECT_INT(hd_handler_new(chain.stream, &handler, NULL, NULL), HD_OK);
+        EXPECT_INT(hd_cell_send(chain.stream, NULL, NULL, NULL, NULL), HD_OK);
+        rig_settle(&chain.rig);
+        EXPECT_INT(chain.rig.reported.status, HD_LIMIT_HOPS);
+        char want[2] = {(char)('0' + hops), '\0'};
+        expect_json(chain.count, want);
+        hd_cell_free(chain.stream);
+        hd_cell_free(chain.count);
+        rig_close(&chain.rig);
+    }
+}
