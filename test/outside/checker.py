@@ -40,7 +40,7 @@ class Call:
 # A refusal that the model cannot foresee: others were faster, or there was no
 # time. Such a call has no effect.
 CONTENTION = ("others were faster", "gave up", "did not land", "NOT_CONVERGED", "no time", "TIMEOUT", "BUSY",
-              "is busy", "timed out", "in time", "conflict", "the test has refused", "has not come yet")
+              "is busy", "timed out", "in time", "conflict", "the test has refused")
 
 
 class TooLong(Exception):

@@ -38,7 +38,7 @@ class Stage:
         if runtime in self.bare:
             return
         self.script.line('P[%d] = R[%d]:run(pattern_p, {}, { name = "p" })' % (runtime, runtime))
-        self.script.line("R[%d]:settled()" % runtime)
+        self.script.line("settle(R[%d])" % runtime)
 
     def scope(self, cell):
         for state in self.pattern["states"]:
@@ -88,7 +88,7 @@ class Stage:
         self.round.count("lua edit")
 
     def settle(self, runtime):
-        self.script.line("R[%d]:settled()" % runtime)
+        self.script.line("settle(R[%d])" % runtime)
         self.look(runtime)
 
     def hold(self, runtime):
@@ -134,7 +134,7 @@ class Stage:
             self.release(runtime)
         for _ in range(3):
             for runtime in self.users:
-                self.script.line("R[%d]:settled()" % runtime)
+                self.script.line("settle(R[%d])" % runtime)
         finals = []
         for runtime, user in self.users.items():
             self.look(runtime)
@@ -237,7 +237,7 @@ def asked(round):
         stream = round.random.choice(pattern["handlers"])["name"]
         payload = round.generator.payload(near_lists(round.world, "p"))
         stage.script.line('P[1]:send("%s", %s)' % (stream, lua_value(payload)))
-        stage.script.line("R[1]:settled()")
+        stage.script.line("settle(R[1])")
         round.note("send %s %s" % (stream, json.dumps(payload)))
         round.count("lua send")
         try:

@@ -38,6 +38,10 @@ local function say_ticket(n, ticket)
   elseif receipt ~= nil then say(n, "ok", receipt)
   else say(n, "refused", nil, why and (why.name .. " " .. why.message)) end
 end
+local function settle(rt)
+  local _, why = rt:settled()
+  if why == "restless" then error("a runtime does not come to rest") end
+end
 local function edit(rt, fn)
   local ran, first, second = pcall(rt.edit, rt, fn)
   if ran then return { first, second } end
