@@ -201,7 +201,8 @@ enum err entity_of(struct space *space,
 
 void entity_forget(struct entity *entity)
 {
-    if (entity->watched || entity->payload != NULL || entity->root != NULL ||
+    if (entity->space->session == NULL || entity->watched ||
+        entity->payload != NULL || entity->root != NULL ||
         entity->overlay != NULL || entity->draft != NULL) {
         return;
     }

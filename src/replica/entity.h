@@ -143,9 +143,8 @@ struct entity *entity_find(struct space *space,
                            enum scope scope,
                            struct value id);
 
-/* Forgets an entity that nobody refers to and nobody watches: no place, no
- * layer, no draft. Harmless for any other. In a space without a store the
- * document ends with it. */
+/* Forgets an entity of a space with a store that nobody refers to and nobody
+ * watches: no place, no layer, no draft. Harmless for any other. */
 void entity_forget(struct entity *entity);
 
 void entity_free(struct entity *entity);

@@ -644,9 +644,18 @@ static struct value receipt_value(const struct event *event,
                : VALUE_NONE;
 }
 
+/* Without a store a receipt is good for one thing, to know an event that is
+ * sent again, and only one with a name can be. */
+static bool has_receipt(const struct event *event)
+{
+    return !event->events->policy.no_receipts &&
+           (event->stream->place->entity->space->session != NULL ||
+            !value_is_absent(event->caller));
+}
+
 struct place *event_receipt(struct event *event)
 {
-    if (event->receipt != NULL || event->events->policy.no_receipts) {
+    if (event->receipt != NULL || !has_receipt(event)) {
         return event->receipt;
     }
     const struct value id = event_receipt_id(event);
@@ -707,14 +716,7 @@ static void event_release(struct event *event)
 {
     struct events *events = event->events;
     list_remove(&event->node);
-    /* Without a store the receipt is nowhere else, and is kept for as long as
-     * its event can be sent again: if that has a name. */
-    const bool is_needed = event->receipt != NULL &&
-                           !value_is_absent(event->caller) &&
-                           event->receipt->entity->space->session == NULL;
-    if (is_needed) {
-        place_unref(event->receipt);
-    } else if (event->receipt != NULL) {
+    if (event->receipt != NULL) {
         vec_push(&events->spent, event->receipt);
     }
     release_parts(event);
