@@ -92,8 +92,12 @@ TEST(a10_damaged_rows_are_named_and_harm_nobody_else)
         {"UPDATE revision SET data = '[{}]' WHERE document = 1 AND seq = 2",
          ""},
         {"UPDATE revision SET data = '7' WHERE document = 1 AND seq = 2", ""},
-        {"INSERT INTO snapshot VALUES(1, 2, '[1]')", "plain object roots"},
-        {"INSERT INTO snapshot VALUES(1, 2, 'x')", "line 1"},
+        {"INSERT INTO snapshot VALUES(1, 2, '[1]');"
+         "UPDATE document SET tail_count = 0 WHERE id = 'A'",
+         "plain object roots"},
+        {"INSERT INTO snapshot VALUES(1, 2, 'x');"
+         "UPDATE document SET tail_count = 0 WHERE id = 'A'",
+         "line 1"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         expect_damage(rows[i].sql, rows[i].part);
