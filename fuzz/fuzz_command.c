@@ -235,7 +235,8 @@ static const char *run_line(const char *at, const char *end)
         if (count <= WORDS_MAX) {
             struct buf *text = &texts[count - 1];
             expand(text, at, stop);
-            (void)buf_text(text); /* terminated */
+            (void)buf_reserve(text, 1); /* also an empty one is a text */
+            (void)buf_text(text);       /* terminated */
             words[count++] = text->at;
         }
         at = line != NULL ? line + 1 : end;
