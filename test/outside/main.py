@@ -119,9 +119,9 @@ def again(options, number):
 
 
 def report(name, number, problem):
-    sys.stdout.write("%sok %d - %s\n" % ("not " if problem else "", number, name))
-    if problem:
+    if problem:  # before its line, where ./dev test looks for it
         sys.stdout.write(comment(problem))
+    sys.stdout.write("%sok %d - %s\n" % ("not " if problem else "", number, name))
     sys.stdout.flush()
 
 

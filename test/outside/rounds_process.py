@@ -91,7 +91,9 @@ def retry(round):
             call = round.call("send %s %s as me/r%d" % (stream, json.dumps(payload), index), action)
             process = round.started(round.command.start(*words))
             if attempt < 5 and round.generator.chance(80):
-                time.sleep(round.random.random() * 0.02)
+                # Mostly within the first milliseconds: a command takes few, where
+                # nothing else runs.
+                time.sleep(round.random.random() ** 3 * 0.02)
                 process.kill()
                 round.count("kill -9")
             round.answered(call, Command.finish(process))
