@@ -290,6 +290,7 @@ static uint64_t newest_of(const seq_list *seqs, uint64_t own, uint64_t *count)
 static enum err find_changes(struct account *account,
                              const struct span *span,
                              const struct run_place *place,
+                             bool is_deep,
                              seq_list *out)
 {
     struct engine *engine = &account->survey->engine;
@@ -304,7 +305,7 @@ static enum err find_changes(struct account *account,
     const struct conflict_query query = {
         .document = document,
         .path = place->path,
-        .kind = place->kind == PLACE_DEEP ? READ_DEEP : READ_SHAPE,
+        .kind = is_deep ? READ_DEEP : READ_SHAPE,
         .after_seq = span->before,
     };
     return err == ERR_OK ? conflict_changes(engine,
@@ -399,6 +400,63 @@ static enum err find_sight(struct account *account,
     return err;
 }
 
+/* Whether something directly below a container was a leaf and is a container,
+ * or the other way round. A run that comes by looks into the one and reads the
+ * other. */
+static bool has_turned(struct value old, struct value now)
+{
+    if (value_is_array(old) && value_is_array(now)) {
+        const uint32_t count = array_count(old) < array_count(now)
+                                   ? array_count(old)
+                                   : array_count(now);
+        for (uint32_t i = 0; i < count; i++) {
+            if (value_is_container(array_at(old, i)) !=
+                value_is_container(array_at(now, i))) {
+                return true;
+            }
+        }
+    }
+    if (value_is_object(old) && value_is_object(now)) {
+        struct object_iter iter = object_iter(old);
+        struct value key;
+        struct value item;
+        while (object_next(&iter, &key, &item)) {
+            const struct value other = object_get(now, key);
+            if (!value_is_absent(other) &&
+                value_is_container(item) != value_is_container(other)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The newest commit that has turned a leaf below a place whose shape was read
+ * into a container, or back: the run before has read that leaf, and its reads
+ * are not kept. */
+static enum err find_turn(struct account *account,
+                          const struct span *span,
+                          const struct run_place *place,
+                          seq_list *seqs,
+                          uint64_t *seq,
+                          struct sight *out)
+{
+    vec_clear(seqs);
+    enum err err = find_changes(account, span, place, true, seqs);
+    for (size_t i = seqs->count; err == ERR_OK && *seq == 0 && i > 0; i--) {
+        const uint64_t at = seqs->at[i - 1];
+        if (at == span->own) {
+            continue;
+        }
+        sight_release(out);
+        err = see(account, place, at - 1, at, out);
+        if (err == ERR_OK && has_turned(out->old, out->now)) {
+            *seq = at;
+        }
+    }
+    return err;
+}
+
 /* One read: a cause is added if its value was changed (X1). */
 static enum err look_at_read(struct account *account,
                              const struct span *span,
@@ -409,15 +467,20 @@ static enum err look_at_read(struct account *account,
     struct sight sight = {VALUE_NONE, VALUE_NONE};
     uint64_t seq = 0;
     uint64_t count = 0;
-    enum err err = find_changes(account, span, place, &seqs);
+    bool is_deep = place->kind == PLACE_DEEP;
+    enum err err = find_changes(account, span, place, is_deep, &seqs);
     if (err == ERR_OK) {
         err = find_sight(account, span, place, &seqs, &seq, &sight);
+    }
+    if (err == ERR_OK && seq == 0 && !is_deep) {
+        err = find_turn(account, span, place, &seqs, &seq, &sight);
+        is_deep = true; /* its values are what is of interest */
     }
     if (err == ERR_OK && seq > 0) {
         struct value cause = value_empty_object();
         (void)newest_of(&seqs, span->own, &count);
         object_put_adopt(&cause, "address", explain_address(place));
-        put_text(&cause, "read", place->kind == PLACE_DEEP ? "deep" : "shape");
+        put_text(&cause, "read", is_deep ? "deep" : "shape");
         put_number(&cause, "commits", count);
         put_changes(&cause, place, sight.old, sight.now);
         err = put_author(account, seq, span->depth, &cause);
@@ -477,7 +540,8 @@ static enum err put_start(struct account *account,
     const struct span span = {.node = node, .to = engine->seq};
     seq_list seqs = {0};
     struct value by = value_empty_object();
-    enum err err = find_changes(account, &span, &place, &seqs);
+    enum err err =
+        find_changes(account, &span, &place, place.kind == PLACE_DEEP, &seqs);
     put_text(&by, "type", "start");
     object_put_adopt(&by, "piece", value_ref(node->piece->name));
     if (seqs.count > 0) {
@@ -746,7 +810,8 @@ static enum err put_last_commit(struct account *account,
     struct survey *survey = account->survey;
     const struct span span = {.to = survey->engine.seq};
     seq_list seqs = {0};
-    const enum err err = find_changes(account, &span, place, &seqs);
+    const enum err err =
+        find_changes(account, &span, place, place->kind == PLACE_DEEP, &seqs);
     if (err == ERR_OK && seqs.count > 0) {
         struct commit_seen commit;
         struct err_detail ignored;

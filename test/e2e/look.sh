@@ -261,4 +261,25 @@ refuses 1 "show: now there is nothing" "there is no piece 'slow'" show slow --di
 refuses 1 "show --at: of a piece that never was" "there is no piece 'slaw'" show slaw --at 3 --dir waits.d
 refuses 1 "log: of a piece that never was" "there is no piece 'slaw'" log slaw --dir waits.d
 
+# ---- a leaf that becomes a container ----
+
+mkdir "$scratch/turn"
+cat >"$scratch/turn/turn.lua" <<'END'
+local heddle = require "heddle"
+return heddle.pattern("turn", function(p)
+  local list = p:state("list", heddle.array{ 2 })
+  return { list = list, sum = p:computed("sum", function()
+    local sum = 0
+    for _, item in ipairs(list:get()) do sum = sum + (math.type(item) and item or 0) end
+    return sum
+  end) }
+end)
+END
+(
+    cd "$scratch/turn" || exit
+    "$HEDDLE" run turn.lua --once && "$HEDDLE" set turn list/0 '{"q":1}' && "$HEDDLE" get turn sum
+) >/dev/null 2>&1
+"$HEDDLE" why turn sum --dir "$scratch/turn/heddle-data" >"$scratch/out"
+check "why names a leaf that has become an object" grep -qF 'piece:turn/list#/value: [2] -> [{"q":1}]' "$scratch/out"
+
 finish
