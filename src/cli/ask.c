@@ -309,7 +309,9 @@ static int wait_for_write(struct visit *visit, const struct setting *setting)
         if (visit_was_stopped() || live_now(visit->live) >= deadline) {
             return visit_report_wait(visit, "the write");
         }
-        (void)live_wait(visit->live, deadline);
+        if (!own_writes_try_again(setting->runtime)) {
+            (void)live_wait(visit->live, deadline);
+        }
     }
     return CODE_OK;
 }

@@ -118,4 +118,15 @@ same "fresh processes beside each other lose nothing" \
     "$("$HEDDLE" get writes l) $("$HEDDLE" get writes o)" \
     '["s","t","m","m","m","m","m"] {"a":[1,2],"b":12,"c":9}' "$(cat err.txt)"
 
+# ---- a write that is refused because another process was faster ----
+
+# Both make the object on the way, so one of them conflicts and is made again.
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    "$HEDDLE" set writes o '{}'
+    "$HEDDLE" set writes o/c/d 1 --timeout 20000 2>>again.txt &
+    "$HEDDLE" set writes o/c/e 2 --timeout 20000 2>>again.txt &
+    wait
+done
+same "it is made again" "$("$HEDDLE" get writes o --canonical) $(cat again.txt)" '{"c":{"d":1,"e":2}} '
+
 finish
