@@ -558,6 +558,13 @@ static int read_hops(const struct options *options,
     return CODE_OK;
 }
 
+/* While the live host is opened, there is none yet that has a deadline. */
+static bool opening_interrupted(void *ctx)
+{
+    (void)ctx;
+    return visit_was_stopped();
+}
+
 int visit_open(struct visit *visit,
                const struct options *options,
                enum folder_access access)
@@ -587,7 +594,7 @@ int visit_open(struct visit *visit,
         .immediate = visit->immediate,
         .on_trouble = on_trouble,
         .on_progress = on_progress,
-        .interrupted = host_interrupted,
+        .interrupted = opening_interrupted,
         .ctx = visit,
     };
     struct err_detail detail = {0};
