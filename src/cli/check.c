@@ -39,11 +39,7 @@ static void end_progress(const struct checking *checking)
 
 static void add_sentence(struct value *list, const char *sentence)
 {
-    struct buf shown = {0};
-    display_append(&shown, sentence);
-    *list = array_push_adopt(*list,
-                             value_string_new(buf_text(&shown), shown.length));
-    buf_release(&shown);
+    *list = array_push_adopt(*list, display_text(sentence));
 }
 
 static void note_difference(void *ctx, const char *sentence)

@@ -12,13 +12,6 @@
 
 /* -- As pictures --------------------------------------------------------- */
 
-static bool is_text(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
-}
-
 /* A label between double quotes. */
 static void append_label(struct buf *to, struct value node, const char *quote)
 {
@@ -42,10 +35,10 @@ static void print_line(struct buf *line)
 
 static const char *colour_of(struct value status)
 {
-    return is_text(status, "clean")    ? "#d5f0d5"
-           : is_text(status, "dirty")  ? "#fff0c0"
-           : is_text(status, "failed") ? "#f8d0d0"
-                                       : "#eeeeee";
+    return value_is_text(status, "clean")    ? "#d5f0d5"
+           : value_is_text(status, "dirty")  ? "#fff0c0"
+           : value_is_text(status, "failed") ? "#f8d0d0"
+                                             : "#eeeeee";
 }
 
 static void print_dot(struct value graph)
@@ -66,9 +59,9 @@ static void print_dot(struct value graph)
         append_label(&line, one, "\\\"");
         buf_printf(&line,
                    "\", shape=%s, fillcolor=\"%s\"];",
-                   is_text(kind, "input")    ? "ellipse"
-                   : is_text(kind, "effect") ? "doubleoctagon"
-                                             : "box",
+                   value_is_text(kind, "input")    ? "ellipse"
+                   : value_is_text(kind, "effect") ? "doubleoctagon"
+                                                   : "box",
                    colour_of(object_field(one, "status")));
         print_line(&line);
     }
@@ -95,8 +88,8 @@ static void print_mermaid(struct value graph)
     print_line(&line);
     while (array_next(&nodes, &one)) {
         const struct value kind = object_field(one, "kind");
-        const bool input = is_text(kind, "input");
-        const bool effect = is_text(kind, "effect");
+        const bool input = value_is_text(kind, "input");
+        const bool effect = value_is_text(kind, "effect");
         buf_append_text(&line, "  ");
         look_append(&line, object_field(one, "id"));
         buf_append_text(&line, input ? "([\"" : effect ? "{{\"" : "[\"");
@@ -134,13 +127,13 @@ static void print_text(struct value graph)
     struct value one;
     struct buf line = {0};
     while (array_next(&nodes, &one)) {
-        if (is_text(object_field(one, "kind"), "input")) {
+        if (value_is_text(object_field(one, "kind"), "input")) {
             continue;
         }
         look_append_node(&line, one, "name");
         buf_append_text(&line, " (");
         look_append(&line, object_field(one, "kind"));
-        if (!is_text(object_field(one, "kind"), "handler")) {
+        if (!value_is_text(object_field(one, "kind"), "handler")) {
             buf_append_text(&line, ", ");
             look_append(&line, object_field(one, "status"));
         }

@@ -238,13 +238,6 @@ void look_append_time(struct buf *to, uint64_t ms)
     buf_append_text(to, text);
 }
 
-static bool is_text(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
-}
-
 void look_append_node(struct buf *to, struct value node, const char *field)
 {
     const struct value scope = object_field(node, "scope");
@@ -259,18 +252,18 @@ void look_append_author(struct buf *to, struct value by)
 {
     const struct value type = object_field(by, "type");
     const struct value piece = object_field(by, "piece");
-    if (is_text(type, "node")) {
+    if (value_is_text(type, "node")) {
         buf_append_text(to, "node ");
         look_append_node(to, by, "node");
-    } else if (is_text(type, "event")) {
+    } else if (value_is_text(type, "event")) {
         buf_append_text(to, "event ");
         look_append(to, object_field(by, "handler"));
         look_append(to, object_field(by, "stream"));
-    } else if (is_text(type, "start")) {
+    } else if (value_is_text(type, "start")) {
         buf_append_text(to, "start");
-    } else if (is_text(type, "effect")) {
+    } else if (value_is_text(type, "effect")) {
         buf_append_text(to, "an effect");
-    } else if (is_text(type, "folded")) {
+    } else if (value_is_text(type, "folded")) {
         buf_append_text(to, "history that was folded");
     } else {
         buf_append_text(to, "an edit from outside");

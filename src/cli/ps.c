@@ -27,13 +27,6 @@ enum {
 
 /* -- For people ---------------------------------------------------------- */
 
-static bool is_text(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
-}
-
 static bool is_true(struct value value)
 {
     return value_is_same(value, value_bool(true));
@@ -73,11 +66,11 @@ static void append_cause(struct buf *to, struct value node)
         look_append(to, object_field(cause, "address"));
         buf_printf(to, ", seq %" PRIu64 ": ", number_of(cause, "seq"));
         look_append_author(to, object_field(cause, "by"));
-    } else if (is_text(reason, "first")) {
+    } else if (value_is_text(reason, "first")) {
         buf_append_text(to, "first run");
-    } else if (is_text(reason, "folded")) {
+    } else if (value_is_text(reason, "folded")) {
         buf_append_text(to, "folded");
-    } else if (is_text(reason, "again")) {
+    } else if (value_is_text(reason, "again")) {
         buf_append_text(to, "run again, nothing it read is different");
     }
 }
@@ -99,10 +92,10 @@ static void append_gates(struct buf *to, struct value node)
 
 static enum look_colour colour_of(struct value status)
 {
-    return is_text(status, "clean")    ? LOOK_GOOD
-           : is_text(status, "failed") ? LOOK_BAD
-           : is_text(status, "dirty")  ? LOOK_WAITS
-                                       : LOOK_FAINT;
+    return value_is_text(status, "clean")    ? LOOK_GOOD
+           : value_is_text(status, "failed") ? LOOK_BAD
+           : value_is_text(status, "dirty")  ? LOOK_WAITS
+                                             : LOOK_FAINT;
 }
 
 static void add_row(struct look_table *table, struct value node)
@@ -111,7 +104,7 @@ static void add_row(struct look_table *table, struct value node)
     const struct value status = object_field(node, "status");
     const bool live = is_true(object_field(node, "live"));
     const bool wanted = is_true(object_field(node, "wanted"));
-    const bool handler = is_text(object_field(node, "kind"), "handler");
+    const bool handler = value_is_text(object_field(node, "kind"), "handler");
     look_append_node(&row->cells[0], node, "node");
     look_append(&row->cells[1], object_field(node, "kind"));
     if (handler) {

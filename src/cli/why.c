@@ -19,13 +19,6 @@ enum {
     INDENT = 2,
 };
 
-static bool is_text(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
-}
-
 static uint64_t number_of(struct value object, const char *name)
 {
     const struct value number = object_field(object, name);
@@ -94,7 +87,7 @@ static void print_change(struct value cause,
     look_append(&line, object_field(change, "path"));
     buf_append_text(&line, look_colour(LOOK_PLAIN));
     buf_append_text(&line, ": ");
-    if (is_text(object_field(cause, "read"), "shape")) {
+    if (value_is_text(object_field(cause, "read"), "shape")) {
         append_shape(&line, object_field(change, "old"));
         buf_append_text(&line, " -> ");
         append_shape(&line, object_field(change, "new"));
@@ -173,7 +166,7 @@ static void print_run(struct value run, unsigned depth)
     const struct value causes = object_field(run, "causes");
     if (!value_is_absent(object_field(run, "above"))) {
         say(depth, "which is explained above");
-    } else if (is_text(reason, "first")) {
+    } else if (value_is_text(reason, "first")) {
         const uint64_t seq = number_of(object_field(run, "by"), "seq");
         if (seq > 0) {
             say(depth,
@@ -183,9 +176,9 @@ static void print_run(struct value run, unsigned depth)
         } else {
             say(depth, "for the first time: the piece was started");
         }
-    } else if (is_text(reason, "folded")) {
+    } else if (value_is_text(reason, "folded")) {
         say(depth, "what changed before it is in history that was folded");
-    } else if (is_text(reason, "again")) {
+    } else if (value_is_text(reason, "again")) {
         say(depth,
             "nothing that it read is different: its code was changed, or a "
             "run before it failed");
@@ -203,13 +196,13 @@ static void print_run(struct value run, unsigned depth)
 static void print_why(struct value why)
 {
     struct buf line = {0};
-    const bool never = is_text(object_field(why, "reason"), "never");
+    const bool never = value_is_text(object_field(why, "reason"), "never");
     buf_append_text(&line, look_colour(LOOK_STRONG));
     look_append_node(&line, why, "node");
     buf_append_text(&line, look_colour(LOOK_PLAIN));
     if (never) {
         buf_append_text(&line,
-                        is_text(object_field(why, "kind"), "handler")
+                        value_is_text(object_field(why, "kind"), "handler")
                             ? " is a handler: 'heddle log' has its events"
                             : " has no recorded run");
     } else {
@@ -258,8 +251,8 @@ int why_run(const struct options *options)
     if (explain_why(survey, node, true, &why, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
-        code =
-            is_text(object_field(why, "reason"), "never") ? CODE_NO : CODE_OK;
+        code = value_is_text(object_field(why, "reason"), "never") ? CODE_NO
+                                                                   : CODE_OK;
         if (option_is_given(options, OPTION_JSON)) {
             look_print_adopt(options, value_ref(why));
         } else {
@@ -280,16 +273,16 @@ static void print_advice(const struct survey_node *node, struct value why)
     struct buf name = {0};
     look_append(&piece, node->piece->name);
     look_append(&name, node->name);
-    if (is_text(condition, "event")) {
+    if (value_is_text(condition, "event")) {
         say(1,
             "send one: heddle send %s %s JSON",
             buf_text(&piece),
             buf_text(&name));
-    } else if (is_text(condition, "nobody-looks")) {
+    } else if (value_is_text(condition, "nobody-looks")) {
         say(1,
             "ask for it: heddle get %s, or let an effect read it",
             buf_text(&piece));
-    } else if (is_text(condition, "not-started")) {
+    } else if (value_is_text(condition, "not-started")) {
         const struct value note = value_is_object(node->piece->about)
                                       ? object_field(node->piece->about, "note")
                                       : VALUE_NONE;
@@ -302,7 +295,7 @@ static void print_advice(const struct survey_node *node, struct value why)
             file.length > 0 ? buf_text(&file) : "FILE",
             buf_text(&piece));
         buf_release(&file);
-    } else if (is_text(condition, "waits")) {
+    } else if (value_is_text(condition, "waits")) {
         const struct value source = object_field(why, "waitsFor");
         buf_clear(&piece);
         buf_clear(&name);
@@ -312,7 +305,7 @@ static void print_advice(const struct survey_node *node, struct value why)
             "why that has not run: heddle why-not %s %s",
             buf_text(&piece),
             buf_text(&name));
-    } else if (is_text(condition, "gated")) {
+    } else if (value_is_text(condition, "gated")) {
         say(1,
             "debounce %" PRIu64 " ms, throttle %" PRIu64 " ms",
             number_of(why, "debounceMs"),

@@ -7,21 +7,6 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-static bool is_text(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
-}
-
-static bool begins_with(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    const size_t length = strlen(text);
-    return is.length >= length && memcmp(is.at, text, length) == 0;
-}
-
 static void put_text(struct value *object, const char *name, const char *text)
 {
     object_put_adopt(object, name, value_text_new(text));
@@ -37,7 +22,7 @@ static const struct survey_piece *piece_of(const struct survey *survey,
     const struct text text = value_text(id);
     const size_t front = strlen("piece:");
     *part = (struct text){"", 0};
-    if (!begins_with(*id, "piece:")) {
+    if (!value_begins_with(*id, "piece:")) {
         return NULL;
     }
     VEC_FOREACH (&survey->pieces, piece) {
@@ -70,7 +55,7 @@ static bool is_open_to_people(const struct survey *survey, struct value id)
     const struct value kind = value_is_object(cells)
                                   ? object_get_text(cells, part.at, part.length)
                                   : VALUE_NONE;
-    return is_text(kind, "state") || is_text(kind, "argument");
+    return value_is_text(kind, "state") || value_is_text(kind, "argument");
 }
 
 static struct survey_node *writer_of(const struct survey *survey,
@@ -117,7 +102,7 @@ struct author author_of(const struct survey *survey,
 {
     struct author author = {.kind = AUTHOR_EDIT};
     VEC_FOREACH (&commit->writes, write) {
-        if (begins_with(write->id, "receipt:")) {
+        if (value_begins_with(write->id, "receipt:")) {
             author.kind = AUTHOR_EVENT;
             author.receipt = write;
             return author;

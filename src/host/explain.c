@@ -14,21 +14,6 @@
 
 /* -- Small things -------------------------------------------------------- */
 
-static bool is_text(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
-}
-
-static bool begins_with(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    const size_t length = strlen(text);
-    return is.length >= length && memcmp(is.at, text, length) == 0;
-}
-
 static void put_number(struct value *object, const char *name, uint64_t number)
 {
     object_put_adopt(object, name, value_int((int64_t)number));
@@ -56,7 +41,7 @@ struct value explain_address(const struct run_place *place)
         buf_append_char(&text, ':');
     }
     buf_append(&text, id.at, id.length);
-    if (!is_text(place->scope_key, "space")) {
+    if (!value_is_text(place->scope_key, "space")) {
         const struct text scope = value_text(&place->scope_key);
         buf_append_char(&text, '@');
         buf_append(&text, scope.at, scope.length);
@@ -100,7 +85,7 @@ struct value explain_commit(const struct survey *survey,
     VEC_FOREACH (&commit->writes, write) {
         struct value one = value_empty_object();
         object_put_adopt(&one, "document", value_ref(write->id));
-        if (!is_text(write->scope_key, "space")) {
+        if (!value_is_text(write->scope_key, "space")) {
             object_put_adopt(&one, "scope", value_ref(write->scope_key));
         }
         put_text(&one, "op", commit_op_name(write->op));
@@ -711,7 +696,7 @@ static struct missing find_missing(const struct survey_node *node,
 {
     const struct run_action *run = node->run;
     const enum resume_state state = state_of(node);
-    if (is_text(node->kind, "handler")) {
+    if (value_is_text(node->kind, "handler")) {
         return (struct missing){"event",
                                 "it runs once for each event of its stream",
                                 "an event"};
@@ -764,7 +749,7 @@ static struct missing find_missing(const struct survey_node *node,
 static bool is_hidden(const struct path *path)
 {
     return path->length > 0 &&
-           begins_with(path->at[path->length - 1].key, "\x1f");
+           value_begins_with(path->at[path->length - 1].key, "\x1f");
 }
 
 struct value explain_why_not(const struct survey *survey,

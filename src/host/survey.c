@@ -14,13 +14,6 @@
 #include "value/object.h"
 #include "value/path.h"
 
-static bool is_text(struct value value, const char *text)
-{
-    const struct text is =
-        value_is_string(value) ? value_text(&value) : (struct text){"", 0};
-    return is.length == strlen(text) && memcmp(is.at, text, is.length) == 0;
-}
-
 /* -- Documents of the space ---------------------------------------------- */
 
 /* The field `field` of an instance of a document, new; or absent. */
@@ -163,7 +156,7 @@ static enum err name_elements(struct survey *survey,
         buf_append(&name, last.at, last.length);
         const struct value child =
             value_string_new(buf_text(&name), name.length);
-        name_rows(naming, child, kind, is_text(scope_key, "space"));
+        name_rows(naming, child, kind, value_is_text(scope_key, "space"));
         value_unref(child);
         buf_release(&name);
     }
@@ -203,8 +196,8 @@ static enum err name_children(struct survey *survey,
 
 static bool is_node_kind(struct value kind)
 {
-    return is_text(kind, "computed") || is_text(kind, "effect") ||
-           is_text(kind, "handler") || is_text(kind, "list");
+    return value_is_text(kind, "computed") || value_is_text(kind, "effect") ||
+           value_is_text(kind, "handler") || value_is_text(kind, "list");
 }
 
 /* Rows that nobody declares any more, or whose element has gone. */
@@ -657,7 +650,8 @@ static enum err derive(struct survey *survey, struct err_detail *detail)
     for (unsigned live = 0; live < 2; live++) {
         VEC_FOREACH (&survey->pieces, piece) {
             VEC_FOREACH (&(*piece)->nodes, node) {
-                if (is_text(node->kind, "effect") && mark(node, live == 1)) {
+                if (value_is_text(node->kind, "effect") &&
+                    mark(node, live == 1)) {
                     vec_push(&stack[live], node);
                 }
             }
@@ -754,7 +748,7 @@ void survey_close(struct survey *survey)
 struct survey_piece *survey_piece(const struct survey *survey, const char *name)
 {
     VEC_FOREACH (&survey->pieces, piece) {
-        if (is_text((*piece)->name, name)) {
+        if (value_is_text((*piece)->name, name)) {
             return *piece;
         }
     }
@@ -765,7 +759,7 @@ struct survey_node *survey_node(const struct survey_piece *piece,
                                 const char *name)
 {
     VEC_FOREACH (&piece->nodes, node) {
-        if (is_text(node->name, name)) {
+        if (value_is_text(node->name, name)) {
             return node;
         }
     }
@@ -774,7 +768,7 @@ struct survey_node *survey_node(const struct survey_piece *piece,
 
 struct value survey_scope(const struct survey_node *node)
 {
-    return node->run == NULL || is_text(node->run->scope_key, "space")
+    return node->run == NULL || value_is_text(node->run->scope_key, "space")
                ? VALUE_NONE
                : node->run->scope_key;
 }
@@ -812,7 +806,7 @@ bool survey_is_shared(const struct survey_node *reader,
 static bool is_of_user(const struct survey_node *node, const char *user)
 {
     const struct value own = user_of(node);
-    const bool is = is_text(own, user);
+    const bool is = value_is_text(own, user);
     value_unref(own);
     return is;
 }
@@ -823,10 +817,11 @@ struct survey_node *survey_node_of_user(const struct survey_piece *piece,
 {
     struct survey_node *shared = NULL;
     VEC_FOREACH (&piece->nodes, node) {
-        if (is_text(node->name, name) && is_of_user(node, user)) {
+        if (value_is_text(node->name, name) && is_of_user(node, user)) {
             return node;
         }
-        if (is_text(node->name, name) && value_is_absent(survey_scope(node))) {
+        if (value_is_text(node->name, name) &&
+            value_is_absent(survey_scope(node))) {
             shared = node;
         }
     }
@@ -835,7 +830,7 @@ struct survey_node *survey_node_of_user(const struct survey_piece *piece,
 
 bool survey_has_runs(const struct survey_node *node)
 {
-    return !is_text(node->kind, "handler");
+    return !value_is_text(node->kind, "handler");
 }
 
 const char *survey_status(const struct survey_node *node)

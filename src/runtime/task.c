@@ -121,14 +121,6 @@ void tasks_release(struct runtime *runtime)
 
 /* -- What is written ----------------------------------------------------- */
 
-static bool is_text(struct value value, const char *wanted)
-{
-    const struct value text = value_text_new(wanted);
-    const bool is = value_is_string(value) && key_equal(value, text);
-    value_unref(text);
-    return is;
-}
-
 /* Whether an output is about that input. */
 static bool is_about(struct value output, struct value digest)
 {
@@ -142,7 +134,7 @@ static bool is_about(struct value output, struct value digest)
 static bool is_pending(struct value output)
 {
     return value_is_object(output) &&
-           is_text(object_field(output, "state"), "pending");
+           value_is_text(object_field(output, "state"), "pending");
 }
 
 static struct value output_of(const char *state, struct value digest)

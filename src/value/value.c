@@ -444,6 +444,13 @@ bool value_is_text(struct value value, const char *want)
            memcmp(text.at, want, text.length) == 0;
 }
 
+bool value_begins_with(struct value value, const char *text)
+{
+    const size_t length = strlen(text);
+    return value_is_string(value) && value_text(&value).length >= length &&
+           memcmp(value_text(&value).at, text, length) == 0;
+}
+
 struct value value_tagged_type(struct value tagged)
 {
     CHECK(value_tag(tagged) == TAG_LINK || value_tag(tagged) == TAG_TAGGED);

@@ -301,6 +301,9 @@ struct text value_text(const struct value *string);
 /* Whether `value` is a string, and this one. */
 bool value_is_text(struct value value, const char *want);
 
+/* Whether it is a string that begins with a text. */
+bool value_begins_with(struct value value, const char *text);
+
 /* The type name and the state of a LINK or TAGGED leaf, borrowed. */
 struct value value_tagged_type(struct value tagged);
 struct value value_tagged_state(struct value tagged);
