@@ -16,6 +16,7 @@
 #include "cli/report.h"
 #include "host/system.h"
 #include "sched/circle.h"
+#include "sched/gates.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -133,8 +134,7 @@ static void on_not_settling(void *ctx,
     bool effects = false;
     for (size_t i = 0; i < count; i++) {
         const struct node *node = nodes[i];
-        if (node->gate->backoff_streak > 0 &&
-            value_is_string(node_name(node))) {
+        if (gates_is_backing_off(node) && value_is_string(node_name(node))) {
             effects = effects || node->kind == NODE_EFFECT;
             if (found < NAMES_SHOWN) {
                 buf_append_text(&told.message, found > 0 ? ", " : "");

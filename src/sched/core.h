@@ -112,8 +112,8 @@ struct sched_hooks {
     void (*error)(void *ctx,
                   const struct node *node,
                   const struct err_detail *detail);
-    /* It does not come to rest: the nodes that keep it busy. Once an episode
-     * (sched/settling.h). */
+    /* It does not come to rest: the nodes that keep it busy, which may be many
+     * that each run once. Once per episode (sched/settling.h). */
     void (*not_settling)(void *ctx,
                          const struct node *const *nodes,
                          size_t count);

@@ -70,6 +70,10 @@ static inline void gates_on_run(const struct sched *sched,
 
 /* The node did not settle: 250 ms, 500 ms, ... */
 void gates_back_off(struct sched *sched, struct node *node);
+static inline bool gates_is_backing_off(const struct node *node)
+{
+    return node->gate != NULL && node->gate->backoff_streak > 0;
+}
 
 /* It did. */
 void gates_settled(struct sched *sched, struct node *node);

@@ -400,7 +400,7 @@ static WITHIN struct run *run_begin(struct sched *sched, struct node *node)
     run->world = sched->world;
     run->staled = sched->staled;
     node_count_run(node, sched->pass);
-    if (UNLIKELY(node->gate != NULL && node->gate->backoff_streak > 0)) {
+    if (UNLIKELY(gates_is_backing_off(node))) {
         vec_push(&sched->recovering, node);
     }
     return run;

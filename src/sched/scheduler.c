@@ -327,7 +327,7 @@ bool scheduler_is_backing_off(const struct sched *sched)
         return false;
     }
     VEC_FOREACH (&sched->gated, node) {
-        if ((*node)->gate->backoff_streak > 0) {
+        if (gates_is_backing_off(*node)) {
             return true;
         }
     }

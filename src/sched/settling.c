@@ -39,31 +39,31 @@ void settling_rests(struct sched *sched)
 
 /* -- Who it is ----------------------------------------------------------- */
 
-static struct node *node_of(const struct sched *sched, uint32_t ordinal)
-{
-    LIST_FOREACH (&sched->nodes, at) {
-        struct node *node = CONTAINER_OF(at, struct node, all);
-        if (node->ordinal == ordinal) {
-            return node;
-        }
-    }
-    return NULL;
-}
-
-/* Those who ran last, each once, into `unsettled`, which is empty. */
+/* Those who ran last, each once, the last one first, into `unsettled`, which is
+ * empty. The nodes are walked once: there may be very many of them. */
 static void collect_runners(struct sched *sched)
 {
-    const uint64_t stamp = ++sched->visits;
+    struct node *nodes[NAMED_RECORDS] = {0};
+    const struct run_record *records[NAMED_RECORDS];
+    size_t count = 0;
     for (uint64_t back = 0; back < NAMED_RECORDS && back < sched->run_number;
          back++) {
         const uint64_t number = sched->run_number - back;
-        const struct run_record *record =
-            &sched->records[number % SCHED_RECORDS];
-        struct node *node =
-            record->number == number ? node_of(sched, record->ordinal) : NULL;
-        if (node != NULL && node->visit != stamp) {
-            node->visit = stamp;
-            vec_push(&sched->unsettled, node);
+        records[count] = &sched->records[number % SCHED_RECORDS];
+        count += records[count]->number == number;
+    }
+    LIST_FOREACH (&sched->nodes, at) {
+        struct node *node = CONTAINER_OF(at, struct node, all);
+        for (size_t i = 0; i < count; i++) {
+            if (records[i]->ordinal == node->ordinal) {
+                nodes[i] = node;
+                break;
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (nodes[i] != NULL) {
+            vec_push(&sched->unsettled, nodes[i]);
         }
     }
 }

@@ -149,4 +149,31 @@ LUA
 same "a circle through effects does not settle" "$?" 4
 same "and is told, once" "$(grep -c "there is a circle through effects" err)" 1
 
+# ---- work that takes long, without a circle ----
+
+cat >slow.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("slow", function(p)
+  local items = p:state("items", heddle.array {})
+  p:handler("fill", function(n)
+    local t = {}
+    for i = 1, n do
+      t[i] = i
+    end
+    items:set(heddle.array(t))
+  end)
+  return { doubled = p:map(items, function(x) return x * 2 end, { name = "doubled" }) }
+end)
+LUA
+"$HEDDLE" run slow.lua --once >/dev/null 2>&1
+"$HEDDLE" send slow fill 20000 >/dev/null
+"$HEDDLE" get slow doubled >out 2>err &
+build=$!
+sleep 0.3
+kill -STOP "$build"
+sleep 5.2 # what the scheduler takes for restless
+kill -CONT "$build"
+wait "$build"
+same "many nodes that take long together are no circle" "$? $(tail -c 8 out)$(cat err)" "0 ,40000]"
+
 finish
