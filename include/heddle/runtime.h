@@ -99,7 +99,7 @@ typedef struct hd_runtime_options {
 
     /* What failed while nobody waited for it: a run, or a write that the store
      * refused later. error->address says whose. HD_NOT_SETTLED: computations
-     * form a circle that does not settle; once per circle. */
+     * or effects form a circle that does not settle; once per circle. */
     void (*report)(void *context, const hd_error *error);
     void *report_context;
 
@@ -121,10 +121,11 @@ typedef struct hd_runtime_options {
      * refused with HD_READ_ONLY. */
     bool read_only;
 
-    /* At most so many events in a chain of which each was sent by the handler
-     * of the one before; 0: 10000. The handler that sends the next one fails
-     * with HD_LIMIT_HOPS: two handlers that send to each other are noticed,
-     * and do not run for ever. */
+    /* At most so many events in a chain of which each was caused by the handler
+     * of the one before: sent by it, or by an effect that what it wrote made
+     * run; 0: 10000. The handler or effect that sends the next one fails with
+     * HD_LIMIT_HOPS, which is reported: nodes that send to each other do not
+     * run for ever. */
     uint32_t hops;
 } hd_runtime_options;
 

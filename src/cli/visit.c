@@ -16,7 +16,6 @@
 #include "cli/report.h"
 #include "host/system.h"
 #include "sched/circle.h"
-#include "sched/gates.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -118,43 +117,6 @@ static void on_circle(void *ctx, const struct circle *circle)
     struct visit *visit = ctx;
     struct visit_circle told = {0};
     circle_write(circle, &told.message);
-    vec_push(&visit->circles, told);
-}
-
-/* Nodes that do not settle. A circle of computations is found along what they
- * read (on_circle); one through effects is not, because an effect can write
- * anywhere: of that, the nodes are named. */
-static void on_not_settling(void *ctx,
-                            const struct node *const *nodes,
-                            size_t count)
-{
-    struct visit *visit = ctx;
-    struct visit_circle told = {0};
-    size_t found = 0;
-    bool effects = false;
-    for (size_t i = 0; i < count; i++) {
-        const struct node *node = nodes[i];
-        if (gates_is_backing_off(node) && value_is_string(node_name(node))) {
-            effects = effects || node->kind == NODE_EFFECT;
-            if (found < NAMES_SHOWN) {
-                buf_append_text(&told.message, found > 0 ? ", " : "");
-                append_value(&told.message, node_name(node));
-            }
-            found++;
-        }
-    }
-    if (!effects) {
-        buf_release(&told.message);
-        return;
-    }
-    buf_append_text(&told.message, found > NAMES_SHOWN ? ", ..." : "");
-    buf_append_text(&told.message,
-                    found > 1 ? " run again and again"
-                              : " runs again and again");
-    buf_append_text(&told.message,
-                    ": there is a circle through effects, in which each node "
-                    "writes what the next one reads; 'heddle log' shows what "
-                    "they write");
     vec_push(&visit->circles, told);
 }
 
@@ -588,7 +550,6 @@ int visit_open(struct visit *visit,
         .hooks = {.ctx = visit,
                   .error = on_error,
                   .circle = on_circle,
-                  .not_settling = on_not_settling,
                   .run = on_run},
         .policy = &policy,
         .immediate = visit->immediate,

@@ -3,9 +3,12 @@
 #include "sched/circle.h"
 
 #include "sched/graph.h"
+#include "sched/introspection.h"
+#include "sched/registry.h"
 
 enum {
     STEPS_SHOWN = 8,
+    RUNS_FOLLOWED = 64,
 };
 
 /* -- Finding ------------------------------------------------------------- */
@@ -65,12 +68,13 @@ static void collect(const struct search *search,
     }
 }
 
-void circle_find(struct sched *sched, struct node *node, struct circle *circle)
+static void find_by_reads(struct sched *sched,
+                          struct node *node,
+                          struct circle *circle)
 {
     struct search search = {.from = node, .stamp = ++sched->visits};
     const struct reached first = {node, 0, NULL};
     const struct place *end = NULL;
-    *circle = (struct circle){0};
     node->visit = search.stamp;
     vec_push(&search.reached, first);
     for (size_t at = 0; at < search.reached.count; at++) {
@@ -80,6 +84,68 @@ void circle_find(struct sched *sched, struct node *node, struct circle *circle)
         }
     }
     vec_release(&search.reached);
+}
+
+/* The run that wrote what the last cause of a run is, and that cause; NULL: it
+ * is not known, or was no run. */
+static const struct run_record *run_before(const struct sched *sched,
+                                           const struct run_record *run,
+                                           const struct cause **cause)
+{
+    const uint32_t count = introspection_kept_causes(run->cause_count);
+    *cause = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (*cause == NULL || run->causes[i].version > (*cause)->version) {
+            *cause = &run->causes[i];
+        }
+    }
+    const struct change_record *change =
+        *cause != NULL ? introspection_change(sched, (*cause)->version) : NULL;
+    return change != NULL ? introspection_run_of_change(sched, change) : NULL;
+}
+
+/* The steps are known by their runs first: nodes are looked up only if the way
+ * comes back. */
+static void find_by_runs(const struct sched *sched,
+                         const struct node *node,
+                         struct circle *circle)
+{
+    const struct run_record *runs[RUNS_FOLLOWED];
+    const struct cause *causes[RUNS_FOLLOWED];
+    size_t count = 0;
+    runs[0] = introspection_last_run(sched, node);
+    while (runs[count] != NULL) {
+        const struct run_record *before =
+            run_before(sched, runs[count], &causes[count]);
+        count++;
+        if (before == NULL || count == RUNS_FOLLOWED) {
+            return;
+        }
+        if (before->ordinal == node->ordinal) {
+            break;
+        }
+        runs[count] = before;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct circle_step step = {
+            registry_node(sched, runs[i]->ordinal),
+            causes[i]->place,
+        };
+        vec_push(&circle->steps, step);
+        if (step.node == NULL) { /* a handler, or it is gone */
+            vec_clear(&circle->steps);
+            return;
+        }
+    }
+}
+
+void circle_find(struct sched *sched, struct node *node, struct circle *circle)
+{
+    *circle = (struct circle){0};
+    find_by_reads(sched, node, circle);
+    if (circle->steps.count == 0 && node->kind == NODE_EFFECT) {
+        find_by_runs(sched, node, circle);
+    }
 }
 
 void circle_release(struct circle *circle)
@@ -162,6 +228,16 @@ static void write_reads(struct buf *to, const struct circle *circle)
     buf_append_text(to, count > STEPS_SHOWN ? ", ..." : "");
 }
 
+static bool has_effect(const struct circle *circle)
+{
+    VEC_FOREACH (&circle->steps, step) {
+        if (step->node->kind == NODE_EFFECT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void circle_write(const struct circle *circle, struct buf *to)
 {
     write_names(to, circle);
@@ -171,6 +247,10 @@ void circle_write(const struct circle *circle, struct buf *to)
                         : " form a circle that does not settle: ");
     write_reads(to, circle);
     buf_append_text(to,
-                    "; to break it, let one of them read a state instead, or "
-                    "read the other with sample()");
+                    has_effect(circle)
+                        ? "; to break it, let one of them write only what "
+                          "settles, or read with sample() what the other one "
+                          "writes"
+                        : "; to break it, let one of them read a state "
+                          "instead, or read the other with sample()");
 }

@@ -1,4 +1,4 @@
-/* Circles: computations that read from each other, so that each run of one
+/* Circles: nodes that read what others of them write, so that each run of one
  * makes another one run. One that reaches a fixed point is as good as any other
  * graph; of one that does not, people are told (sched/settling.h, E4). */
 
@@ -20,7 +20,11 @@ struct circle {
 };
 
 /* The shortest circle through a node, or one without steps: it is in none. Ends
- * with circle_release. Nothing may be linked or unlinked meanwhile. */
+ * with circle_release. Nothing may be linked or unlinked meanwhile.
+ *
+ * A circle of computations is found along what they read and write. An effect
+ * can write anywhere: a circle through effects is found along their last runs,
+ * each of which was caused by what the one before has written. */
 void circle_find(struct sched *sched, struct node *node, struct circle *circle);
 void circle_release(struct circle *circle);
 

@@ -73,7 +73,8 @@ struct run_record {
     enum node_kind kind : 8;
     enum run_outcome outcome : 8;
     bool first;     /* it had never run */
-    uint64_t event; /* of a handler, and only there: which one, by number */
+    uint64_t event; /* of a handler, and only there: which one, by number, */
+    uint32_t hops;  /* and how many were before it in its chain */
     struct cause causes[4];
 };
 
@@ -299,6 +300,7 @@ struct sched {
 
     /* introspection */
     struct sched_counters counters;
+    uint64_t outside_version;      /* of the last change that no run made */
     struct run_record *records;    /* a ring of SCHED_RECORDS, and one more
                                       that is never used */
     struct change_record *changes; /* likewise, by version */

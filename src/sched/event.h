@@ -136,6 +136,8 @@ struct events {
     struct list looking; /* for a receipt */
     struct list idle;
     struct handling handling; /* there is one at a time */
+    uint64_t last_version;    /* of the last handling that changed something, */
+    uint32_t last_hops;       /* and those before its event */
     struct closure closure;   /* of the event being looked at */
     struct buf text;          /* of an id that is being made */
     VEC(struct outbox_lane *) outboxes;

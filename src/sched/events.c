@@ -7,6 +7,7 @@
 #include "replica/overlay.h"
 #include "replica/space.h"
 #include "sched/event.h"
+#include "sched/hops.h"
 #include "sched/invalidation.h"
 #include "sched/labels.h"
 #include "sched/outbox.h"
@@ -534,32 +535,44 @@ static void note_sender(struct event *event, const struct event_spec *spec)
     }
 }
 
-/* The events before it in its chain: those of which each was sent by the
- * handler of the one before. */
+/* The events before it in its chain (V8). */
 static uint32_t hops_of(const struct events *events,
                         const struct event_spec *spec)
 {
-    return is_of_handling(events, spec) ? events->handling.event->hops + 1 : 0;
+    if (spec->origin == NULL) {
+        return 0;
+    }
+    return is_of_handling(events, spec)
+               ? events->handling.event->hops + 1
+               : hops_after_run(events->sched, spec->origin);
 }
 
-/* A chain that goes on is work without end, and nothing outside asked for it.
- */
+/* V8: a chain that goes on is work without end, and nothing outside asked for
+ * it. */
 COLD static enum err refuse_hops(struct events *events,
                                  const struct stream *stream,
+                                 const struct event_spec *spec,
                                  struct err_detail *detail)
 {
+    struct err_detail why = {0};
+    struct buf sender = {0};
+    hops_write_sender(events->sched, spec->origin, &sender);
     const struct value name = stream_name(stream);
     const struct text text = value_text(&name);
     events->counters.refused++;
-    return err_set(detail,
-                   ERR_LIMIT_HOPS,
-                   "handlers have caused %u events in a row, and the next one "
-                   "to the stream %.*s is refused: let one of them stop "
-                   "sending, or raise the limit (--hops N, or 'hops' of the "
-                   "runtime's options)",
-                   (unsigned)events->policy.hops,
-                   text_shown(text.at, text.length, 80),
-                   text.at);
+    (void)err_set(&why,
+                  ERR_LIMIT_HOPS,
+                  "handlers have caused %u events in a row, and the next one, "
+                  "from %s to the stream %.*s, is refused: let one of them "
+                  "stop sending, or raise the limit (--hops N, or 'hops' of "
+                  "the runtime's options)",
+                  (unsigned)events->policy.hops,
+                  buf_text(&sender),
+                  text_shown(text.at, text.length, 80),
+                  text.at);
+    buf_release(&sender);
+    lineage_refuse(events->sched, spec->origin, &why);
+    return err_set(detail, ERR_LIMIT_HOPS, "%s", why.text);
 }
 
 static uint64_t time_of(const struct events *events,
@@ -584,7 +597,7 @@ enum err events_send(struct sched *sched,
     }
     const uint32_t hops = hops_of(events, spec);
     if (UNLIKELY(hops > events->policy.hops)) {
-        return refuse_hops(events, stream, detail);
+        return refuse_hops(events, stream, spec, detail);
     }
     if (UNLIKELY(stream->waiting >= events->policy.backlog)) {
         bool collapsed;

@@ -32,6 +32,10 @@
  *       code does then. Only a stream whose handler asks for it (`collapses`)
  *       gives the payload of the next one to the last that waits, if both have
  *       the same origin and no caller's id; both senders are told its end.
+ *   V8  At most `hops` events are in a chain, of which each is caused by the
+ *       one before: sent by its handler, or by a run that follows from what its
+ *       handler has written (sched/hops.h). The next one is refused with
+ *       LIMIT_HOPS, and the run that sends it fails as a whole.
  *
  * The gate before the handler is sched/preflight.h, the handling itself is
  * sched/handling.h. */
@@ -54,7 +58,7 @@ struct stream;
 
 enum {
     EVENTS_BACKLOG = 10000,     /* that wait for one stream */
-    EVENTS_HOPS = 10000,        /* in a chain without a cause from outside */
+    EVENTS_HOPS = 10000,        /* in a chain (V8) */
     EVENTS_WINDOW_MS = 30000,   /* to try again after the first conflict */
     EVENTS_DELAY_US = 781,      /* 25/32 ms before the second attempt, */
     EVENTS_DELAY_MAX_MS = 1000, /* doubled up to this, */

@@ -49,9 +49,8 @@ enum err handling_send(struct handling *handling,
     if (UNLIKELY(err != ERR_OK) && detail != NULL) {
         *detail = why;
     }
-    if (UNLIKELY(err == ERR_BACKLOG || err == ERR_LIMIT_HOPS) &&
-        handling->refused.err == ERR_OK) {
-        handling->refused = why;
+    if (UNLIKELY(err == ERR_BACKLOG)) {
+        lineage_refuse(handling->sched, bound.origin, &why);
     }
     return err;
 }
@@ -364,7 +363,6 @@ void handling_begin(struct sched *sched, struct event *event)
     handling->run = run;
     handling->result = VALUE_NONE;
     handling->documents = 0;
-    err_clear(&handling->refused);
     open_transaction(run, event);
     if (UNLIKELY(sched->labels != NULL)) {
         (void)labels_begin(run); /* no handler is refused */
@@ -468,7 +466,13 @@ static void end_run(struct run *run, enum run_outcome outcome)
     node->last_ms = (uint32_t)(ended - run->began);
     tell_handled(sched->events, run);
     introspection_note_run(sched, run, outcome);
-    sched->records[run->number % SCHED_RECORDS].event = handling->event->number;
+    struct run_record *record = &sched->records[run->number % SCHED_RECORDS];
+    record->event = handling->event->number;
+    record->hops = handling->event->hops;
+    if (run->version > 0) {
+        sched->events->last_version = run->version;
+        sched->events->last_hops = handling->event->hops;
+    }
     sched->unwinding = false;
     run->transaction->several_spaces = true; /* as runs have it */
     run->transaction->refused = false;
@@ -589,23 +593,6 @@ static void discard(struct event *event, enum gate_state why_not)
     event_put_back(event);
 }
 
-/* An event of the attempt was refused: the attempt fails, also if its code has
- * ignored that (V7). If the code failed because of it, its own words say
- * where. */
-COLD static enum run_result fail_refused(struct run *run,
-                                         enum run_result result)
-{
-    const struct err_detail *refused = &run->handling->refused;
-    if (result == RUN_AGAIN || result == RUN_WAITING) {
-        return result;
-    }
-    if (result == RUN_FAILED && strstr(run->detail.text, refused->text)) {
-        run->detail.err = refused->err;
-        return RUN_FAILED;
-    }
-    return run_fail(run, refused);
-}
-
 void handling_finish(struct run *run, enum run_result result)
 {
     struct sched *sched = run->sched;
@@ -632,8 +619,8 @@ void handling_finish(struct run *run, enum run_result result)
         discard(event, block);
         return;
     }
-    if (UNLIKELY(run->handling->refused.err != ERR_OK)) {
-        result = fail_refused(run, result);
+    if (UNLIKELY(run->transaction->launched != NULL)) {
+        result = run_judge_unsent(run, result);
     }
     struct err_detail why = run->detail;
     switch (result) {

@@ -25,12 +25,10 @@
 struct handling {
     struct sched *sched;
     struct event *event;
-    struct run *run;           /* for run_read, run_fail; its transaction is for
-                                  writes and for what is launched */
-    struct value result;       /* absent: {} */
-    uint32_t documents;        /* ids made so far */
-    struct err_detail refused; /* the first event that it could not send (V7 of
-                                  sched/events.h); OK: there is none */
+    struct run *run;     /* for run_read, run_fail; its transaction is for
+                            writes and for what is launched */
+    struct value result; /* absent: {} */
+    uint32_t documents;  /* ids made so far */
 };
 
 /* -- For handlers -------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "replica/space.h"
 #include "sched/gates.h"
 #include "sched/preflight.h"
+#include "sched/registry.h"
 
 void introspection_begin(struct sched *sched)
 {
@@ -50,6 +51,22 @@ const struct change_record *introspection_change(const struct sched *sched,
     return record->version == version && version > 0 ? record : NULL;
 }
 
+const struct run_record *introspection_run_of_change(
+    const struct sched *sched,
+    const struct change_record *change)
+{
+    for (uint64_t back = 0; back < SCHED_RECORDS && back < sched->run_number;
+         back++) {
+        const struct run_record *record =
+            &sched->records[(sched->run_number - back) % SCHED_RECORDS];
+        if (record->version == change->version &&
+            record->ordinal + 1 == change->source) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
 void introspection_write_name(struct buf *out,
                               struct value name,
                               uint32_t ordinal)
@@ -81,41 +98,14 @@ void introspection_write_place(struct buf *out, const struct place *place)
     path_write(out, place->path);
 }
 
-static const struct node *node_of_ordinal(const struct sched *sched,
-                                          uint32_t ordinal)
-{
-    LIST_FOREACH (&sched->nodes, at) {
-        const struct node *node = CONTAINER_OF(at, struct node, all);
-        if (node->ordinal == ordinal) {
-            return node;
-        }
-    }
-    return NULL;
-}
-
-/* The run that made a change, or NULL: it is too long ago. */
-static const struct run_record *run_of_change(
-    const struct sched *sched,
-    const struct change_record *change)
-{
-    for (size_t i = 0; i < SCHED_RECORDS; i++) {
-        const struct run_record *record = &sched->records[i];
-        if (record->version == change->version &&
-            record->ordinal == change->source - 1) {
-            return record;
-        }
-    }
-    return NULL;
-}
-
 /* Who made a change: a node, or a handler and the event that it handled. */
 static void write_source(const struct sched *sched,
                          const struct change_record *change,
                          struct buf *out)
 {
     const uint32_t ordinal = change->source - 1;
-    const struct run_record *run = run_of_change(sched, change);
-    const struct node *node = node_of_ordinal(sched, ordinal);
+    const struct run_record *run = introspection_run_of_change(sched, change);
+    const struct node *node = registry_node(sched, ordinal);
     const struct value name = node != NULL  ? node_name(node)
                               : run != NULL ? run->name
                                             : VALUE_NONE;

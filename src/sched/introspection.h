@@ -1,5 +1,6 @@
 /* Introspection: what happened, and why. Nothing here changes anything but the
- * records of its own; no decision depends on it.
+ * records of its own; what runs does not depend on it. Only the limit of hops
+ * does (sched/hops.h).
  *
  *   N1  Every run is recorded, with its first causes, in a ring. Every
  *       notification is, with who caused it. So "why did this run" has an
@@ -29,6 +30,9 @@ static inline void introspection_note_change(struct sched *sched,
     record->kind = what->kind;
     record->source =
         writer != NULL && what->source == writer ? writer->ordinal + 1 : 0;
+    if (record->source == 0) {
+        sched->outside_version = what->version;
+    }
 }
 
 /* How many of a run's causes its record keeps. */
@@ -101,6 +105,12 @@ const struct run_record *introspection_last_run(const struct sched *sched,
 /* What a version was, or NULL if it is too long ago. */
 const struct change_record *introspection_change(const struct sched *sched,
                                                  uint64_t version);
+
+/* The run that made a change, or NULL: none, or it is too long ago. The later,
+ * the sooner it is found. */
+const struct run_record *introspection_run_of_change(
+    const struct sched *sched,
+    const struct change_record *change);
 
 /* How a run ended, in a word: "committed", "refused", "failed", "given-up" (it
  * is to run again) or "dropped". */

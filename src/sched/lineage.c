@@ -45,6 +45,9 @@ void lineage_unref(struct lineage *lineage)
     vec_release(&lineage->commits);
     vec_release(&lineage->stops);
     vec_release(&lineage->outbox);
+    if (lineage->unsent != NULL) {
+        mem_free(lineage->unsent, sizeof *lineage->unsent);
+    }
     mem_free(lineage, sizeof *lineage);
 }
 
@@ -80,6 +83,17 @@ void lineage_after_landing(struct sched *sched,
         return;
     }
     vec_push(&lineage_of(sched, transaction)->outbox, later);
+}
+
+void lineage_refuse(struct sched *sched,
+                    struct transaction *transaction,
+                    const struct err_detail *why)
+{
+    struct lineage *lineage = lineage_of(sched, transaction);
+    if (lineage->unsent == NULL) {
+        lineage->unsent = mem_alloc_zero(sizeof *lineage->unsent);
+        *lineage->unsent = *why;
+    }
 }
 
 /* -- The fate ------------------------------------------------------------ */

@@ -41,6 +41,11 @@ struct lineage {
     uint32_t expected; /* answers, once it is applied */
     uint32_t answers;
     bool refused;               /* one of the answers is a refusal */
+    bool has_hops;              /* is known: */
+    uint32_t hops;              /* of what it sends (sched/hops.h) */
+    struct err_detail *unsent;  /* of the first event that it could not send,
+                                   because of which it must not be committed
+                                   (V7, V8 of sched/events.h); or NULL */
     uint64_t time;              /* for what it sends */
     VEC(struct origin) commits; /* where it has no answer yet */
     struct list events;         /* not handled yet */
@@ -76,6 +81,11 @@ MUST_CHECK enum err lineage_commit(struct sched *sched,
 
 /* The same for one that is given up. */
 void lineage_abort(struct transaction *transaction);
+
+/* An event of an open transaction was refused, and so is the transaction. */
+void lineage_refuse(struct sched *sched,
+                    struct transaction *transaction,
+                    const struct err_detail *why);
 
 /* -- For who ends transactions ------------------------------------------- */
 

@@ -200,3 +200,14 @@ void registry_remove(struct sched *sched, struct node *node)
         registry_free(sched, node);
     }
 }
+
+struct node *registry_node(const struct sched *sched, uint32_t ordinal)
+{
+    LIST_FOREACH (&sched->nodes, at) {
+        struct node *node = CONTAINER_OF(at, struct node, all);
+        if (node->ordinal == ordinal) {
+            return node;
+        }
+    }
+    return NULL;
+}

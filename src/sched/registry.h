@@ -19,6 +19,10 @@
 struct node *registry_add(struct sched *sched, const struct node_spec *spec);
 void registry_remove(struct sched *sched, struct node *node);
 
+/* The node with that number, or NULL: it was removed, or is a handler's. It
+ * looks at all of them: for people. */
+struct node *registry_node(const struct sched *sched, uint32_t ordinal);
+
 /* A computation becomes an effect. */
 void registry_promote(struct sched *sched, struct node *node);
 

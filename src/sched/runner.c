@@ -267,6 +267,21 @@ enum run_result run_fail(struct run *run, const struct err_detail *detail)
     return RUN_FAILED;
 }
 
+/* If the code failed because of it, its own words say where. */
+enum run_result run_judge_unsent(struct run *run, enum run_result result)
+{
+    const struct lineage *launched = run->transaction->launched;
+    const struct err_detail *unsent = launched->unsent;
+    if (unsent == NULL || result == RUN_AGAIN || result == RUN_WAITING) {
+        return result;
+    }
+    if (result == RUN_FAILED && strstr(run->detail.text, unsent->text)) {
+        run->detail.err = unsent->err;
+        return RUN_FAILED;
+    }
+    return run_fail(run, unsent);
+}
+
 /* -- Begin --------------------------------------------------------------- */
 
 /* Each gets the causes, and the room, of the other. */
@@ -767,6 +782,9 @@ static void run_end(struct run *run, enum run_result result)
     if (UNLIKELY(run->transaction->scope != SCOPE_SPACE) &&
         result == RUN_DONE && node->kind == NODE_COMPUTATION) {
         result = scopes_flow(run);
+    }
+    if (UNLIKELY(run->transaction->launched != NULL)) {
+        result = run_judge_unsent(run, result);
     }
     enum run_outcome outcome;
     if (LIKELY(result == RUN_DONE && node->registered && !sched->unwinding)) {

@@ -141,6 +141,11 @@ static inline bool run_is_thrown_away(const struct run *run)
 /* The run ends as RUN_FAILED, because of this. */
 enum run_result run_fail(struct run *run, const struct err_detail *detail);
 
+/* What a run that has launched something ends as, if its function returned
+ * `result`: with an event that could not be sent it fails, also if its code has
+ * ignored that (V7, V8 of sched/events.h). */
+COLD enum run_result run_judge_unsent(struct run *run, enum run_result result);
+
 /* Ends a run whose function returned RUN_PENDING. */
 void run_finish(struct run *run, enum run_result result);
 

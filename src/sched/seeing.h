@@ -147,6 +147,9 @@ static inline void seeing_write(struct sched *sched,
     record->local_seq = 0;
     record->kind = NOTIFY_COMMIT;
     record->source = writer != NULL ? writer->ordinal + 1 : 0;
+    if (writer == NULL) {
+        sched->outside_version = version;
+    }
     const struct chain *readers = &payload->readers[READ_DEEP];
     struct chain_link *first = readers->first;
     if (first != NULL && first->next == NULL) {

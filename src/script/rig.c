@@ -3,6 +3,7 @@
 #include "script/rig.h"
 
 #include "base/mem.h"
+#include "sched/circle.h"
 #include "script/bodies.h"
 #include "script/rejections.h"
 #include "value/array.h"
@@ -100,6 +101,18 @@ static void on_not_settling(void *ctx,
               NULL,
               "it does not come to rest",
               true);
+}
+
+static void on_circle(void *ctx, const struct circle *circle)
+{
+    struct buf sentence = {0};
+    circle_write(circle, &sentence);
+    add_error(ctx,
+              node_name(circle->steps.at[0].node),
+              NULL,
+              buf_text(&sentence),
+              false);
+    buf_release(&sentence);
 }
 
 static void put_value(struct value *report, const char *key, struct value value)
@@ -215,6 +228,9 @@ static enum err open_runtime(struct rig *rig, struct err_detail *detail)
     struct events_policy policy = events_policy();
     policy.lanes = options->lanes;
     policy.seed = rig->trial->seed;
+    if (options->hops > 0) {
+        policy.hops = options->hops;
+    }
     const struct world_runtime_options world = {
         .spaces = names.at,
         .space_count = names.count,
@@ -222,6 +238,7 @@ static enum err open_runtime(struct rig *rig, struct err_detail *detail)
         .hooks = {.ctx = rig,
                   .error = on_error,
                   .not_settling = on_not_settling,
+                  .circle = on_circle,
                   .not_idempotent = on_not_idempotent,
                   .run = on_run},
         .policy = &policy,

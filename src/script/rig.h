@@ -37,6 +37,7 @@ struct rig_options {
     struct value spaces; /* an array of strings; absent: one */
     struct value user;   /* string or absent */
     enum events_lanes lanes;
+    uint32_t hops; /* 0: the default */
     bool no_idempotency_check;
     bool no_persistence;
     bool trace;

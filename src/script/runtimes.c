@@ -221,6 +221,18 @@ static void check_lanes(lua_State *L, int index, struct rig_options *options)
     lua_pop(L, 1);
 }
 
+static void check_hops(lua_State *L, int index, struct rig_options *options)
+{
+    if (lua_getfield(L, index, "hops") != LUA_TNIL) {
+        const lua_Integer number = lua_tointeger(L, -1);
+        if (number <= 0 || number > INT32_MAX) {
+            (void)luaL_error(L, "hops is a number of events");
+        }
+        options->hops = (uint32_t)number;
+    }
+    lua_pop(L, 1);
+}
+
 /* Pushes the options of the table at `index`, or the default. */
 static struct rig_options *push_options(lua_State *L,
                                         struct trial *trial,
@@ -233,6 +245,7 @@ static struct rig_options *push_options(lua_State *L,
         luaL_checktype(L, index, LUA_TTABLE);
         check_spaces(L, index, options);
         check_lanes(L, index, options);
+        check_hops(L, index, options);
         if (lua_getfield(L, index, "user") != LUA_TNIL) {
             (void)luaL_checkstring(L, -1);
             options->user = convert_check(L, -1, "user");

@@ -125,7 +125,8 @@ same "a chain below the limit" "$? $("$HEDDLE" get steps n)" "0 5"
 same "a chain at the limit" "$? $("$HEDDLE" get steps n)" "0 11"
 "$HEDDLE" send steps down 6 --hops 5 >out 2>err
 same "a chain above it fails where it is too long, and what was before stays" "$? $("$HEDDLE" get steps n)" "1 16"
-check "and says why" grep -qF "handlers have caused 5 events in a row, and the next one to the stream steps/down" err
+check "and says why" \
+  grep -qF "handlers have caused 5 events in a row, and the next one, from the handler steps/down to the stream steps/down" err
 "$HEDDLE" send steps ping 1 --hops 100 >out 2>err
 same "handlers that send to each other come to an end" "$? $("$HEDDLE" get steps n)" "1 116"
 check "with the same sentence" grep -qF "handlers have caused 100 events in a row" err
@@ -147,7 +148,28 @@ end)
 LUA
 "$HEDDLE" run circle.lua --once >out 2>err
 same "a circle through effects does not settle" "$?" 4
-same "and is told, once" "$(grep -c "there is a circle through effects" err)" 1
+same "and is told, once" "$(grep -c "form a circle that does not settle" err)" 1
+check "with what each of them reads" grep -qF "circle/left reads piece:circle/a" err
+
+# ---- effects, events and handlers that make each other run ----
+
+cat >round.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("round", function(p)
+  local n, seen = p:state("n", 0), p:state("seen", 0)
+  local bump = p:handler("bump", function() n:increment(1) end)
+  local twice = p:computed("twice", function() return n:get() * 2 end)
+  p:effect("copy", function() seen:set(twice:get()) end)
+  p:effect("again", function() if seen:get() > 0 then bump:send(1) end end)
+  return { n = n, bump = bump }
+end)
+LUA
+"$HEDDLE" run round.lua --once >/dev/null 2>&1
+"$HEDDLE" send round bump 1 >/dev/null
+"$HEDDLE" run round.lua --once --hops 20 >out 2>err
+same "an effect whose event makes it run again comes to an end" "$? $("$HEDDLE" get round n)" "1 22"
+same "and is told, once, with its name and that of the stream" \
+  "$(grep -c "caused 20 events in a row, and the next one, from the effect round/again to the stream round/bump, is refused" err)" 1
 
 # ---- work that takes long, without a circle ----
 

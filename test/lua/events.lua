@@ -368,3 +368,83 @@ test("tickets outlive their runtime", function(t)
   t:eq({ flying:state(), waiting:state() }, { "dropped", "dropped" })
   t:eq(again:doc("n"):get(), 0)
 end)
+
+-- What is sent because of what a handler has written is caused by its event.
+test("a circle of an effect, an event and a handler ends at the limit of hops", function(t)
+  local rt = t:runtime{ hops = 5 }
+  local n, seen, bump = rt:doc("n", 0), rt:doc("seen", 0), rt:stream("bump")
+  rt:on(bump, function() n:set(n:get() + 1) end)
+  rt:effect{ name = "copy", fn = function() seen:set(n:get()) end }
+  rt:effect{ name = "again", fn = function() if seen:get() > 0 then bump:send(1) end end }
+  bump:send(1)
+  t:ok(rt:settled())
+  t:eq(n:get(), 6)
+  local errors = rt:errors()
+  t:eq(#errors, 1)
+  t:eq(errors[1].source, "again")
+  t:ok(errors[1].message:find("handlers have caused 5 events in a row, and the next one, from the effect again", 1, true))
+  -- A change from outside begins a chain of its own.
+  n:set(100)
+  t:ok(rt:settled())
+  t:eq(n:get(), 106)
+  t:eq(#rt:errors(), 2)
+end)
+
+test("an effect that ignores the limit of hops fails all the same", function(t)
+  local rt = t:runtime{ hops = 2 }
+  local n, bump = rt:doc("n", 0), rt:stream("bump")
+  rt:on(bump, function() n:set(n:get() + 1) end)
+  rt:effect{ name = "again", fn = function() if n:get() > 0 then pcall(bump.send, bump, 1) end end }
+  bump:send(1)
+  t:ok(rt:settled())
+  t:eq(n:get(), 3)
+  t:ok(rt:errors()[1].message:find("caused 2 events in a row", 1, true))
+end)
+
+test("effects that an event creates, each of which sends one, end at the limit", function(t)
+  local rt = t:runtime{ hops = 4 }
+  local list, add = rt:doc("list", heddle.array{}), rt:stream("add")
+  local out = rt:doc("out", 0)
+  rt:on(add, function(e) list:append(e) end)
+  rt:computation{ name = "each", writes = { out }, fn = function()
+    local items = list:value()
+    for i = 1, #items do
+      rt:effect{ name = "more" .. i, fn = function() add:send(i) end }
+    end
+    out:set(#items)
+  end }
+  rt:sink(out, function() end)
+  add:send(0)
+  t:ok(rt:settled())
+  t:eq(#list:value(), 5)
+  t:eq(#rt:errors(), 1)
+end)
+
+test("effects that an outside change makes run can send for ever", function(t)
+  local rt = t:runtime{ hops = 2 }
+  local n, total, add = rt:doc("n", 0), rt:doc("total", 0), rt:stream("add")
+  rt:on(add, function(e) total:set(total:get() + e) end)
+  rt:effect{ name = "count", fn = function() if n:get() > 0 then add:send(1) end end }
+  for i = 1, 20 do
+    n:set(i)
+    t:ok(rt:settled())
+  end
+  t:eq(total:get(), 20)
+end)
+
+test("a circle of effects is told once, with their names", function(t)
+  local rt = t:runtime()
+  local a, b = rt:doc("a", 0), rt:doc("b", 0)
+  rt:effect{ name = "left", fn = function() b:set(a:get() + 1) end }
+  rt:effect{ name = "right", fn = function() a:set(b:get() + 1) end }
+  for _ = 1, 3 do rt:settled() end
+  local found = 0
+  for _, e in ipairs(rt:errors()) do
+    if e.message:find("form a circle that does not settle", 1, true) then
+      found = found + 1
+      t:ok(e.message:find("left reads a", 1, true))
+      t:ok(e.message:find("right reads b", 1, true))
+    end
+  end
+  t:eq(found, 1)
+end)

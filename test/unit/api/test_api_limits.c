@@ -299,3 +299,165 @@ TEST(a_handler_that_sends_to_itself_comes_to_an_end)
         rig_close(&chain.rig);
     }
 }
+
+/* -- Circles of effects, events and handlers ----------------------------- */
+
+enum {
+    LONG_WAY = 1500, /* runs: more than a runtime remembers */
+};
+
+static hd_status count_event(hd_run *run, void *context)
+{
+    (void)run;
+    const struct chain *chain = context;
+    return hd_cell_increment(chain->count, 1, NULL);
+}
+
+struct step {
+    hd_cell *from;
+    hd_cell *to;
+};
+
+static hd_status copy_step(hd_run *run, void *context)
+{
+    (void)run;
+    const struct step *step = context;
+    int64_t number = 0;
+    const hd_status status = hd_cell_get_int(step->from, &number, NULL);
+    return status == HD_OK ? hd_cell_set_int(step->to, number, NULL) : status;
+}
+
+/* Sends an event for each value but the first, and ignores what comes of it. */
+static void send_seen(void *context, const hd_value *value)
+{
+    const struct chain *chain = context;
+    int64_t number = 0;
+    EXPECT_INT(hd_value_get_int(value, &number), HD_OK);
+    if (number > 0) {
+        (void)hd_cell_send(chain->stream, NULL, NULL, NULL, NULL);
+    }
+}
+
+static void add_round(struct chain *chain, hd_cell *seen)
+{
+    const hd_handler_options handler = {
+        .name = "count",
+        .run = count_event,
+        .context = chain,
+    };
+    EXPECT_INT(hd_handler_new(chain->stream, &handler, NULL, NULL), HD_OK);
+    const hd_sink_options sink = {
+        .name = "again",
+        .sink = send_seen,
+        .context = chain,
+    };
+    EXPECT_INT(hd_sink_new_with(seen, &sink, NULL, NULL), HD_OK);
+}
+
+TEST(an_effect_whose_event_makes_it_run_again_comes_to_an_end)
+{
+    for (uint32_t hops = 1; hops <= 3; hops++) {
+        struct chain chain = {.rig = {.now = 1000}};
+        hd_runtime_options options = rig_options(&chain.rig);
+        options.hops = hops;
+        rig_open_with(&chain.rig, &options);
+        chain.stream = cell_of(&chain.rig, "stream", NULL);
+        chain.count = cell_of(&chain.rig, "count", NULL);
+        set_json(chain.count, "0");
+        add_round(&chain, chain.count);
+        EXPECT_INT(hd_cell_send(chain.stream, NULL, NULL, NULL, NULL), HD_OK);
+        rig_settle(&chain.rig);
+        EXPECT_EQ(chain.rig.reports, 1);
+        EXPECT_INT(chain.rig.reported.status, HD_LIMIT_HOPS);
+        EXPECT_CONTAINS(chain.rig.reported.text, "from the effect again");
+        EXPECT_CONTAINS(chain.rig.reported.text, "to the stream count");
+        char want[2] = {(char)('1' + hops), '\0'};
+        expect_json(chain.count, want);
+        hd_cell_free(chain.stream);
+        hd_cell_free(chain.count);
+        rig_close(&chain.rig);
+    }
+}
+
+/* Between the handler and the effect are more runs than are remembered. */
+TEST(a_circle_over_many_computations_comes_to_an_end)
+{
+    struct chain chain = {.rig = {.now = 1000}};
+    hd_runtime_options options = rig_options(&chain.rig);
+    options.hops = 3;
+    rig_open_as(&chain.rig, &options);
+    chain.stream = cell_of(&chain.rig, "stream", NULL);
+    chain.count = cell_of(&chain.rig, "count", NULL);
+    set_json(chain.count, "0");
+    static struct step steps[LONG_WAY];
+    hd_cell *from = chain.count;
+    for (size_t i = 0; i < LONG_WAY; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "step%zu", i);
+        steps[i] = (struct step){from, cell_of(&chain.rig, name, NULL)};
+        const hd_node_options node = {
+            .run = copy_step,
+            .context = &steps[i],
+            .writes = &steps[i].to,
+            .write_count = 1,
+        };
+        EXPECT_INT(hd_computation_new(chain.rig.runtime, &node, NULL, NULL),
+                   HD_OK);
+        from = steps[i].to;
+    }
+    add_round(&chain, from);
+    rig_settle(&chain.rig);
+    EXPECT_INT(hd_cell_send(chain.stream, NULL, NULL, NULL, NULL), HD_OK);
+    rig_settle(&chain.rig);
+    EXPECT_EQ(chain.rig.reports, 1);
+    EXPECT_INT(chain.rig.reported.status, HD_LIMIT_HOPS);
+    expect_json(chain.count, "4");
+    for (size_t i = 0; i < LONG_WAY; i++) {
+        hd_cell_free(steps[i].to);
+    }
+    hd_cell_free(chain.stream);
+    hd_cell_free(chain.count);
+    rig_close(&chain.rig);
+}
+
+/* -- Circles of effects -------------------------------------------------- */
+
+static hd_status count_step(hd_run *run, void *context)
+{
+    (void)run;
+    const struct step *step = context;
+    int64_t number = 0;
+    const hd_status status = hd_cell_get_int(step->from, &number, NULL);
+    return status == HD_OK ? hd_cell_set_int(step->to, number + 1, NULL)
+                           : status;
+}
+
+TEST(a_circle_of_effects_is_reported_once)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    hd_cell *a = cell_of(&rig, "a", NULL);
+    hd_cell *b = cell_of(&rig, "b", NULL);
+    set_json(a, "0");
+    set_json(b, "0");
+    struct step steps[] = {{a, b}, {b, a}};
+    const char *const names[] = {"left", "right"};
+    for (size_t i = 0; i < 2; i++) {
+        const hd_node_options node = {
+            .name = names[i],
+            .run = count_step,
+            .context = &steps[i],
+        };
+        EXPECT_INT(hd_effect_new(rig.runtime, &node, NULL, NULL), HD_OK);
+    }
+    for (int i = 0; i < 3; i++) {
+        rig_settle(&rig);
+    }
+    EXPECT_EQ(rig.reports, 1);
+    EXPECT_INT(rig.reported.status, HD_NOT_SETTLED);
+    EXPECT_CONTAINS(rig.reported.text, "left reads a");
+    EXPECT_CONTAINS(rig.reported.text, "right reads b");
+    hd_cell_free(a);
+    hd_cell_free(b);
+    rig_close(&rig);
+}
