@@ -66,11 +66,15 @@ static int print_seen(const struct visit_look *look)
     }
     struct err_detail detail = look->fault;
     if (detail.err == ERR_OK || detail.text[0] == '\0') {
+        struct nearest nearest;
         (void)err_set(&detail,
                       ERR_NOT_FOUND,
-                      "there is nothing at '%s' of %s",
+                      "there is nothing at '%s' of %s%s",
                       operand(options, 1),
-                      operand(options, 0));
+                      operand(options, 0),
+                      visit_hint_field(look->place->entity,
+                                       operand(options, 1),
+                                       &nearest));
     }
     return visit_report(options, NULL, &detail);
 }
@@ -201,14 +205,22 @@ static int check_target(struct visit *visit,
         (void)entity_state_at(&document->visible, place->path, &there);
         const bool is_there = !value_is_absent(there);
         value_unref(there);
-        (void)err_set(&detail,
-                      is_there ? ERR_ARGUMENT : ERR_NOT_FOUND,
-                      is_there ? "'%s' is part of what the pattern returns, "
-                                 "not of a state: only what is behind a field "
-                                 "can be set"
-                               : "there is no '%s' in this piece: 'heddle get' "
-                                 "shows what there is",
-                      path);
+        struct nearest nearest;
+        const char *hint = visit_hint_field(document, path, &nearest);
+        if (is_there) {
+            (void)err_set(&detail,
+                          ERR_ARGUMENT,
+                          "'%s' is part of what the pattern returns, not of a "
+                          "state: only what is behind a field can be set",
+                          path);
+        } else {
+            (void)err_set(
+                &detail,
+                ERR_NOT_FOUND,
+                "there is no '%s' in this piece%s",
+                path,
+                hint[0] != '\0' ? hint : ": 'heddle get' shows what there is");
+        }
         return visit_report(visit->options, NULL, &detail);
     }
     const struct value about = object_field(document->visible.rest, "piece");
@@ -502,7 +514,10 @@ static int print_end(struct visit *visit,
         }
         return code;
     }
-    (void)visit_report(options, operand(options, 1), &sending->error);
+    struct buf source = {0};
+    buf_printf(&source, "%s/%s", operand(options, 0), operand(options, 1));
+    (void)visit_report_node(options, buf_text(&source), &sending->error);
+    buf_release(&source);
     visit_forget_fault(visit, &sending->error);
     if (failed) {
         return code;
@@ -534,11 +549,10 @@ static int send(struct visit *visit,
     if (sending->ended) {
         code = print_end(visit, sending, code);
     }
-    /* What was sent on by the handler, and could not be handled. */
-    if (visit_tell_faults(visit) && code == CODE_OK) {
-        code = CODE_NO;
-    }
-    return code;
+    /* What was sent on by the handler, and could not be handled. Computations
+     * that fail are told, too, but the event was handled. */
+    (void)visit_tell_faults(visit);
+    return visit->events_failed && code == CODE_OK ? CODE_NO : code;
 }
 
 int send_run(const struct options *options)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "cli/display.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -54,8 +55,13 @@ int look_open(const struct options *options, struct survey **out)
 }
 
 /* ": there are a, b, ..." */
-static void append_name(struct buf *to, struct value name, size_t number)
+static void append_name(struct buf *to,
+                        struct nearest *nearest,
+                        struct value name,
+                        size_t number)
 {
+    const struct text text = value_text(&name);
+    nearest_offer(nearest, text.at, text.length);
     if (number < NAMES_SHOWN) {
         buf_append_text(to, number > 0 ? ", " : "");
         look_append(to, name);
@@ -67,16 +73,27 @@ static void append_name(struct buf *to, struct value name, size_t number)
 static int refuse_name(const struct options *options,
                        const char *what,
                        const char *word,
+                       struct nearest *nearest,
                        struct buf *names)
 {
     struct err_detail detail = {0};
-    (void)err_set(&detail,
-                  ERR_NOT_FOUND,
-                  "there is no %s '%.80s': %s%s",
-                  what,
-                  word,
-                  names->length > 0 ? "there are " : "there is none",
-                  buf_text(names));
+    const char *hint = nearest_hint(nearest);
+    if (hint[0] != '\0') {
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "there is no %s '%.80s'%s",
+                      what,
+                      word,
+                      hint);
+    } else {
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "there is no %s '%.80s': %s%s",
+                      what,
+                      word,
+                      names->length > 0 ? "there are " : "there is none",
+                      buf_text(names));
+    }
     buf_release(names);
     return look_report(options, &detail);
 }
@@ -93,10 +110,12 @@ int look_piece(const struct options *options,
     }
     struct buf names = {0};
     size_t count = 0;
+    struct nearest nearest;
+    nearest_begin(&nearest, word, strlen(word));
     VEC_FOREACH (&survey->pieces, piece) {
-        append_name(&names, (*piece)->name, count++);
+        append_name(&names, &nearest, (*piece)->name, count++);
     }
-    return refuse_name(options, "piece", word, &names);
+    return refuse_name(options, "piece", word, &nearest, &names);
 }
 
 int look_node(const struct options *options,
@@ -122,10 +141,12 @@ int look_node(const struct options *options,
     }
     struct buf names = {0};
     size_t count = 0;
+    struct nearest nearest;
+    nearest_begin(&nearest, word, strlen(word));
     VEC_FOREACH (&piece->nodes, node) {
-        append_name(&names, node->name, count++);
+        append_name(&names, &nearest, node->name, count++);
     }
-    return refuse_name(options, "node", word, &names);
+    return refuse_name(options, "node", word, &nearest, &names);
 }
 
 int look_number(const struct options *options,

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/nearest.h"
 #include "cli/report.h"
 #include "value/utf8.h"
 
@@ -175,6 +176,8 @@ void options_print(uint64_t known)
     }
 }
 
+static const char unknown_option[] = "unknown option";
+
 /* The row of "--name" or "--name=value", or NULL; *value is what is after the
  * '=', or NULL. */
 static const struct option_row *find_row(const char *word, const char **value)
@@ -268,7 +271,7 @@ static bool read_option(struct options *options,
     const struct option_row *row =
         find_row(is_short_help ? "--help" : word, &value);
     if (row == NULL) {
-        refuse(fault, "unknown option", word);
+        refuse(fault, unknown_option, word);
         return false;
     }
     options->given |= row->option;
@@ -490,11 +493,35 @@ int options_refuse_command(const struct options *options)
                             blank,
                             options->name);
     }
+    const char *word = options->operands[0].word;
+    struct nearest nearest;
+    nearest_begin(&nearest, word, strlen(word));
+    for (const struct command *child = options->command->children;
+         child->name != NULL;
+         child++) {
+        nearest_offer_text(&nearest, child->name);
+    }
     return report_usage(options,
-                        "there is no command '%s%s%s'",
+                        "there is no command '%s%s%s'%s",
                         options->name,
                         blank,
-                        options->operands[0].word);
+                        word,
+                        nearest_hint(&nearest));
+}
+
+/* The nearest option of the command to a word that is none. */
+static const char *hint_option(const struct options *options,
+                               const char *word,
+                               struct nearest *nearest)
+{
+    const uint64_t known = options->command->options | OPTIONS_COMMON;
+    nearest_begin(nearest, word, strcspn(word, "="));
+    for (size_t i = 0; i < COUNT_OF(option_rows); i++) {
+        if ((known & option_rows[i].option) != 0) {
+            nearest_offer_text(nearest, option_rows[i].name);
+        }
+    }
+    return nearest_hint(nearest);
 }
 
 int options_read(struct options *options, int argc, char **argv)
@@ -507,7 +534,14 @@ int options_read(struct options *options, int argc, char **argv)
     }
     options_find_command(options);
     if (fault.what != NULL) {
-        return report_usage(options, "%s %s", fault.what, fault.word);
+        struct nearest nearest;
+        const bool is_unknown = strcmp(fault.what, unknown_option) == 0;
+        return report_usage(
+            options,
+            "%s %s%s",
+            fault.what,
+            fault.word,
+            is_unknown ? hint_option(options, fault.word, &nearest) : "");
     }
     const bool is_group = options->command->run == NULL;
     if (option_is_given(options, OPTION_HELP)) {

@@ -36,16 +36,16 @@ static enum err say(struct visit *visit,
     return err;
 }
 
-/* One more piece, as a variable if it can be one; what cannot be taken up is
- * reported, and left out. */
-static void add_piece(struct visit *visit, const char *name)
+/* One more piece, as a variable if it can be one; an exit code. */
+static int add_piece(struct visit *visit, const char *name)
 {
     if (visit->piece != NULL) {
         piece_unref(visit->piece); /* the runtime has it as well */
         visit->piece = NULL;
     }
-    if (visit_resume(visit, name) != CODE_OK) {
-        return;
+    const int code = visit_resume(visit, name);
+    if (code != CODE_OK) {
+        return code;
     }
     struct buf line = {0};
     struct buf shown = {0};
@@ -57,19 +57,22 @@ static void add_piece(struct visit *visit, const char *name)
     (void)err; /* a name that is no word: piece(name) is there for it */
     buf_release(&shown);
     buf_release(&line);
+    return CODE_OK;
 }
 
-/* Those that are named, or all. */
+/* Those that are named, of which each has to be there; or all, of which one
+ * that cannot be taken up is reported and left out. */
 static int add_pieces(struct visit *visit)
 {
     const struct options *options = visit->options;
-    for (size_t i = 0; i < options->operand_count; i++) {
-        add_piece(visit, options->operands[i].word);
+    int code = CODE_OK;
+    for (size_t i = 0; code == CODE_OK && i < options->operand_count; i++) {
+        code = add_piece(visit, options->operands[i].word);
     }
     struct entity *index = NULL;
     struct err_detail detail = {0};
     if (options->operand_count > 0) {
-        return CODE_OK;
+        return code;
     }
     if (piece_index(live_runtime(visit->live)->spaces.at[0], &index, &detail) !=
             ERR_OK ||
@@ -85,7 +88,7 @@ static int add_pieces(struct visit *visit)
             const struct text text = value_text(&name);
             struct buf word = {0};
             buf_append(&word, text.at, text.length);
-            add_piece(visit, buf_text(&word));
+            (void)add_piece(visit, buf_text(&word));
             buf_release(&word);
         }
     }

@@ -39,6 +39,12 @@ static const char *class_name(hd_class class_of)
     return "unknown";
 }
 
+/* What failed, for the front of a line. */
+struct report_source {
+    const char *name; /* or NULL */
+    bool is_node;     /* "piece/field" */
+};
+
 /* -- JSON ---------------------------------------------------------------- */
 
 /* Sets a field of the object that is being built. `item` is given away; a
@@ -81,19 +87,89 @@ static void put_place(hd_value **object, const char *pointer, size_t number)
     put_adopt(object, pointer, item);
 }
 
-static void print_json(const char *source,
+/* Where Lua code failed: its errors begin with "FILE.lua:12: "
+ * (script/error.h). */
+struct lua_place {
+    size_t file_length;
+    size_t line;      /* 0: it was not Lua */
+    const char *rest; /* of the sentence */
+};
+
+static struct lua_place read_lua_place(const char *sentence)
+{
+    static const char ending[] = ".lua";
+    const struct lua_place none = {0, 0, sentence};
+    const char *at = strstr(sentence, ".lua:");
+    if (at == NULL) {
+        return none;
+    }
+    at += strlen(ending);
+    size_t line = 0;
+    const char *digit = at + 1;
+    while (*digit >= '0' && *digit <= '9' && line < UINT32_MAX / 10) {
+        line = line * 10 + (size_t)(*digit++ - '0');
+    }
+    if (digit[0] != ':' || digit[1] != ' ') {
+        return none;
+    }
+    return (struct lua_place){(size_t)(at - sentence), line, digit + 2};
+}
+
+static void put_part(hd_value **object,
+                     const char *pointer,
+                     const char *text,
+                     size_t length)
+{
+    struct buf part = {0};
+    buf_append(&part, text, length);
+    put_text(object, pointer, buf_text(&part));
+    buf_release(&part);
+}
+
+/* A table that was raised is at the end of the sentence, as JSON: alone, or
+ * after its message. */
+static void put_lua(hd_value **object,
+                    const char *sentence,
+                    const struct lua_place *place)
+{
+    put_part(object, "/file", sentence, place->file_length);
+    const char *at = place->rest;
+    while (at != NULL && *at != '{' && *at != '[') {
+        at = strchr(at, ' ');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    hd_value *value = NULL;
+    if (at != NULL &&
+        hd_value_parse(at, HD_TERMINATED, &value, NULL) == HD_OK) {
+        put_adopt(object, "/value", value);
+    }
+}
+
+static void print_json(const struct report_source *source,
                        const hd_error *error,
                        const char *sentence)
 {
     hd_value *object = NULL;
     char *text = NULL;
+    const struct lua_place place = read_lua_place(sentence);
     (void)hd_value_new_object(&object);
     put_text(&object, "/status", hd_status_name(error->status));
     put_text(&object, "/class", class_name(error->class_of));
-    put_text(&object, "/source", source);
-    put_place(&object, "/line", error->line);
+    put_text(&object, "/source", source->name);
+    put_place(&object, "/line", place.line > 0 ? place.line : error->line);
     put_place(&object, "/column", error->column);
     put_text(&object, "/message", sentence);
+    if (place.line > 0) {
+        put_lua(&object, sentence, &place);
+    }
+    const char *slash = source->is_node ? strchr(source->name, '/') : NULL;
+    if (slash != NULL) {
+        put_part(&object,
+                 "/piece",
+                 source->name,
+                 (size_t)(slash - source->name));
+        put_text(&object, "/field", slash + 1);
+    }
     if (hd_value_write(object, HD_AS_GIVEN, 0, &text, NULL) == HD_OK) {
         (void)fprintf(stderr, "%s\n", text);
     }
@@ -117,14 +193,14 @@ static void print_line(const char *source, const char *sentence)
 
 /* `sentence` is that of the error, or a longer one. */
 static int report(const struct options *options,
-                  const char *source,
+                  struct report_source source,
                   const hd_error *error,
                   const char *sentence)
 {
     if (option_is_given(options, OPTION_JSON)) {
-        print_json(source, error, sentence);
+        print_json(&source, error, sentence);
     } else {
-        print_line(source, sentence);
+        print_line(source.name, sentence);
     }
     return report_code(error->status);
 }
@@ -133,7 +209,16 @@ int report_error(const struct options *options,
                  const char *source,
                  const hd_error *error)
 {
-    return report(options, source, error, error->text);
+    const struct report_source from = {source, false};
+    return report(options, from, error, error->text);
+}
+
+int report_node(const struct options *options,
+                const char *name,
+                const hd_error *error)
+{
+    const struct report_source from = {name, name != NULL};
+    return report(options, from, error, error->text);
 }
 
 int report_name(const struct options *options, const char *sentence)
@@ -142,7 +227,7 @@ int report_name(const struct options *options, const char *sentence)
         .status = HD_ARGUMENT,
         .class_of = hd_status_class(HD_ARGUMENT),
     };
-    return report(options, NULL, &error, sentence);
+    return report(options, (struct report_source){0}, &error, sentence);
 }
 
 int report_unsettled(const struct options *options, const char *sentence)
@@ -151,7 +236,7 @@ int report_unsettled(const struct options *options, const char *sentence)
         .status = HD_NOT_SETTLED,
         .class_of = hd_status_class(HD_NOT_SETTLED),
     };
-    (void)report(options, NULL, &error, sentence);
+    (void)report(options, (struct report_source){0}, &error, sentence);
     return CODE_UNSETTLED;
 }
 
@@ -184,7 +269,7 @@ int report_system(const struct options *options,
 
 int report_usage(const struct options *options, const char *format, ...)
 {
-    char sentence[128];
+    char sentence[160];
     va_list args;
     va_start(args, format);
     const int length = vsnprintf(sentence, sizeof sentence, format, args);
@@ -194,10 +279,13 @@ int report_usage(const struct options *options, const char *format, ...)
     }
 
     char text[256];
+    const size_t said = strlen(sentence);
+    const bool is_question = said > 0 && sentence[said - 1] == '?';
     (void)snprintf(text,
                    sizeof text,
-                   "%s; see 'heddle %s%s--help'",
+                   "%s%s 'heddle %s%s--help'",
                    sentence,
+                   is_question ? " See" : "; see",
                    options->name,
                    options->name[0] != '\0' ? " " : "");
     return report_text(options, NULL, HD_ARGUMENT, text);

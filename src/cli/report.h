@@ -25,6 +25,11 @@ int report_error(const struct options *options,
                  const char *source,
                  const hd_error *error);
 
+/* The same for a node, by its name "piece/field"; NULL: it has none. */
+int report_node(const struct options *options,
+                const char *name,
+                const hd_error *error);
+
 /* The same for functions that give a bare status. */
 int report_status(const struct options *options,
                   const char *source,

@@ -315,9 +315,10 @@ static void tell_start(const struct running *running, const char *how)
         buf_append_text(&line, "heddle: ");
         display_append(&line, buf_text(&running->name));
         buf_printf(&line,
-                   " %s: %llu nodes restored, %llu dirty, %llu unknown",
+                   " %s: %llu %s restored, %llu dirty, %llu unknown",
                    how,
                    restored,
+                   restored == 1 ? "node" : "nodes",
                    dirty,
                    unknown);
     } else {
@@ -327,6 +328,24 @@ static void tell_start(const struct running *running, const char *how)
     }
     (void)fprintf(stderr, "%s\n", buf_text(&line));
     buf_release(&line);
+}
+
+/* How many runs it took, and whether everything is up to date now. */
+static void tell_runs(const struct running *running, bool is_settled)
+{
+    const unsigned long long runs = running->visit.runs;
+    if (option_is_given(running->options, OPTION_JSON)) {
+        (void)fprintf(stderr,
+                      is_settled ? "{\"runs\":%llu}\n"
+                                 : "{\"runs\":%llu,\"settled\":false}\n",
+                      runs);
+        return;
+    }
+    (void)fprintf(stderr,
+                  "heddle: %s after %llu %s\n",
+                  is_settled ? "up to date" : "not up to date",
+                  runs,
+                  runs == 1 ? "run" : "runs");
 }
 
 /* Once it is at rest for the first time, and everything is up to date. What
@@ -340,20 +359,7 @@ static void tell_rest(struct running *running)
         return;
     }
     running->told = true;
-    (void)fprintf(stderr,
-                  option_is_given(running->options, OPTION_JSON)
-                      ? "{\"runs\":%llu}\n"
-                      : "heddle: up to date after %llu runs\n",
-                  (unsigned long long)running->visit.runs);
-}
-
-static void tell_unsettled(const struct running *running)
-{
-    (void)fprintf(stderr,
-                  option_is_given(running->options, OPTION_JSON)
-                      ? "{\"runs\":%llu,\"settled\":false}\n"
-                      : "heddle: not up to date after %llu runs\n",
-                  (unsigned long long)running->visit.runs);
+    tell_runs(running, true);
 }
 
 /* For those who look who is there. Nobody needs it: where the file cannot be
@@ -579,7 +585,7 @@ static int go_once(struct running *running)
     }
     print_result(running);
     if (code == CODE_UNSETTLED || running->visit.faults.count > 0) {
-        tell_unsettled(running);
+        tell_runs(running, false);
     } else {
         tell_rest(running);
     }

@@ -216,16 +216,32 @@ static void remove_folder(struct buf *folder)
     buf_release(folder);
 }
 
+/* Whether the file had any, also such that --filter has left out. */
+static bool has_tests(const struct report_of_tests *run,
+                      const struct testing_counts *before)
+{
+    const struct testing_counts *now = &run->counts;
+    return now->passed + now->failed + now->left_out >
+           before->passed + before->failed + before->left_out;
+}
+
 static int run_one(struct report_of_tests *run,
                    size_t index,
                    const struct testing_options *options)
 {
     struct buf text = {0};
     struct buf fault = {0};
+    const struct testing_counts before = run->counts;
     run->file = input_name(&run->options->operands[index]);
     int code = input_text(run->options, index, &text);
     if (code == CODE_OK &&
         !testing_run(run->file, &text, options, &run->counts, &fault)) {
+        code = report_name(run->options, buf_text(&fault));
+    } else if (code == CODE_OK && !has_tests(run, &before)) {
+        buf_printf(&fault,
+                   "%s has no tests: require \"heddle.test\" and call it with "
+                   "a name and a function",
+                   run->file);
         code = report_name(run->options, buf_text(&fault));
     }
     remove_folder(&run->folder);

@@ -20,7 +20,6 @@
 #include "value/object.h"
 
 enum {
-    NAMES_SHOWN = 8,      /* of pieces, in a sentence */
     PROGRESS_FROM = 2000, /* actions: a resume that takes long enough to tell */
 };
 
@@ -61,7 +60,7 @@ static void listen_to_signals(void)
 
 /* -- What nodes report --------------------------------------------------- */
 
-static void append_value(struct buf *to, struct value string)
+void visit_append(struct buf *to, struct value string)
 {
     if (value_is_string(string)) {
         const struct text text = value_text(&string);
@@ -91,8 +90,11 @@ static void on_error(void *ctx,
         clear_fault(visit, node->ordinal);
     }
     visit->lost = visit->lost || detail->err == ERR_NO_HANDLER;
-    struct visit_fault fault = {.ordinal = node->ordinal};
-    append_value(&fault.name, node_name(node));
+    struct visit_fault fault = {
+        .ordinal = node->ordinal,
+        .of_handler = node->kind == NODE_HANDLER,
+    };
+    visit_append(&fault.name, node_name(node));
     buf_append_text(&fault.message,
                     detail->text[0] != '\0' ? detail->text
                                             : err_text(detail->err));
@@ -126,7 +128,7 @@ static void tell(const struct options *options,
 {
     struct err_detail detail = {0};
     (void)err_set(&detail, ERR_GIVEN_UP, "%s", message);
-    (void)visit_report(options, source, &detail);
+    (void)visit_report_node(options, source, &detail);
 }
 
 bool visit_tell_faults(struct visit *visit)
@@ -136,6 +138,7 @@ bool visit_tell_faults(struct visit *visit)
         if (!fault->told) {
             fault->told = true;
             any = true;
+            visit->events_failed = visit->events_failed || fault->of_handler;
             tell(visit->options,
                  fault->name.length > 0 ? buf_text(&fault->name) : NULL,
                  buf_text(&fault->message));
@@ -408,7 +411,7 @@ static struct pattern *find_pattern(void *ctx,
     struct buf file = {0};
     struct buf name = {0};
     const struct value note = object_field(about, "note");
-    append_value(&name, object_field(about, "pattern"));
+    visit_append(&name, object_field(about, "pattern"));
     if (value_is_object(note)) {
         file_name_read(&file, object_field(note, "file"));
     }
@@ -455,7 +458,7 @@ static void on_notice(void *ctx,
                       const char *sentence)
 {
     struct buf text = {0};
-    append_value(&text, piece->name);
+    visit_append(&text, piece->name);
     buf_append_text(&text, ": ");
     buf_append_text(&text, sentence);
     host_notice(ctx, buf_text(&text));
@@ -732,126 +735,6 @@ int visit_start(struct visit *visit, const struct piece_options *options)
     return wait_for_piece(visit);
 }
 
-/* The names of the pieces that there are, for a sentence. */
-static void write_names(struct visit *visit, struct buf *to)
-{
-    struct entity *index = NULL;
-    struct err_detail detail = {0};
-    struct space *space = live_runtime(visit->live)->spaces.at[0];
-    if (piece_index(space, &index, &detail) != ERR_OK ||
-        live_load(visit->live, index, &detail) != ERR_OK ||
-        !value_is_object(index->visible.payload) ||
-        object_count(index->visible.payload) == 0) {
-        buf_append_text(to, "there is none: begin with 'heddle run FILE'");
-        return;
-    }
-    struct object_iter iter = object_iter(index->visible.payload);
-    struct value name;
-    struct value line;
-    unsigned count = 0;
-    buf_append_text(to, "there are ");
-    while (object_next(&iter, &name, &line) && count < NAMES_SHOWN) {
-        buf_append_text(to, count++ > 0 ? ", " : "");
-        append_value(to, name);
-    }
-    if (object_count(index->visible.payload) > NAMES_SHOWN) {
-        buf_append_text(to, ", ...");
-    }
-}
-
-/* The document of a name, and whether it is that of a piece. */
-static enum err load_piece(struct visit *visit,
-                           const char *name,
-                           struct entity **document,
-                           bool *is_piece,
-                           struct err_detail *detail)
-{
-    struct space *space = live_runtime(visit->live)->spaces.at[0];
-    const struct value text = value_text_new(name);
-    const struct value id = piece_document_id(text, VALUE_NONE);
-    enum err err = entity_of(space, SCOPE_SPACE, id, document, detail);
-    if (err == ERR_OK) {
-        err = live_load(visit->live, *document, detail);
-    }
-    value_unref(id);
-    value_unref(text);
-    const struct value rest =
-        err == ERR_OK ? (*document)->visible.rest : VALUE_NONE;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
-    *is_piece = value_is_object(about) &&
-                value_is_absent(object_field(about, "removed"));
-    return err;
-}
-
-int visit_choose(struct visit *visit, const char *name, struct pattern **out)
-{
-    const char *wanted = visit->options->values.pattern;
-    const struct program *program = visit->program;
-    struct entity *document = NULL;
-    struct err_detail detail = {0};
-    bool is_there = false;
-    *out = wanted != NULL ? program_returned(program, wanted)
-                          : program_pattern(program);
-    if (*out != NULL) {
-        return CODE_OK;
-    }
-    if (wanted == NULL &&
-        load_piece(visit, name, &document, &is_there, &detail) != ERR_OK) {
-        return visit_report(visit->options, NULL, &detail);
-    }
-    if (is_there) { /* a piece that is there has its pattern */
-        const struct value about =
-            object_field(document->visible.rest, "piece");
-        struct buf known = {0};
-        append_value(&known, object_field(about, "pattern"));
-        *out = program_returned(program, buf_text(&known));
-        buf_release(&known);
-    }
-    if (*out != NULL) {
-        return CODE_OK;
-    }
-    struct buf sentence = {0};
-    if (wanted != NULL) {
-        buf_printf(&sentence,
-                   "%s returns no pattern %s: there are ",
-                   buf_text(&visit->file),
-                   wanted);
-        program_write_returned(program, &sentence);
-    } else {
-        buf_printf(&sentence,
-                   "%s returns several patterns: choose one with --pattern "
-                   "NAME, of ",
-                   buf_text(&visit->file));
-        program_write_returned(program, &sentence);
-    }
-    const int code = report_name(visit->options, buf_text(&sentence));
-    buf_release(&sentence);
-    return code;
-}
-
-int visit_find(struct visit *visit, const char *name, struct entity **document)
-{
-    struct err_detail detail = {0};
-    bool is_piece = false;
-    if (load_piece(visit, name, document, &is_piece, &detail) != ERR_OK) {
-        return visit_report(visit->options, NULL, &detail);
-    }
-    if (is_piece) {
-        return CODE_OK;
-    }
-    struct buf names = {0};
-    write_names(visit, &names);
-    (void)err_set(&detail,
-                  ERR_NOT_FOUND,
-                  "there is no piece %s in %s; %s",
-                  name,
-                  visit->folder,
-                  buf_text(&names));
-    buf_release(&names);
-    return visit_report(visit->options, NULL, &detail);
-}
-
 /* The file in the note of a piece, or nothing. */
 static void read_note(const struct entity *document, struct buf *file)
 {
@@ -870,7 +753,7 @@ static struct pattern *choose_pattern(const struct visit *visit,
                                       struct err_detail *detail)
 {
     struct buf name = {0};
-    append_value(&name, object_field(about, "pattern"));
+    visit_append(&name, object_field(about, "pattern"));
     struct pattern *pattern =
         program_pattern_named(visit->program, buf_text(&name));
     if (pattern == NULL && value_is_absent(object_field(about, "child"))) {

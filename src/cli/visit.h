@@ -33,6 +33,7 @@
 
 #include <signal.h>
 
+#include "base/nearest.h"
 #include "cli/options.h"
 #include "host/live.h"
 #include "runtime/piece.h"
@@ -48,7 +49,8 @@ enum {
 /* A node whose last run has failed (K3). */
 struct visit_fault {
     uint32_t ordinal;
-    struct buf name;
+    bool of_handler;
+    struct buf name; /* "piece/node" */
     struct buf message;
     bool told;
 };
@@ -93,6 +95,7 @@ struct visit {
     struct visit_source source;         /* what its program runs on */
     VEC(struct visit_source *) sources; /* other files */
     bool lost; /* an event that a handler sent was not handled: exit code 1 */
+    bool events_failed; /* the same of one whose handler failed, once told */
     const struct program_function *functions; /* for effects; or NULL */
     bool with_effects;                        /* K1 */
     bool immediate;                           /* K4 */
@@ -216,6 +219,11 @@ int visit_report(const struct options *options,
                  const char *source,
                  const struct err_detail *detail);
 
+/* The same for a node, by its name "piece/field", or NULL. */
+int visit_report_node(const struct options *options,
+                      const char *name,
+                      const struct err_detail *detail);
+
 /* A path in a result: "/items/0/price", "items/0/price" or "items.0.price";
  * *out is an array of keys, new. */
 int visit_read_path(const struct options *options,
@@ -237,6 +245,15 @@ int visit_read_text(const struct options *options,
 struct place *visit_place_at(const struct visit *visit,
                              struct entity *document,
                              struct value path);
+
+/* Appends a string; nothing of any other value. */
+void visit_append(struct buf *to, struct value string);
+
+/* The nearest field of the result, or name that the pattern has declared, to
+ * the first key of a path: base/nearest.h. */
+const char *visit_hint_field(const struct entity *document,
+                             const char *path,
+                             struct nearest *nearest);
 
 /* The place at a path of a result, behind all links, with its document here;
  * new. Without `through`, a link at the end is not followed. */

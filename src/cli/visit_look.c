@@ -89,25 +89,39 @@ void visit_tell_trouble(const struct visit *visit,
     }
 }
 
+/* Whether that is the trouble that was told. The public code has the same
+ * number. */
+static bool read_detail(const struct err_detail *detail, hd_error *error)
+{
+    *error = (hd_error){
+        .status = (hd_status)detail->err,
+        .class_of = hd_status_class((hd_status)detail->err),
+    };
+    (void)snprintf(error->text,
+                   sizeof error->text,
+                   "%s",
+                   detail->text[0] != '\0' ? detail->text
+                                           : err_text(detail->err));
+    return detail->err != ERR_OK && detail->err == trouble_told.err &&
+           strcmp(detail->text, trouble_told.text) == 0;
+}
+
 int visit_report(const struct options *options,
                  const char *source,
                  const struct err_detail *detail)
 {
-    if (detail->err != ERR_OK && detail->err == trouble_told.err &&
-        strcmp(detail->text, trouble_told.text) == 0) {
-        return report_code((hd_status)detail->err);
-    }
-    /* The public code has the same number. */
-    hd_error error = {
-        .status = (hd_status)detail->err,
-        .class_of = hd_status_class((hd_status)detail->err),
-    };
-    (void)snprintf(error.text,
-                   sizeof error.text,
-                   "%s",
-                   detail->text[0] != '\0' ? detail->text
-                                           : err_text(detail->err));
-    return report_error(options, source, &error);
+    hd_error error;
+    return read_detail(detail, &error) ? report_code(error.status)
+                                       : report_error(options, source, &error);
+}
+
+int visit_report_node(const struct options *options,
+                      const char *name,
+                      const struct err_detail *detail)
+{
+    hd_error error;
+    return read_detail(detail, &error) ? report_code(error.status)
+                                       : report_node(options, name, &error);
 }
 
 /* One key of a path; ~1 is '/' and ~0 is '~', as in JSON pointers. False if

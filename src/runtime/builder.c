@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "runtime/building.h"
 #include "runtime/cell.h"
 #include "runtime/change.h"
@@ -236,6 +237,62 @@ static bool is_given_anew(const struct builder *builder, struct value name)
         return false;
     }
     return value_is_absent(before) || !value_equal(now, before);
+}
+
+/* Offers the arguments that were declared; whether `full` is one. */
+static bool offer_arguments(struct builder *builder,
+                            struct value full,
+                            struct nearest *nearest)
+{
+    const struct value cells = builder_root(builder)->cells;
+    const struct text prefix = value_text(&builder->prefix);
+    struct object_iter iter = object_iter(cells);
+    struct value name;
+    struct value kind;
+    while (object_next(&iter, &name, &kind)) {
+        const struct text text = value_text(&name);
+        if (value_is_text(kind, kind_names[PART_ARGUMENT]) &&
+            text.length > prefix.length &&
+            memcmp(text.at, prefix.at, prefix.length) == 0) {
+            nearest_offer(nearest,
+                          text.at + prefix.length,
+                          text.length - prefix.length);
+        }
+    }
+    return value_is_text(object_get(cells, full), kind_names[PART_ARGUMENT]);
+}
+
+enum err building_check_arguments(struct builder *builder,
+                                  struct value arguments,
+                                  const struct pattern *pattern,
+                                  struct err_detail *detail)
+{
+    if (!value_is_object(arguments)) {
+        return ERR_OK;
+    }
+    struct object_iter iter = object_iter(arguments);
+    struct value name;
+    struct value given;
+    while (object_next(&iter, &name, &given)) {
+        const struct text text = value_text(&name);
+        const struct value full = join(builder->prefix, name);
+        struct nearest nearest;
+        nearest_begin(&nearest, text.at, text.length);
+        const bool is_declared = offer_arguments(builder, full, &nearest);
+        value_unref(full);
+        if (!is_declared) {
+            const struct text of = value_text(&pattern->name);
+            return err_set(detail,
+                           ERR_ARGUMENT,
+                           "the pattern %.*s has no argument '%.*s'%s",
+                           (int)of.length,
+                           of.at,
+                           (int)text.length,
+                           text.at,
+                           nearest_hint(&nearest));
+        }
+    }
+    return ERR_OK;
 }
 
 enum err builder_argument(struct builder *builder,
@@ -641,6 +698,12 @@ static enum err build_child(struct builder *builder,
     };
     note_child(builder_root(builder), full, child);
     enum err err = child->pattern->build(&inner, child->pattern->ctx, detail);
+    if (err == ERR_OK) {
+        err = building_check_arguments(&inner,
+                                       child->arguments,
+                                       child->pattern,
+                                       detail);
+    }
     if (err == ERR_OK) {
         err = write_child_result(builder, &inner, full, place, detail);
     }

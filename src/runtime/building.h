@@ -52,6 +52,13 @@ struct builder *builder_root(struct builder *builder);
 /* Everything that was declared is taken back. */
 void builder_undo(struct piece *piece);
 
+/* After the pattern has declared everything: refuses arguments that it has not
+ * declared. `arguments` may be absent. */
+MUST_CHECK enum err building_check_arguments(struct builder *builder,
+                                             struct value arguments,
+                                             const struct pattern *pattern,
+                                             struct err_detail *detail);
+
 /* What a kind of part is called in the document of the piece; and the reverse,
  * PART_DOCUMENT for anything else. */
 const char *part_kind_name(enum part_kind kind);

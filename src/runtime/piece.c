@@ -3,6 +3,7 @@
 #include "runtime/piece.h"
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "runtime/building.h"
 #include "runtime/cell.h"
 #include "runtime/change.h"
@@ -663,6 +664,27 @@ enum err piece_place(const struct piece *piece,
     return err;
 }
 
+static enum err refuse_stream(const struct piece *piece,
+                              struct value name,
+                              struct err_detail *detail)
+{
+    const struct text text = value_text(&name);
+    struct nearest nearest;
+    nearest_begin(&nearest, text.at, text.length);
+    VEC_FOREACH (&piece->parts, part) {
+        if (part->handler != NULL) {
+            const struct text known = value_text(&part->name);
+            nearest_offer(&nearest, known.at, known.length);
+        }
+    }
+    return err_set(detail,
+                   ERR_NOT_FOUND,
+                   "the piece has no stream '%.*s'%s",
+                   (int)text.length,
+                   text.at,
+                   nearest_hint(&nearest));
+}
+
 enum err piece_stream(const struct piece *piece,
                       struct value name,
                       struct stream **out,
@@ -682,12 +704,7 @@ enum err piece_stream(const struct piece *piece,
         }
         if (place->entity == piece->document) { /* not behind a link */
             place_unref(place);
-            const struct text text = value_text(&name);
-            return err_set(detail,
-                           ERR_NOT_FOUND,
-                           "the piece has no stream %.*s",
-                           (int)text.length,
-                           text.at);
+            return refuse_stream(piece, name, detail);
         }
     }
     *out = events_stream(piece->runtime->sched, place);

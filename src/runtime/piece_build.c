@@ -382,6 +382,12 @@ static enum err build_in(struct piece *piece,
     enum err err = declare_all(piece, builder, detail);
     builder->declared = value_ref(builder->cells);
     if (err == ERR_OK) {
+        err = building_check_arguments(builder,
+                                       piece->arguments,
+                                       piece->pattern,
+                                       detail);
+    }
+    if (err == ERR_OK) {
         err = change_check_pattern(piece, builder, detail);
     }
     if (err == ERR_OK && piece->needs.count > 0) {

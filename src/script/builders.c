@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
 #include "runtime/piece.h"
 #include "script/bodies.h"
 #include "script/building.h"
@@ -106,11 +107,17 @@ void builders_check_options(lua_State *L,
         bool is_known = false;
         const char *key =
             lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        struct nearest nearest;
+        nearest_begin(&nearest, key, strlen(key));
         for (size_t i = 0; i < count && !is_known; i++) {
             is_known = strcmp(key, names[i]) == 0;
+            nearest_offer_text(&nearest, names[i]);
         }
         if (!is_known) {
-            (void)luaL_error(L, "there is no option '%s' here", key);
+            (void)luaL_error(L,
+                             "unknown option '%s'%s",
+                             key,
+                             nearest_hint(&nearest));
         }
         lua_pop(L, 1);
     }

@@ -557,6 +557,7 @@ const struct script_class cell_class = {
     .methods = cell_methods,
     .metamethods = cell_metamethods,
     .release = cells_release,
+    .has_keys = true,
     .value = cell_as_value,
     .identity = cells_identity,
     .more_metamethods = items_operators,

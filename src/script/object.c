@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/nearest.h"
 
 /* The key of the class in its metatable; only the address counts. */
 static const char class_key = 0;
@@ -26,6 +27,97 @@ static void add_functions(lua_State *L, const luaL_Reg *functions)
     }
 }
 
+/* -- Fields that do not exist -------------------------------------------- */
+
+static const char *article_of(const char *name)
+{
+    return strchr("aeiou", name[0]) != NULL ? "an" : "a";
+}
+
+/* The key at 2 as Lua would write it, for messages, pushed. */
+static const char *push_key(lua_State *L)
+{
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        lua_pushfstring(L, "\"%s\"", lua_tostring(L, 2));
+    } else {
+        (void)luaL_tolstring(L, 2, NULL);
+    }
+    return lua_tostring(L, -1);
+}
+
+/* The __index of the methods of a class, so that a method that exists is found
+ * without a call. The class is the first upvalue. */
+static int unknown_field(lua_State *L)
+{
+    const struct script_class *class = lua_touserdata(L, lua_upvalueindex(1));
+    const char *key = push_key(L);
+    struct nearest nearest;
+    nearest_begin(&nearest, "", 0);
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        size_t length = 0;
+        const char *name = lua_tolstring(L, 2, &length);
+        nearest_begin(&nearest, name, length);
+    }
+    for (const luaL_Reg *at = class->methods; at->name != NULL; at++) {
+        nearest_offer_text(&nearest, at->name);
+    }
+    if (!class->has_keys) {
+        return luaL_error(L,
+                          "%s %s has no method %s%s",
+                          article_of(class->name),
+                          class->name,
+                          key,
+                          nearest_hint(&nearest));
+    }
+    return luaL_error(L,
+                      "a %s has no field %s: use :key(%s) for the cell there, "
+                      "or :get() for the value%s",
+                      class->name,
+                      key,
+                      key,
+                      nearest_hint(&nearest));
+}
+
+static int unknown_assignment(lua_State *L)
+{
+    const struct script_class *class = lua_touserdata(L, lua_upvalueindex(1));
+    const char *key = push_key(L);
+    if (!class->has_keys) {
+        return luaL_error(L,
+                          "%s %s has no fields: %s cannot be assigned",
+                          article_of(class->name),
+                          class->name,
+                          key);
+    }
+    return luaL_error(L,
+                      "cannot assign %s of a %s: use :key(%s):set(value)",
+                      key,
+                      class->name,
+                      key);
+}
+
+/* -- Classes ------------------------------------------------------------- */
+
+/* Sets a field of the table on top to a function of the class. */
+static void set_class_function(lua_State *L,
+                               const struct script_class *class,
+                               const char *name,
+                               lua_CFunction function)
+{
+    lua_pushlightuserdata(L, (void *)(uintptr_t) class);
+    lua_pushcclosure(L, function, 1);
+    lua_setfield(L, -2, name);
+}
+
+static void push_methods(lua_State *L, const struct script_class *class)
+{
+    lua_newtable(L);
+    add_functions(L, class->methods);
+    lua_createtable(L, 0, 1);
+    set_class_function(L, class, "__index", unknown_field);
+    (void)lua_setmetatable(L, -2);
+}
+
 static void push_new_metatable(lua_State *L, const struct script_class *class)
 {
     lua_newtable(L);
@@ -36,9 +128,9 @@ static void push_new_metatable(lua_State *L, const struct script_class *class)
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
     if (class->methods != NULL) {
-        lua_newtable(L);
-        add_functions(L, class->methods);
+        push_methods(L, class);
         lua_setfield(L, -2, "__index");
+        set_class_function(L, class, "__newindex", unknown_assignment);
     }
     add_functions(L, class->more_metamethods);
     add_functions(L, class->metamethods);
@@ -131,9 +223,25 @@ struct locked {
 static int locked_index(lua_State *L)
 {
     (void)lua_getiuservalue(L, 1, 1);
-    lua_insert(L, 2);
-    (void)lua_rawget(L, 2);
-    return 1;
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, 3) != LUA_TNIL || lua_type(L, 2) != LUA_TSTRING) {
+        return 1;
+    }
+    const struct locked *locked = lua_touserdata(L, 1);
+    size_t length = 0;
+    const char *name = lua_tolstring(L, 2, &length);
+    struct nearest nearest;
+    nearest_begin(&nearest, name, length);
+    lua_pushnil(L);
+    while (lua_next(L, 3) != 0) {
+        lua_pop(L, 1);
+        nearest_offer_text(&nearest, luaL_checkstring(L, -1));
+    }
+    return luaL_error(L,
+                      "'%s' has no '%s'%s",
+                      locked->name,
+                      name,
+                      nearest_hint(&nearest));
 }
 
 static int locked_newindex(lua_State *L)

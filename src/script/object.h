@@ -27,6 +27,11 @@ struct script_class {
     const luaL_Reg *metamethods;
     const luaL_Reg *more_metamethods; /* that other classes have, too */
 
+    /* It stands for data, whose fields are reached with :key(name): for the
+     * message about a field that is read or assigned as if it were one of the
+     * object's own. */
+    bool has_keys;
+
     void (*release)(void *object);
 
     /* What the object is as JSON (script/convert.h): a new reference. NULL: it

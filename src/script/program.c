@@ -275,7 +275,7 @@ enum err program_load(struct program *program,
                                        source->text,
                                        source->length};
     enum script_cause cause =
-        script_environment_new(script, &environment, &error);
+        script_environment_new(script, GLOBALS_FIXED, &environment, &error);
     if (cause == SCRIPT_FINE) {
         cause = script_load(script, environment, &chunk, &main, &error);
     }
@@ -449,7 +449,10 @@ enum err program_eval(struct program *program,
     struct script_function line = {0};
     enum script_cause cause = SCRIPT_FINE;
     if (program->lines.reference == 0) {
-        cause = script_environment_new(script, &program->lines, &error);
+        cause = script_environment_new(script,
+                                       GLOBALS_DECLARED,
+                                       &program->lines,
+                                       &error);
         if (cause == SCRIPT_FINE) {
             cause = script_protect(script, add_lines, program, 0, &error);
         }

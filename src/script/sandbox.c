@@ -479,20 +479,28 @@ void sandbox_open(lua_State *L)
 
 /* -- The C side ---------------------------------------------------------- */
 
+struct environment_making {
+    enum script_globals globals;
+    struct script_function *environment;
+};
+
 static int run_environment_new(lua_State *L)
 {
-    struct script_function *environment = lua_touserdata(L, 1);
+    const struct environment_making *making = lua_touserdata(L, 1);
     push_environment(L);
-    *environment = script_function_keep(L, -1);
+    sandbox_protect_globals(L, making->globals);
+    *making->environment = script_function_keep(L, -1);
     return 0;
 }
 
 enum script_cause script_environment_new(struct script *script,
+                                         enum script_globals globals,
                                          struct script_function *environment,
                                          struct script_error *error)
 {
     *environment = (struct script_function){0};
-    return script_protect(script, run_environment_new, environment, 0, error);
+    struct environment_making making = {globals, environment};
+    return script_protect(script, run_environment_new, &making, 0, error);
 }
 
 struct registration {

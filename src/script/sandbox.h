@@ -28,9 +28,20 @@
 /* For script_new: fills a new state. May raise. */
 void sandbox_open(lua_State *L);
 
+/* What happens to globals that do not exist (script/globals.c). */
+enum script_globals {
+    GLOBALS_FIXED,    /* reading and assigning them are errors: files */
+    GLOBALS_DECLARED, /* reading them is an error: lines of a conversation */
+    GLOBALS_OPEN,     /* as in Lua: tests of the sandbox */
+};
+
+/* For push_environment: the environment is on top. May raise. */
+void sandbox_protect_globals(lua_State *L, enum script_globals globals);
+
 /* A new environment, kept like a function; release it so. */
 MUST_CHECK enum script_cause script_environment_new(
     struct script *script,
+    enum script_globals globals,
     struct script_function *environment,
     struct script_error *error);
 

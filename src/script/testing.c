@@ -240,7 +240,8 @@ static bool run_file(struct testing *testing,
                                open_test,
                                testing,
                                error) == SCRIPT_FINE &&
-        script_environment_new(script, &environment, error) == SCRIPT_FINE &&
+        script_environment_new(script, GLOBALS_FIXED, &environment, error) ==
+            SCRIPT_FINE &&
         script_load(script, environment, &chunk, &main, error) == SCRIPT_FINE &&
         script_call(script, &(struct script_call){.function = main}, error) ==
             SCRIPT_FINE;

@@ -8,7 +8,10 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "script/convert.h"
+#include "script/object.h"
 #include "script/sandbox.h"
+#include "value/json.h"
 
 enum {
     BYTES_OF_STEP = 64,     /* that are allocated for the price of one step */
@@ -361,15 +364,56 @@ static int on_error(lua_State *L)
     return 1;
 }
 
+/* Pushes the table at 1 as JSON; false: it is not a value. */
+static bool push_json(lua_State *L)
+{
+    struct buf *text = script_buffer_push(L);
+    struct value value = VALUE_NONE;
+    struct err_detail ignored = {0};
+    if (convert_read(L, 1, "the error", NULL, &value, &ignored) != ERR_OK) {
+        return false;
+    }
+    json_write(text, value, JSON_AS_GIVEN, 0);
+    value_unref(value);
+    lua_pushlstring(L, buf_text(text), text->length);
+    return true;
+}
+
+/* A table has a message, and the rest of its content, as JSON; or only one of
+ * them. False, and pushes nothing of use: it has neither. */
+static bool describe_table(lua_State *L)
+{
+    lua_pushliteral(L, "message");
+    const bool has_message = lua_rawget(L, 1) == LUA_TSTRING;
+    const int message = lua_gettop(L);
+    size_t fields = 0;
+    lua_pushnil(L);
+    while (fields < 2 && lua_next(L, 1) != 0) {
+        lua_pop(L, 1);
+        fields++;
+    }
+    lua_settop(L, message);
+    if (has_message && (fields == 1 || !push_json(L))) {
+        lua_settop(L, message);
+        return true;
+    }
+    if (has_message) {
+        lua_pushfstring(L,
+                        "%s %s",
+                        lua_tostring(L, message),
+                        lua_tostring(L, -1));
+        return true;
+    }
+    return fields > 0 && push_json(L);
+}
+
 /* What an error object that is neither a string nor a number has to say. */
 static int describe(lua_State *L)
 {
     if (lua_type(L, 1) == LUA_TTABLE &&
-        luaL_getmetafield(L, 1, "__tostring") == LUA_TNIL) {
-        lua_pushliteral(L, "message");
-        if (lua_rawget(L, 1) == LUA_TSTRING) {
-            return 1;
-        }
+        luaL_getmetafield(L, 1, "__tostring") == LUA_TNIL &&
+        describe_table(L)) {
+        return 1;
     }
     lua_settop(L, 1);
     if (luaL_callmeta(L, 1, "__tostring") != 0 &&

@@ -164,7 +164,7 @@ refuse "an unknown command has no help" "there is no command 'fly'; see 'heddle 
 
 refuse "a command is needed" "'heddle' needs a command; see 'heddle --help'"
 refuse "a group needs a command" "'heddle value' needs a command; see 'heddle value --help'" value
-refuse "an unknown command" "there is no command 'vlaue'; see 'heddle --help'" vlaue parse
+refuse "an unknown command" "there is no command 'vlaue'; did you mean 'value'? See 'heddle --help'" vlaue parse
 refuse "an unknown option" "unknown option --fast; see 'heddle value parse --help'" value parse --fast doc.json
 refuse "an option of another command" "'value parse' has no option --exit-code; see 'heddle value parse --help'" \
     value parse --exit-code doc.json

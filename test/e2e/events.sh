@@ -60,7 +60,7 @@ try() {
 try "an event with an id" 0 '{"by":2}' '' send counter add '{"by": 2}' --id pay --session me
 try "the same payload again gets the receipt" 0 '{"by":2}' '' send counter add '{ "by" : 2 }' --id pay --session me
 try "another payload with the id is refused" 1 '' \
-    'heddle: add: an event with this session and id was handled before with another payload (digest *, now *): send it*' \
+    'heddle: counter/add: an event with this session and id was handled before with another payload (digest *, now *): send it*' \
     send counter add '{"by": 5}' --id pay --session me
 same "with two digests" "$(grep -o 'digest [A-Za-z0-9_-]\{43\}, now [A-Za-z0-9_-]\{43\}' err.txt | wc -l)" 1
 try "and is counted nowhere" 0 42 '' get counter n
@@ -93,11 +93,11 @@ try "and all are handled" 0 300 '' get burst n
 try "a handler sends 1000 events" 0 '{}' '' send burst many '{"count": 1000}'
 try "and all are handled, too" 0 1300 '' get burst n
 try "one more than the limit fails the handler" 1 '' \
-    'heddle: many: *burst.lua:9: the backlog of the stream *one is full: 10000 events wait for it, and that is the limit*' \
+    'heddle: burst/many: *burst.lua:9: the backlog of the stream *one is full: 10000 events wait for it, and that is the limit*' \
     send burst many '{"count": 10001}'
 try "nothing of it was sent" 0 1300 '' get burst n
 try "nor written" 0 2 '' get burst bursts
-try "also if it ignores that" 1 '' 'heddle: many: the backlog of the stream *one is full: 10000 events wait for it*' \
+try "also if it ignores that" 1 '' 'heddle: burst/many: the backlog of the stream *one is full: 10000 events wait for it*' \
     send burst many '{"count": 10001, "careless": true}'
 try "nothing of that was sent" 0 1300 '' get burst n
 try "nor was that written" 0 2 '' get burst bursts

@@ -59,7 +59,7 @@ same "it has printed each change once" "$(tr '\n' ' ' <watcher.out)" "42 43 "
 
 try "an event with an id" 0 '{"count":4}' '' send shopping add '{"name": "dye", "price": 2}' --id 7 --session me
 try "the same again, the same receipt" 0 '{"count":4}' '' send shopping add '{"name": "dye", "price": 2}' --id 7 --session me
-try "with another payload it is refused" 1 '' "heddle: add: an event with this session and id was handled before with*" \
+try "with another payload it is refused" 1 '' "heddle: shopping/add: an event with this session and id was handled before with*" \
     send shopping add '{}' --id 7 --session me
 try "and nothing was added" 0 '45' '' get shopping net
 try "another session's id is another one" 0 '{"count":5}' '' send shopping add '{"name": "pin", "price": 1}' --id 7 --session you
@@ -67,11 +67,11 @@ try "an id alone is refused" 2 '' "heddle: --id and --session go together*" send
 
 # ---- what is refused ----
 
-try "a handler's error is told, with its line" 1 '' "heddle: buy: *" send shopping buy '{"name": "milk"}'
+try "a handler's error is told, with its line" 1 '' "heddle: shopping/buy: *" send shopping buy '{"name": "milk"}'
 check "with its file" grep -q 'shopping.lua:[0-9]*: there is no milk on the list' err.txt
-try "nobody has that stream" 1 '' "heddle: shopping: the piece has no stream sell" send shopping sell '{}'
+try "nobody has that stream" 1 '' "heddle: shopping: the piece has no stream 'sell'" send shopping sell '{}'
 try "nobody has that piece" 1 '' \
-    "heddle: there is no piece shoping in ./heddle-data; there are shopping" get shoping
+    "heddle: there is no piece shoping in ./heddle-data; did you mean 'shopping'?" get shoping
 try "nothing is there" 1 '' "heddle: there is nothing at 'items/9' of shopping" get shopping items/9
 try "what is computed cannot be set" 2 '' "heddle: 'total' is computed: set what it is computed from" set shopping total 3
 try "a stream cannot be set" 2 '' "heddle: 'add' is a stream: 'heddle send shopping add JSON'" set shopping add 3
@@ -183,7 +183,7 @@ start reload run rate.lua --watch
 check "it runs" until_true says reload '"twice":10'
 sed 's/\* 2/* 3/' rate.lua >rate.new && mv rate.new rate.lua
 check "a changed file is taken" until_true says reload '"twice":15'
-check "who has not changed keeps its state" says reload "starts again: 1 nodes restored, 0 dirty, 1 unknown"
+check "who has not changed keeps its state" says reload "starts again: 1 node restored, 0 dirty, 1 unknown"
 sed 's/return n:get/return n;get/' rate.lua >rate.new && mv rate.new rate.lua
 check "a broken file is told" until_true says reload "what ran before goes on"
 try "and what ran before does go on" 0 '' '' set rate n 7

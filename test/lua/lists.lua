@@ -213,7 +213,7 @@ test("arguments of the list calls are checked", function(t)
   local function refused(fn, why) t:fails(function() rt:run(heddle.pattern("bad", fn)) end, why) end
   refused(function(p) p:map() end, "a list is missing")
   refused(function(p) p:map({ 1 }, 5) end, "function expected")
-  refused(function(p) p:map({ 1 }, function() end, { nam = "x" }) end, "no option 'nam'")
+  refused(function(p) p:map({ 1 }, function() end, { nam = "x" }) end, "unknown option 'nam'; did you mean 'name'?")
   refused(function(p) p:reduce({ 1 }, function() end) end, "initial value is missing")
   refused(function(p) p:map({ 1 }, function() end, { name = "a/b" }) end, "must not have a '/'")
 end)

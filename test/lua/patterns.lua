@@ -188,7 +188,7 @@ test("a handler's return value is in the receipt, and the same id gives the same
   t:eq(first:receipt(), { count = 1 })
   t:eq(second:receipt(), { count = 1 })
   t:eq(#piece:get("items"), 1)
-  t:fails(function() piece:send("nothing", 1) end, "no stream nothing")
+  t:fails(function() piece:send("nothing", 1) end, "no stream 'nothing'")
 end)
 
 test("a stopped piece runs nothing and is taken up again under its name", function(t)
@@ -325,7 +325,7 @@ test("a clearance is a list of labels or true, of an effect", function(t)
     t:eq(ok, false)
     t:ok(tostring(why):find("clearance is a list of labels, or true", 1, true))
   end
-  t:ok(refused(function(p) p:computed("c", nothing, { clearance = true }) end):find("there is no option 'clearance' here", 1, true))
+  t:ok(refused(function(p) p:computed("c", nothing, { clearance = true }) end):find("unknown option 'clearance'", 1, true))
 end)
 
 -- Launching.

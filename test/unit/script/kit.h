@@ -77,9 +77,11 @@ static inline void kit_init(struct kit *kit, const struct script_config *config)
                                           .interrupted = kit_interrupted,
                                           .module = kit_module};
     kit->script = script_new(&with_host);
-    EXPECT_EQ(
-        script_environment_new(kit->script, &kit->environment, &kit->error),
-        SCRIPT_FINE);
+    EXPECT_EQ(script_environment_new(kit->script,
+                                     GLOBALS_OPEN,
+                                     &kit->environment,
+                                     &kit->error),
+              SCRIPT_FINE);
 }
 
 static inline void kit_release(struct kit *kit)
