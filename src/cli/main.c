@@ -190,8 +190,9 @@ static const struct command root_commands[] = {
         .operand_count = 1,
         .brief = "write a small pattern and its test",
         .manual =
-            "Writes NAME.lua and NAME_test.lua, to start from. Files that are\n"
-            "there are not touched.\n",
+            "Writes NAME.lua and NAME_test.lua, to start from; and types for\n"
+            "the Lua language server: .luarc.json and the files in .heddle,\n"
+            "which are replaced. Other files that exist are not touched.\n",
         .example = "  $ heddle new todo\n"
                    "  todo.lua\n"
                    "  todo_test.lua\n",

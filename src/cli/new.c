@@ -1,13 +1,16 @@
-/* heddle new: a small pattern and its test, to start from. */
+/* heddle new: a small pattern and its test, to start from; and types for the
+ * Lua language server, so that an editor knows what code can call. */
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "script/types.h"
 
 enum {
     NAME_BYTES_MAX = 64
@@ -136,6 +139,40 @@ static int write_file(const struct options *options,
     return CODE_OK;
 }
 
+/* -- Types --------------------------------------------------------------- */
+
+static int write_types(const struct options *options,
+                       const struct script_type_file *file)
+{
+    FILE *to = fopen(file->name, file->replaced ? "w" : "wx");
+    if (to == NULL) {
+        return errno == EEXIST ? CODE_OK
+                               : report_system(options, file->name, errno);
+    }
+    bool done = true;
+    for (const char *const *line = file->lines; *line != NULL; line++) {
+        done = fputs(*line, to) >= 0 && fputs("\n", to) >= 0 && done;
+    }
+    done = fclose(to) == 0 && done;
+    return done ? CODE_OK : report_system(options, file->name, EIO);
+}
+
+/* All of them; those of an earlier version are replaced. */
+static int write_all_types(const struct options *options)
+{
+    static const char folder[] = ".heddle";
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        return report_system(options, folder, errno);
+    }
+    int code = CODE_OK;
+    for (const struct script_type_file *file = script_type_files;
+         code == CODE_OK && file->name != NULL;
+         file++) {
+        code = write_types(options, file);
+    }
+    return code;
+}
+
 int new_run(const struct options *options)
 {
     const char *name = options->operands[0].word;
@@ -152,6 +189,9 @@ int new_run(const struct options *options)
     int code = write_file(options, buf_text(&pattern), pattern_text, name);
     if (code == CODE_OK) {
         code = write_file(options, buf_text(&test), test_text, name);
+    }
+    if (code == CODE_OK) {
+        code = write_all_types(options);
     }
     buf_release(&test);
     buf_release(&pattern);

@@ -293,6 +293,9 @@ bool testing_run(const char *file,
         buf_release(&planned->name);
     }
     vec_release(&testing.plan);
+    if (options->ended != NULL) {
+        options->ended(options->ctx, testing.script);
+    }
     script_error_release(&error);
     heddle_end(&testing.heddle);
     script_free(testing.script);

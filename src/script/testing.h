@@ -18,6 +18,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct script; /* script/vm.h */
+
 enum {
     TESTING_SEED = 1, /* unless another is given */
 };
@@ -45,6 +47,8 @@ struct testing_options {
                        struct buf *text,
                        struct buf *file,
                        struct err_detail *detail);
+    /* Looks at the state of Lua when the tests have ended, before it goes. */
+    void (*ended)(void *ctx, struct script *script);
 };
 
 struct testing_counts {

@@ -132,4 +132,21 @@ same "repl with a piece that does not exist" "$code" 1
 run repl beside nope
 same "or with another one that does" "$code" 1
 
+# ---- types for the language server ----
+
+mkdir typed && cd typed || exit 1
+try "new writes a pattern" 0 'first.lua
+first_test.lua' '' new first
+check "and types" grep -q '^function builder:computed(name, fn, options) end$' .heddle/heddle.lua
+check "of tests, too" grep -q '^---@meta heddle.test$' .heddle/test.lua
+check "which are Lua" sh -c '"$1" test .heddle/test.lua 2>&1 | grep -q "has no tests"' sh "$HEDDLE"
+check "with settings that are JSON" "$HEDDLE" value parse .luarc.json
+echo '{"mine":true}' >.luarc.json
+echo old >.heddle/heddle.lua
+run new second
+same "a second pattern beside it" "$code" 0
+same "leaves settings alone" "$(cat .luarc.json)" '{"mine":true}'
+check "and replaces old types" grep -q '^---@meta heddle$' .heddle/heddle.lua
+cd ..
+
 finish

@@ -1,0 +1,23 @@
+/* Type stubs: what code can call, written down for the Lua language server.
+ * `heddle new` writes them beside a pattern.
+ *
+ *   Y1  A method of a class of C objects (script/object.h) that code can get
+ *       hold of has a stub, "function class:method(", and the reverse; so has
+ *       each function of the module "heddle". test/unit/script/test_types.c
+ *       compares them with what is registered. */
+
+#ifndef SCRIPT_TYPES_H
+#define SCRIPT_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct script_type_file {
+    const char *name;         /* from the folder of the pattern; NULL ends */
+    const char *const *lines; /* NULL ends */
+    bool replaced;            /* an old one is: nobody edits it */
+};
+
+extern const struct script_type_file script_type_files[];
+
+#endif
