@@ -162,7 +162,11 @@ HD_API hd_status hd_survey_pieces(hd_survey *survey,
  *
  *   {"piece":P, "nodes":[{"id":"n0","name":N,"kind":K,"status":S,...},
  *                        {"id":"i0","name":D,"kind":"input","document":ID}],
- *    "edges":[{"from":"i0","to":"n0","document":ID}]} */
+ *    "edges":[{"from":"i0","to":"n0","document":ID},
+ *             {"from":"n1","to":"i0","document":ID,"kind":"writes"}]}
+ *
+ * An edge goes from what is read to its reader, and from a handler to what it
+ * wrote in the last 1,000 commits of the space. */
 HD_API hd_status hd_survey_graph(hd_survey *survey,
                                  const char *piece,
                                  hd_value **graph,

@@ -59,9 +59,10 @@ static void print_dot(struct value graph)
         append_label(&line, one, "\\\"");
         buf_printf(&line,
                    "\", shape=%s, fillcolor=\"%s\"];",
-                   value_is_text(kind, "input")    ? "ellipse"
-                   : value_is_text(kind, "effect") ? "doubleoctagon"
-                                                   : "box",
+                   value_is_text(kind, "input")     ? "ellipse"
+                   : value_is_text(kind, "effect")  ? "doubleoctagon"
+                   : value_is_text(kind, "handler") ? "cds"
+                                                    : "box",
                    colour_of(object_field(one, "status")));
         print_line(&line);
     }
@@ -90,9 +91,14 @@ static void print_mermaid(struct value graph)
         const struct value kind = object_field(one, "kind");
         const bool input = value_is_text(kind, "input");
         const bool effect = value_is_text(kind, "effect");
+        const bool handler = value_is_text(kind, "handler");
         buf_append_text(&line, "  ");
         look_append(&line, object_field(one, "id"));
-        buf_append_text(&line, input ? "([\"" : effect ? "{{\"" : "[\"");
+        buf_append_text(&line,
+                        input     ? "([\""
+                        : effect  ? "{{\""
+                        : handler ? ">\""
+                                  : "[\"");
         append_label(&line, one, "#quot;");
         buf_append_text(&line, input ? "\"])" : effect ? "\"}}" : "\"]");
         print_line(&line);
@@ -121,6 +127,24 @@ static void append_name_of(struct buf *to, struct value graph, struct value id)
     look_append(to, id);
 }
 
+/* " <- net, rate": what a node reads; of a handler, " -> items": what it
+ * wrote. */
+static void append_ends(struct buf *to, struct value graph, struct value node)
+{
+    const bool writes = value_is_text(object_field(node, "kind"), "handler");
+    const char *own = writes ? "from" : "to";
+    const char *other = writes ? "to" : "from";
+    struct array_iter edges = array_iter(object_field(graph, "edges"));
+    struct value edge;
+    size_t count = 0;
+    while (array_next(&edges, &edge)) {
+        if (key_equal(object_field(edge, own), object_field(node, "id"))) {
+            buf_append_text(to, count++ > 0 ? ", " : writes ? " -> " : " <- ");
+            append_name_of(to, graph, object_field(edge, other));
+        }
+    }
+}
+
 static void print_text(struct value graph)
 {
     struct array_iter nodes = array_iter(object_field(graph, "nodes"));
@@ -142,15 +166,7 @@ static void print_text(struct value graph)
             value_is_same(object_field(one, "live"), value_bool(true))
                 ? ", live)"
                 : ")");
-        size_t count = 0;
-        struct array_iter edges = array_iter(object_field(graph, "edges"));
-        struct value edge;
-        while (array_next(&edges, &edge)) {
-            if (key_equal(object_field(edge, "to"), object_field(one, "id"))) {
-                buf_append_text(&line, count++ == 0 ? " <- " : ", ");
-                append_name_of(&line, graph, object_field(edge, "from"));
-            }
-        }
+        append_ends(&line, graph, one);
         print_line(&line);
     }
     buf_release(&line);

@@ -31,7 +31,12 @@ static uint64_t number_of(struct value object, const char *name)
 static void append_write(struct buf *to, struct value write)
 {
     const struct value paths = object_field(write, "paths");
-    look_append(to, object_field(write, "document"));
+    const struct value document = object_field(write, "document");
+    if (look_is_narrow() && value_begins_with(document, "receipt:")) {
+        buf_append_text(to, "receipt"); /* which one says nothing to people */
+        return;
+    }
+    look_append(to, document);
     if (value_is_array(paths)) {
         const uint32_t count = array_count(paths);
         buf_append_char(to, '#');
@@ -76,6 +81,7 @@ static void print_log(const struct options *options, struct value log)
     struct look_table table = {
         .columns = 5,
         .headings = {"SEQ", "TIME", "BY", "WRITES", "SESSION"},
+        .least = 4,
     };
     struct array_iter iter = array_iter(object_field(log, "commits"));
     struct value commit;

@@ -20,7 +20,7 @@
 enum {
     NAMES_SHOWN = 12, /* in a sentence */
     WIDTH_LEAST = 40, /* of a terminal */
-    CELL_LEAST = 8,   /* a column that gives way keeps so many */
+    CELL_LEAST = 8,   /* what a column keeps that gives way first */
     GAP = 2,
 };
 
@@ -233,6 +233,37 @@ static void append_cut(struct buf *to, const struct buf *text, size_t most)
     buf_append_text(to, "…");
 }
 
+/* How many bytes `count` characters take, from `at` on. */
+static size_t bytes_of(const struct buf *text, size_t at, size_t count)
+{
+    size_t end = at;
+    while (end < text->length && count > 0) {
+        end++;
+        while (end < text->length && !begins_character(text->at[end])) {
+            end++;
+        }
+        count--;
+    }
+    return end - at;
+}
+
+/* The beginning and, twice as long, the end, with "…" between them: names are
+ * told apart by their ends. */
+static void append_fitted(struct buf *to, const struct buf *text, size_t most)
+{
+    const size_t width = width_of(text);
+    if (width <= most) {
+        buf_append(to, text->at, text->length);
+        return;
+    }
+    const size_t first = (most - 1) / 3;
+    const size_t last = most - 1 - first;
+    buf_append(to, text->at, bytes_of(text, 0, first));
+    buf_append_text(to, "…");
+    const size_t from = bytes_of(text, 0, width - last);
+    buf_append(to, text->at + from, text->length - from);
+}
+
 void look_append_json(struct buf *to, struct value value, size_t most)
 {
     struct buf text = {0};
@@ -330,11 +361,16 @@ struct look_row *look_row(struct look_table *table)
     return row;
 }
 
+bool look_is_narrow(void)
+{
+    return isatty(STDOUT_FILENO) != 0;
+}
+
 /* Of the terminal; SIZE_MAX if there is none. */
 static size_t terminal_width(void)
 {
     struct winsize size = {0};
-    if (isatty(STDOUT_FILENO) == 0) {
+    if (!look_is_narrow()) {
         return SIZE_MAX;
     }
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
@@ -343,17 +379,21 @@ static size_t terminal_width(void)
     return size.ws_col > WIDTH_LEAST ? size.ws_col : WIDTH_LEAST;
 }
 
-/* The widest column gives way until all fit. */
-static void fit(size_t *widths, size_t columns, size_t room)
+/* The column that matters least gives way first, and then the widest, until
+ * all fit. */
+static void fit(const struct look_table *table, size_t *widths, size_t room)
 {
     for (;;) {
         size_t sum = 0;
         size_t widest = 0;
-        for (size_t i = 0; i < columns; i++) {
+        for (size_t i = 0; i < table->columns; i++) {
             sum += widths[i] + (i > 0 ? GAP : 0);
             widest = widths[i] > widths[widest] ? i : widest;
         }
-        if (sum <= room || widths[widest] <= CELL_LEAST) {
+        if (table->least > 0 && widths[table->least] > CELL_LEAST) {
+            widest = table->least;
+        }
+        if (sum <= room || widths[widest] <= 1) {
             return;
         }
         widths[widest]--;
@@ -372,7 +412,7 @@ static void print_cells(const struct look_table *table,
     for (size_t i = 0; i < table->columns; i++) {
         struct buf cell = {0};
         const bool coloured = row->colours[i] != LOOK_PLAIN;
-        append_cut(&cell, &row->cells[i], widths[i]);
+        append_fitted(&cell, &row->cells[i], widths[i]);
         const size_t width = width_of(&cell);
         buf_append_text(&line, coloured ? look_colour(row->colours[i]) : "");
         buf_append(&line, cell.at, cell.length);
@@ -405,7 +445,7 @@ void look_table_end(struct look_table *table, size_t indent)
         }
     }
     const size_t width = terminal_width();
-    fit(widths, table->columns, width > indent ? width - indent : width);
+    fit(table, widths, width > indent ? width - indent : width);
     print_cells(table, &head, widths, indent);
     VEC_FOREACH (&table->rows, row) {
         print_cells(table, row, widths, indent);

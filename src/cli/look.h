@@ -90,8 +90,12 @@ struct look_row {
 struct look_table {
     size_t columns;
     const char *headings[LOOK_COLUMNS_MAX];
+    size_t least; /* the column that matters least, or 0 */
     VEC(struct look_row) rows;
 };
+
+/* Whether tables are cut to the width of a terminal. */
+bool look_is_narrow(void);
 
 /* Another row, empty; borrowed until the next one. */
 struct look_row *look_row(struct look_table *table);

@@ -271,10 +271,10 @@ static const struct command root_commands[] = {
         .operands = "PIECE",
         .operand_count = 1,
         .options = LOOK_OPTIONS | OPTION_MERMAID | OPTION_DOT,
-        .brief = "the nodes of a piece, and who reads from whom",
+        .brief = "the nodes of a piece, and what each reads or writes",
         .manual =
-            "Prints the graph of a piece as its nodes last ran: as text,\n"
-            "for Mermaid, for Graphviz, or as JSON.\n",
+            "Prints the graph of a piece as its nodes last ran, and what its\n"
+            "handlers wrote: as text, for Mermaid, for Graphviz, or as JSON.\n",
         .example = "  $ heddle graph shopping --mermaid\n",
         .run = graph_run,
     },

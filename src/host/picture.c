@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "host/author.h"
 #include "host/explain.h"
 #include "value/array.h"
 #include "value/compare.h"
@@ -163,12 +164,19 @@ struct input {
 struct edge {
     char from[24];
     char to[24];
-    const struct run_place *place;
+    struct value document; /* borrowed */
+    bool writes;           /* a handler, instead of being read */
+};
+
+enum {
+    HANDLED_COMMITS = 1000, /* of the space, in which handlers are looked for */
 };
 
 struct drawing {
-    const struct survey *survey;
+    struct survey *survey;
     const struct survey_piece *piece;
+    uint64_t commits_left;
+    VEC(struct value) written; /* ids of what handlers wrote; owned */
     VEC(struct input *) inputs;
     struct map by_id; /* struct input */
     VEC(struct edge) edges;
@@ -231,7 +239,7 @@ static void draw_read(struct drawing *drawing,
 {
     const struct survey_document *document =
         survey_document(drawing->survey, place->scope_key, place->id);
-    struct edge edge = {.place = place};
+    struct edge edge = {.document = place->id};
     bool drawn = false;
     (void)snprintf(edge.to,
                    sizeof edge.to,
@@ -274,8 +282,77 @@ static void draw(struct drawing *drawing)
     }
 }
 
+/* -- What handlers write ------------------------------------------------- */
+
+/* The handler of this piece that the commit is of, or NULL. */
+static const struct survey_node *handler_of(const struct drawing *drawing,
+                                            const struct commit_seen *commit)
+{
+    const struct author author = author_of(drawing->survey, commit);
+    if (author.kind != AUTHOR_EVENT) {
+        return NULL;
+    }
+    const struct value by = author_describe(drawing->survey, &author);
+    const struct value piece = object_field(by, "piece");
+    const struct value name = object_field(by, "handler");
+    const struct survey_node *found = NULL;
+    if (value_is_string(piece) && key_equal(piece, drawing->piece->name) &&
+        value_is_string(name)) {
+        VEC_FOREACH (&drawing->piece->nodes, node) {
+            found = key_equal(node->name, name) ? node : found;
+        }
+    }
+    value_unref(by);
+    return found;
+}
+
+static bool draw_handling(void *ctx, const struct commit_seen *commit)
+{
+    struct drawing *drawing = ctx;
+    const struct survey_node *handler = handler_of(drawing, commit);
+    for (size_t i = 0; handler != NULL && i < commit->writes.count; i++) {
+        const struct value id = commit->writes.at[i].id;
+        if (!value_begins_with(id, "piece:")) {
+            continue; /* a receipt, or a record of the store */
+        }
+        vec_push(&drawing->written, value_ref(id));
+        struct edge edge = {
+            .document = *vec_last(&drawing->written),
+            .writes = true,
+        };
+        (void)snprintf(edge.from,
+                       sizeof edge.from,
+                       "n%zu",
+                       number_of_node(drawing, handler));
+        (void)snprintf(edge.to,
+                       sizeof edge.to,
+                       "i%" PRIu32,
+                       input_of(drawing, edge.document)->number);
+        add_edge(drawing, &edge);
+    }
+    return --drawing->commits_left > 0;
+}
+
+/* Nobody knows what a handler would write: what it wrote is in its commits. */
+static void draw_handlers(struct drawing *drawing)
+{
+    struct err_detail ignored; /* the rest of the graph is there */
+    drawing->commits_left = HANDLED_COMMITS;
+    const enum err err = commits_visit(&drawing->survey->engine,
+                                       0,
+                                       drawing->survey->engine.seq,
+                                       draw_handling,
+                                       drawing,
+                                       &ignored);
+    (void)err;
+}
+
 static void drawing_release(struct drawing *drawing)
 {
+    VEC_FOREACH (&drawing->written, id) {
+        value_unref(*id);
+    }
+    vec_release(&drawing->written);
     VEC_FOREACH (&drawing->inputs, input) {
         mem_free(*input, sizeof **input);
     }
@@ -331,7 +408,10 @@ static struct value describe_drawing(const struct drawing *drawing)
         struct value one = value_empty_object();
         object_put_adopt(&one, "from", value_text_new(edge->from));
         object_put_adopt(&one, "to", value_text_new(edge->to));
-        object_put_adopt(&one, "document", value_ref(edge->place->id));
+        object_put_adopt(&one, "document", value_ref(edge->document));
+        if (edge->writes) {
+            object_put_adopt(&one, "kind", value_text_new("writes"));
+        }
         edges = array_push_adopt(edges, one);
     }
     object_put_adopt(&object, "piece", value_ref(drawing->piece->name));
@@ -340,11 +420,12 @@ static struct value describe_drawing(const struct drawing *drawing)
     return object;
 }
 
-struct value picture_graph(const struct survey *survey,
+struct value picture_graph(struct survey *survey,
                            const struct survey_piece *piece)
 {
     struct drawing drawing = {.survey = survey, .piece = piece};
     draw(&drawing);
+    draw_handlers(&drawing);
     const struct value graph = describe_drawing(&drawing);
     drawing_release(&drawing);
     return graph;

@@ -26,10 +26,13 @@ MUST_CHECK enum err picture_pieces(struct survey *survey,
  *  "nodes":[{"id":"n0","name":N,"kind":K,"status":S,"live":true,
  *            "wanted":true,"runs":3},
  *           {"id":"i0","name":D,"kind":"input","document":ID}],
- *  "edges":[{"from":"i0","to":"n0","document":ID}]}
+ *  "edges":[{"from":"i0","to":"n0","document":ID},
+ *           {"from":"n1","to":"i0","document":ID,"kind":"writes"}]}
  *
- * An input is a document that is read and that no node of the piece writes. */
-struct value picture_graph(const struct survey *survey,
+ * An input is a document that is read and that no node of the piece writes. An
+ * edge goes from what is read to its reader, and from a handler to what it
+ * wrote in the last 1,000 commits of the space. */
+struct value picture_graph(struct survey *survey,
                            const struct survey_piece *piece);
 
 /* Which commits. */

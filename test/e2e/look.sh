@@ -247,8 +247,12 @@ has "why: of an effect that notified, what changed is told and nothing else" \
     '^tell ran 2 times, last at seq [0-9]*; no document changed$' why slow tell --dir waits.d
 hasnt "why: it does not say that it had no effect" 'without effect' why slow tell --dir waits.d
 
-has "graph: a handler has no status" '^bump (handler)$' graph slow --dir waits.d
+has "graph: a handler has no status, and what it wrote" '^bump (handler) -> n$' graph slow --dir waits.d
 has "graph: whether it ran or not" '^other (handler)$' graph slow --dir waits.d
+has "graph: for programs" '"document":"piece:slow/n","kind":"writes"}' graph slow --dir waits.d --json
+has "graph: for Mermaid, a handler has a shape of its own" '^  n[0-9]*>"bump"]$' graph slow --dir waits.d --mermaid
+has "graph: and an arrow" '^  n[0-9]* --> i0$' graph slow --dir waits.d --mermaid
+has "graph: for Graphviz" 'label="bump", shape=cds' graph slow --dir waits.d --dot
 hasnt "graph: no handler is said never to have run" 'never-ran' graph slow --dir waits.d --json
 hasnt "ps: the same for programs" 'never-ran' ps --dir waits.d --json
 

@@ -152,6 +152,36 @@ def a_table_is_as_wide_as_the_terminal_at_most():
             expect(widest <= columns, f"{widest} of {columns} columns:\n{text}")
 
 
+LONG = """
+local heddle = require "heddle"
+return heddle.pattern("long", function(p)
+  local count = p:state("a_name_that_is_much_too_long_for_a_narrow_screen_count", 0)
+  local sum = p:computed("a_name_that_is_much_too_long_for_a_narrow_screen_sum", function() return count:get() end)
+  local add = p:handler("add", function() count:increment(1) end)
+  return { count = count, sum = sum, add = add }
+end)
+"""
+
+
+@test
+def long_names_keep_their_ends_and_pipes_get_everything():
+    with Folder() as folder:
+        pathlib.Path(folder.path, "long.lua").write_text(LONG, encoding="utf-8")
+        folder.heddle("run", "long.lua", "--once")
+        folder.heddle("send", "long", "add")
+        for columns in (40, 60, 80, 120):
+            for words in (["ps"], ["log"]):
+                text, code = screen_of(folder, *words, columns=columns, NO_COLOR="1")
+                expect_equal(code, 0)
+                widest = max(len(line) for line in text.splitlines())
+                expect(widest <= columns, f"{widest} of {columns} columns:\n{text}")
+        expect(re.search(r"^  a_[a-z_]*…[a-z_]*_sum ", screen_of(folder, "ps", NO_COLOR="1")[0], re.M), "the end is cut")
+        expect(re.search(r"…[a-z_]*_count#/value", screen_of(folder, "log", columns=120, NO_COLOR="1")[0], re.M),
+               screen_of(folder, "log", columns=120, NO_COLOR="1")[0])
+        expect_in("  a_name_that_is_much_too_long_for_a_narrow_screen_sum  computed", folder.heddle("ps"))
+        expect_not_in("…", folder.heddle("log"))
+
+
 # -- Watching -----------------------------------------------------------------
 
 @test
@@ -195,7 +225,7 @@ def a_mistake_is_told_and_the_repl_goes_on():
     with Folder() as folder, Terminal(folder.path, "repl") as terminal:
         terminal.wait_for(r"> $")
         terminal.type("nothing.here\n")
-        terminal.wait_for(r"nil value[^>]*> $")
+        terminal.wait_for(r"unknown global 'nothing'[^>]*> $")
         terminal.type("'still here'\n")
         terminal.wait_for(r"still here[^>]*> $")
         terminal.type("\x04")

@@ -584,7 +584,7 @@ static void expect_pieces(hd_survey *survey)
     EXPECT_INT(hd_survey_graph(survey, "list", &answer, NULL), HD_OK);
     expect_at(answer, "/piece", "\"list\"");
     expect_count(answer, "/nodes", 4);
-    expect_count(answer, "/edges", 2);
+    expect_count(answer, "/edges", 3);
     expect_at(answer,
               "/edges/0",
               "{\"document\":\"piece:list/items\",\"from\":\"i0\","
