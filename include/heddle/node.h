@@ -218,7 +218,8 @@ typedef struct hd_send_options {
     /* The caller's own name for the event, in a session of the caller's. The
      * same again, with an equal payload, is not handled again and gets the same
      * receipt; with another payload it fails with HD_IDEMPOTENCY_MISMATCH. Any
-     * number of processes may use one session here. Both or none. */
+     * number of processes may use one session here. A runtime without a
+     * directory knows the last 50,000 of them. Both or none. */
     const char *id;
     const char *session;
     bool once; /* one attempt */

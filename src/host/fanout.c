@@ -244,19 +244,35 @@ enum err fanout_catch_up(struct hub_session *session,
                             : ERR_OK;
 }
 
+static void end_watch(struct hub_watch *watch)
+{
+    struct hub_session *session = watch->session;
+    list_remove(&watch->in_document);
+    list_remove(&watch->in_session);
+    list_remove(&watch->in_dirty);
+    if (list_is_empty(&watch->document->watches)) {
+        drop_document(session->hub, watch->document);
+    }
+    value_unref(watch->target.id);
+    mem_free(watch, sizeof *watch);
+}
+
+void fanout_unwatch(struct hub_session *session, const struct target *target)
+{
+    struct hub_watch *watch = watch_of(session, target);
+    if (watch != NULL) {
+        (void)map_remove(&session->watch_by_document,
+                         hash_pointer(watch->document),
+                         is_watch_of,
+                         watch->document);
+        end_watch(watch);
+    }
+}
+
 void fanout_unwatch_all(struct hub_session *session)
 {
     LIST_FOREACH (&session->watches, node) {
-        struct hub_watch *watch =
-            CONTAINER_OF(node, struct hub_watch, in_session);
-        list_remove(&watch->in_document);
-        list_remove(&watch->in_session);
-        list_remove(&watch->in_dirty);
-        if (list_is_empty(&watch->document->watches)) {
-            drop_document(session->hub, watch->document);
-        }
-        value_unref(watch->target.id);
-        mem_free(watch, sizeof *watch);
+        end_watch(CONTAINER_OF(node, struct hub_watch, in_session));
     }
     map_release(&session->watch_by_document);
 }

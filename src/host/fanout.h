@@ -103,6 +103,10 @@ MUST_CHECK enum err fanout_add_before(const struct hub_session *session,
                                       struct upsert *upsert,
                                       struct err_detail *detail);
 
+/* The session does not watch the document any more; harmless if it never
+ * did. */
+void fanout_unwatch(struct hub_session *session, const struct target *target);
+
 /* Forgets all watches. */
 void fanout_unwatch_all(struct hub_session *session);
 

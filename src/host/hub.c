@@ -733,6 +733,14 @@ static void handle(struct hub_peer *peer, const struct message *message)
             return;
         }
         break;
+    case MESSAGE_UNWATCH:
+        if (is_open) {
+            VEC_FOREACH (&message->targets, target) {
+                fanout_unwatch(peer->session, target);
+            }
+            return;
+        }
+        break;
     case MESSAGE_ACK:
         if (is_open) {
             return; /* a resume says what was seen; nothing is kept for it */

@@ -8,6 +8,7 @@ const char *message_kind_name(enum message_kind kind)
         [MESSAGE_OPEN] = "open",
         [MESSAGE_COMMITS] = "commits",
         [MESSAGE_WATCH] = "watch",
+        [MESSAGE_UNWATCH] = "unwatch",
         [MESSAGE_ACK] = "ack",
         [MESSAGE_OPENED] = "opened",
         [MESSAGE_VERDICTS] = "verdicts",

@@ -14,6 +14,8 @@
  *     watch     {"targets":[{"id":"of:a"},        from now on, and what is
  *                {"id":"of:b","since":12}]}       there now; or only what
  *                                                 comes after that seq
+ *     unwatch   {"targets":[{"id":"of:a"}]}       no longer, as if it had
+ *                                                 never been watched
  *     ack       {"seenSeq":14}
  *   to the replica
  *     opened    {"session":"s1","resumed":true,"serverSeq":14,
@@ -57,6 +59,7 @@ enum message_kind {
     MESSAGE_OPEN,
     MESSAGE_COMMITS,
     MESSAGE_WATCH,
+    MESSAGE_UNWATCH,
     MESSAGE_ACK,
     MESSAGE_OPENED,
     MESSAGE_VERDICTS,
@@ -102,9 +105,11 @@ struct message {
                           somebody else has said so */
 
     VEC(const struct commit *)
-    commits;                    /* borrowed from the sender, unless
-                                   `owned` */
-    VEC(struct target) targets; /* watch; of sync, what left the watch */
+    commits; /* borrowed from the sender, unless
+                `owned` */
+    VEC(struct target)
+    targets; /* watch, unwatch; of sync, what left the
+                watch */
     VEC(uint64_t)
     since; /* watch: of each target, 0 if it is to be told
               now; empty: all are */

@@ -211,6 +211,16 @@ static enum err read_watch(struct fields *fields,
     return err == ERR_OK ? read_since(fields, list, out) : err;
 }
 
+static enum err read_unwatch(struct fields *fields,
+                             struct value object,
+                             struct message *out)
+{
+    struct value list;
+    const enum err err =
+        read_list(fields, object, "targets", LIMIT_MESSAGE_DOCUMENTS, &list);
+    return err == ERR_OK ? read_targets(fields, list, "targets", out) : err;
+}
+
 static enum err read_ack(struct fields *fields,
                          struct value object,
                          struct message *out)
@@ -372,6 +382,7 @@ static read_kind_fn *const readers[] = {
     [MESSAGE_OPEN] = read_open,
     [MESSAGE_COMMITS] = read_commits,
     [MESSAGE_WATCH] = read_watch,
+    [MESSAGE_UNWATCH] = read_unwatch,
     [MESSAGE_ACK] = read_ack,
     [MESSAGE_OPENED] = read_opened,
     [MESSAGE_VERDICTS] = read_verdicts,

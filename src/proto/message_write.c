@@ -150,6 +150,7 @@ struct value message_write(const struct message *message)
         object_put_adopt(&object, "commits", write_commits(message));
         break;
     case MESSAGE_WATCH:
+    case MESSAGE_UNWATCH:
         object_put_adopt(&object, "targets", write_targets(message));
         break;
     case MESSAGE_ACK:

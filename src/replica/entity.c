@@ -201,9 +201,9 @@ enum err entity_of(struct space *space,
 
 void entity_forget(struct entity *entity)
 {
-    if (entity->space->session == NULL || entity->watched ||
-        entity->payload != NULL || entity->root != NULL ||
-        entity->overlay != NULL || entity->draft != NULL) {
+    if (entity->payload != NULL || entity->root != NULL ||
+        entity->overlay != NULL || entity->draft != NULL ||
+        !space_unwant(entity->space, entity)) {
         return;
     }
     (void)map_remove(&entity->space->entities,

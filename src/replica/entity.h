@@ -143,8 +143,10 @@ struct entity *entity_find(struct space *space,
                            enum scope scope,
                            struct value id);
 
-/* Forgets an entity of a space with a store that nobody refers to and nobody
- * watches: no place, no layer, no draft. Harmless for any other. */
+/* Forgets an entity to which nothing refers: no place, no layer, no draft. The
+ * store need not tell about it any more. Harmless for any other, and for one of
+ * which the store has not told yet. In a space without a store the document
+ * ends with it. */
 void entity_forget(struct entity *entity);
 
 void entity_free(struct entity *entity);

@@ -228,6 +228,21 @@ static void send_watch(struct session *session)
     vec_release(&message.since);
 }
 
+static void send_unwatch(struct session *session)
+{
+    struct space *space = session->space;
+    if (LIKELY(space->unwanted.count == 0)) {
+        return;
+    }
+    struct message message = {.kind = MESSAGE_UNWATCH};
+    VEC_FOREACH (&space->unwanted, target) {
+        vec_push(&message.targets, *target);
+    }
+    send(session, &message);
+    vec_release(&message.targets);
+    space_forget_unwanted(space);
+}
+
 /* The first that has not been looked at on this connection, or the head: from
  * the back, because what is outstanding may be much more than what is new. */
 static struct list_node *first_unsent(struct session *session)
@@ -332,6 +347,7 @@ static void flush(struct session *session, size_t messages)
     const bool settling = replica->settling;
     replica->settling = true;
     session->flushing = true;
+    send_unwatch(session); /* what was forgotten may be watched again */
     send_watch(session);
     while (messages > 0 && session->state == SESSION_OPEN &&
            !session->space->held && send_commits(session)) {
@@ -505,6 +521,7 @@ static void take(struct session *session, struct message *message)
     case MESSAGE_OPEN:
     case MESSAGE_COMMITS:
     case MESSAGE_WATCH:
+    case MESSAGE_UNWATCH:
     case MESSAGE_ACK:
         give_up(session); /* not for us: the other side is confused */
         return;

@@ -57,6 +57,8 @@ void space_close(struct space *space)
     }
     map_release(&space->entities);
     vec_release(&space->wanted);
+    space_forget_unwanted(space);
+    vec_release(&space->unwanted);
     vec_release(&space->loading);
     list_remove(&space->node);
     value_unref(space->id);
@@ -133,6 +135,30 @@ void space_follow(struct space *space, struct entity *entity, uint64_t seq)
     entity->known = seq;
     space->hollow++;
     space_watch(space, entity);
+}
+
+bool space_unwant(struct space *space, struct entity *entity)
+{
+    if (!entity->watched) {
+        return true;
+    }
+    if (!entity->loaded || !entity->answered || entity->queued ||
+        entity->hollow) {
+        return false;
+    }
+    const struct target target = {value_ref(entity->id), entity->scope};
+    vec_push(&space->unwanted, target);
+    entity->watched = false;
+    (void)space_is_loading(space); /* which forgets what has come */
+    return true;
+}
+
+void space_forget_unwanted(struct space *space)
+{
+    VEC_FOREACH (&space->unwanted, target) {
+        value_unref(target->id);
+    }
+    vec_clear(&space->unwanted);
 }
 
 bool space_fill(struct space *space)

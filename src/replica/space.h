@@ -77,8 +77,11 @@ struct space {
     bool others;                 /* when it was opened, somebody else wanted to
                                     know of observations, too */
     VEC(struct entity *) wanted; /* to be watched */
-    size_t hollow;               /* entities that are; */
-    bool filling;                /* all of them were wanted: sched/lanes.c */
+    VEC(struct target)
+    unwanted;      /* not to be watched any more; each id is a
+                      reference */
+    size_t hollow; /* entities that are; */
+    bool filling;  /* all of them were wanted: sched/lanes.c */
     VEC(struct entity *)
     loading; /* that somebody asked for and that had not come
                 then; space_is_loading forgets those that have */
@@ -160,6 +163,13 @@ void space_want(struct space *space, struct entity *entity);
  * One that has not come, and is known as of another seq, is wanted: what it was
  * at the one may be neither what it was at the other nor what it is now. */
 void space_follow(struct space *space, struct entity *entity, uint64_t seq);
+
+/* The store need not tell about an entity any more, which is about to be
+ * forgotten. False: its answer is still to come, and the entity has to stay.
+ * For documents that are written once: if one is wanted again, what the store
+ * said before it knew of this may come first. */
+bool space_unwant(struct space *space, struct entity *entity);
+void space_forget_unwanted(struct space *space); /* the store knows */
 
 /* Wants all that is hollow; whether there was any. */
 bool space_fill(struct space *space);

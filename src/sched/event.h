@@ -121,6 +121,11 @@ struct event {
     struct verdict *refusal; /* the first of them that is one, or NULL */
 };
 
+struct spent_receipt {
+    struct place *place; /* a reference */
+    bool is_new;         /* its event was handled, and not a repetition */
+};
+
 struct events {
     struct sched *sched;
     struct events_policy policy;
@@ -141,7 +146,10 @@ struct events {
     struct closure closure;   /* of the event being looked at */
     struct buf text;          /* of an id that is being made */
     VEC(struct outbox_lane *) outboxes;
-    VEC(struct place *) spent; /* receipts that nobody needs any more */
+    VEC(struct spent_receipt) spent; /* of events that are over */
+    VEC(struct entity *)
+    kept;          /* of those, in spaces without a store: the last (V9) */
+    size_t oldest; /* of them, once they are as many as there may be */
     bool (*missing)(void *ctx, struct stream *stream);
     void *missing_ctx;
     void (*notice)(void *ctx, const struct event_notice *notice);

@@ -22,6 +22,7 @@ struct events_policy events_policy(void)
     return (struct events_policy){
         .backlog = EVENTS_BACKLOG,
         .hops = EVENTS_HOPS,
+        .receipts = EVENTS_RECEIPTS,
         .window = EVENTS_WINDOW_MS,
         .delay_us = EVENTS_DELAY_US,
         .delay_max = EVENTS_DELAY_MAX_MS,
@@ -725,12 +726,13 @@ static void release_parts(struct event *event)
 }
 
 /* An event that is over, back to the others. */
-static void event_release(struct event *event)
+static void event_release(struct event *event, bool is_new)
 {
     struct events *events = event->events;
     list_remove(&event->node);
     if (event->receipt != NULL) {
-        vec_push(&events->spent, event->receipt);
+        const struct spent_receipt spent = {event->receipt, is_new};
+        vec_push(&events->spent, spent);
     }
     release_parts(event);
     event_clear(event);
@@ -758,7 +760,7 @@ void event_end(struct event *event,
     count_end(events, outcome, result.error.err);
     tell_listeners(event, &result);
     value_unref(result.receipt);
-    event_release(event);
+    event_release(event, outcome == EVENT_DONE);
 }
 
 void event_end_orphan(struct event *event)
@@ -825,14 +827,33 @@ void events_dispose(struct sched *sched)
     }
 }
 
+/* V9: the receipt of an event that was just handled, in the place of the
+ * oldest. Each is kept once: nothing is handled again while it is. */
+static void keep_receipt(struct events *events, struct entity *receipt)
+{
+    if (events->kept.count < events->policy.receipts) {
+        vec_push(&events->kept, receipt);
+        return;
+    }
+    entity_forget(events->kept.at[events->oldest]);
+    events->kept.at[events->oldest] = receipt;
+    events->oldest = (events->oldest + 1) % events->kept.count;
+}
+
 void events_tidy(struct sched *sched)
 {
     struct events *events = sched->events;
     while (events != NULL && events->spent.count > 0) {
-        struct place *receipt = vec_pop(&events->spent);
-        struct entity *entity = receipt->entity;
-        place_unref(receipt);
-        entity_forget(entity);
+        struct spent_receipt spent = vec_pop(&events->spent);
+        struct entity *entity = spent.place->entity;
+        const bool is_only_here = entity->space->session == NULL &&
+                                  entity_state_exists(&entity->visible);
+        place_unref(spent.place);
+        if (!is_only_here) {
+            entity_forget(entity);
+        } else if (spent.is_new) {
+            keep_receipt(events, entity);
+        }
     }
 }
 
@@ -871,6 +892,7 @@ void events_free(struct sched *sched)
     closure_release(&events->closure);
     events_tidy(sched);
     vec_release(&events->spent);
+    vec_release(&events->kept);
     buf_release(&events->text);
     value_unref(events->instance);
     value_unref(events->user);

@@ -36,6 +36,9 @@
  *       one before: sent by its handler, or by a run that follows from what its
  *       handler has written (sched/hops.h). The next one is refused with
  *       LIMIT_HOPS, and the run that sends it fails as a whole.
+ *   V9  An event with a caller's id that is sent again is known by the receipt
+ *       of the first one: for as long as the store has it, and without a store
+ *       while it is among the last `receipts` of the runtime.
  *
  * The gate before the handler is sched/preflight.h, the handling itself is
  * sched/handling.h. */
@@ -59,6 +62,7 @@ struct stream;
 enum {
     EVENTS_BACKLOG = 10000,     /* that wait for one stream */
     EVENTS_HOPS = 10000,        /* in a chain (V8) */
+    EVENTS_RECEIPTS = 50000,    /* without a store (V9) */
     EVENTS_WINDOW_MS = 30000,   /* to try again after the first conflict */
     EVENTS_DELAY_US = 781,      /* 25/32 ms before the second attempt, */
     EVENTS_DELAY_MAX_MS = 1000, /* doubled up to this, */
@@ -78,6 +82,7 @@ struct events_policy {
     enum events_lanes lanes;
     uint32_t backlog;
     uint32_t hops;
+    uint32_t receipts;
     mono_ms window; /* 0: the first conflict is the last */
     uint64_t delay_us;
     mono_ms delay_max;

@@ -189,6 +189,42 @@ TEST(an_event_without_a_name_leaves_nothing_in_memory)
     desk_close(&desk);
 }
 
+static void send_named(struct desk *desk, unsigned from, unsigned count)
+{
+    for (unsigned i = from; i < from + count; i++) {
+        char id[16];
+        (void)snprintf(id, sizeof id, "e%u", i);
+        const hd_send_options options = {.id = id, .session = "me"};
+        EXPECT_INT(hd_cell_send(desk->stream, NULL, &options, NULL, NULL),
+                   HD_OK);
+        if (i % 100 == 99) {
+            rig_settle(&desk->rig);
+        }
+    }
+}
+
+/* The store has the receipts: neither the runtime nor what tells it of changes
+ * keeps anything. The store's cache of documents knows them, up to a limit. */
+TEST(an_event_with_a_name_leaves_its_receipt_in_the_store_alone)
+{
+    const unsigned count = 1000;
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    const hd_handler_options options = {.run = count_one, .context = &desk};
+    EXPECT_INT(hd_handler_new(desk.stream, &options, NULL, NULL), HD_OK);
+    send_named(&desk, 0, count);
+    const uint64_t before = test_blocks_alive();
+    send_named(&desk, count, count);
+    EXPECT(test_blocks_alive() <= before + 4 * count + 100);
+    EXPECT_EQ(desk.calls, 2 * count);
+    send_named(&desk, 0, 2 * count);
+    EXPECT_EQ(desk.calls, 2 * count);
+    desk_close(&desk);
+    kit_folder_remove(folder);
+}
+
 TEST(the_same_id_and_session_is_handled_once)
 {
     char folder[256];

@@ -72,6 +72,7 @@ struct world {
     bool broken; /* by the hub: must not happen here */
     uint64_t resumed;
     uint64_t followed;
+    uint64_t unwatched;
 };
 
 static const char *const names[DOCUMENTS] = {"A", "B", "C", "D"};
@@ -304,6 +305,24 @@ static void send_watch(struct naive *naive, size_t only)
     send(naive, &message);
 }
 
+/* Nothing that was said before is on its way: it would be taken for what comes
+ * of the next watch. */
+static void unwatch(struct naive *naive, size_t at)
+{
+    struct naive_document *document = &naive->documents[at];
+    if (naive->inbox.count > 0 || naive->pulls < naive->watches ||
+        !document->known || document->since > 0) {
+        return;
+    }
+    const struct target target = {value_text_new(names[at]), SCOPE_SPACE};
+    struct message message = {.kind = MESSAGE_UNWATCH};
+    vec_push(&message.targets, target);
+    send(naive, &message);
+    document->watched = false;
+    document->known = false;
+    naive->world->unwatched++;
+}
+
 /* From what is there now on; or, if it is followed, all of it after all. */
 static void follow(struct naive *naive, size_t at)
 {
@@ -504,7 +523,9 @@ static void step(struct world *world)
     case 3:
         if (is_open(naive)) {
             const size_t at = (size_t)random_below(random, DOCUMENTS);
-            if (random_one_in(random, 2)) {
+            if (random_one_in(random, 4)) {
+                unwatch(naive, at);
+            } else if (random_one_in(random, 2)) {
                 follow(naive, at);
             } else if (naive->documents[at].since == 0) {
                 send_watch(naive, at);

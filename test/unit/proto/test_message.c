@@ -107,6 +107,9 @@ static const char *const canonical[] = {
                      "'before':{'value':0,'k':2}},"
                      "{'id':'of:b','seq':14,'before':{'value':0}},"
                      "{'id':'of:c','seq':14,'document':{},'before':null}]}",
+    "{" HEAD("unwatch") ",'targets':[{'id':'of:a'},"
+                        "{'id':'of:b','scope':'user'}]}",
+    "{" HEAD("unwatch") ",'targets':[]}",
 };
 
 TEST(m2_every_kind_with_every_field_is_written_as_it_was_read)
@@ -204,6 +207,8 @@ TEST(m1_what_goes_to_the_store_is_checked)
         {"{" HEAD("commits") ",'commits':[" COMMIT ",{'session':'s'}]}",
          "commits[1]: localSeq"},
         {"{" HEAD("watch") "}", "targets"},
+        {"{" HEAD("unwatch") "}", "targets"},
+        {"{" HEAD("unwatch") ",'targets':[{'id':''}]}", "targets[0].id"},
         {"{" HEAD("watch") ",'targets':'of:a'}", "targets"},
         {"{" HEAD("watch") ",'targets':['of:a']}", "targets[0]"},
         {"{" HEAD("watch") ",'targets':[{'id':'a'},{'id':''}]}",

@@ -1,6 +1,8 @@
 /* Events end to end, in the small: what a stream, a handler and a lane do
  * together. The scenarios are in test/spec. */
 
+#include <stdio.h>
+
 #include "lib/sched_kit.h"
 #include "lib/test.h"
 #include "sched/events.h"
@@ -166,6 +168,68 @@ TEST(the_same_event_again_gets_the_first_receipt)
                     "done OK 7; dropped RECEIPT_EXISTS 7; "
                     "failed IDEMPOTENCY_MISMATCH -1; ");
         EXPECT_TEXT(kit_get(&act.kit, "r"), "7");
+        end(&act);
+    }
+}
+
+/* Without a store a receipt is nowhere else: the last ones are kept. */
+TEST(without_a_store_the_last_named_events_are_known)
+{
+    struct act act = {0};
+    kit_begin(&act.kit);
+    struct events_policy policy = events_policy();
+    policy.receipts = 2;
+    events_configure(act.kit.sched, &policy, VALUE_NONE);
+    begin(&act, NULL);
+    const char *const ids[] = {"x", "y", "y", "z", "x", "z"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        send(&act, 1, ids[i]);
+        kit_idle(&act.kit);
+    }
+    EXPECT_TEXT(buf_text(&act.ended),
+                "done OK 1; done OK 1; dropped RECEIPT_EXISTS 1; done OK 1; "
+                "done OK 1; dropped RECEIPT_EXISTS 1; ");
+    end(&act);
+}
+
+TEST(named_events_leave_nothing_with_or_without_a_store)
+{
+    enum {
+        COUNT = 50,
+    };
+    for (int store = 0; store < 2; store++) {
+        struct act act = {0};
+        if (store > 0) {
+            kit_begin_with_store(&act.kit, false);
+        } else {
+            kit_begin(&act.kit);
+        }
+        struct events_policy policy = events_policy();
+        policy.receipts = 2;
+        events_configure(act.kit.sched, &policy, VALUE_NONE);
+        begin(&act, NULL);
+        size_t before = 0;
+        for (int i = 0; i < COUNT; i++) {
+            char id[16];
+            (void)snprintf(id, sizeof id, "e%d", i);
+            const struct event_spec spec = {
+                .payload = value_int(1),
+                .id = value_text_new(id),
+                .session = value_text_new("s"),
+                .known = true,
+            };
+            EXPECT_EQ(events_send(act.kit.sched, act.stream, &spec, NULL),
+                      ERR_OK);
+            value_unref(spec.id);
+            value_unref(spec.session);
+            for (int again = 0; again < 3; again++) {
+                kit_idle(&act.kit);
+                replica_settle(&act.kit.replica);
+            }
+            before = i == 3 ? act.kit.space->entities.count : before;
+        }
+        EXPECT_EQ(events_counters(act.kit.sched)->done, COUNT);
+        EXPECT_EQ(act.kit.space->entities.count, before);
         end(&act);
     }
 }
