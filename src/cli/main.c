@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size_classes.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "store/own_process.h"
 
 const struct command *command_find(const struct command *group,
                                    const char *name)
@@ -401,9 +403,19 @@ static int run(const struct options *options)
     return options->command->run(options);
 }
 
+/* The process is this command's, and has one thread. */
+static void own_process(void)
+{
+    static struct size_classes classes;
+    const struct mem_hooks hooks = size_classes_hooks(&classes);
+    mem_set_hooks(&hooks);
+    store_own_process();
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
+    own_process();
     int code = options_read(&options, argc, argv);
     if (code == CODE_OK) {
         code = run(&options);

@@ -35,6 +35,8 @@
  *   O4  observation_read trusts nothing, and refuses fields that it does not
  *       know. observation_write(observation_read(x)) is canonical.
  *   O5  After observation_seal it never changes, and is shared by reference.
+ *       So the digests that were made there are right (`sealed`), and are not
+ *       made again by each check inside of the process.
  *
  * Not here: values, seqs of single reads, deadlines, anything of the past. */
 
@@ -119,9 +121,10 @@ struct observation {
     bool failed;
     struct digest error; /* failed: what an error looks like, for comparing */
 
-    struct digest read_set;               /* O1 */
-    bool has_places;                      /* false: the same as before */
-    VEC(struct observed_place) places;    /* O1; reads and writes */
+    struct digest read_set;            /* O1 */
+    bool has_places;                   /* false: the same as before */
+    bool sealed;                       /* observation_seal made the digests */
+    VEC(struct observed_place) places; /* O1; reads and writes */
     VEC(struct observed_space) elsewhere; /* O3; by space, none twice */
 
     /* In a batch: what the store checks before it takes the observation (see

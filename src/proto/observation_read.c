@@ -322,6 +322,7 @@ static enum err merge_lists(struct observation *out, struct err_detail *detail)
         out->scope = as_given.scope;
         out->read_set = as_given.read_set;
         out->fingerprints.surface = as_given.fingerprints.surface;
+        out->sealed = false; /* O4 */
     }
     return ERR_OK;
 }

@@ -12,10 +12,6 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-/* What the code of this folder means to those who kept its runs. A change of
- * how bodies are called, or of what their results become, changes it. */
-static const char runtime_version[] = "heddle runtime 2";
-
 enum {
     NAME_BYTES_MAX = 128, /* of one part */
     DEPTH_MAX = 32,       /* of children in children */
@@ -439,9 +435,7 @@ struct node_identity building_identity(const struct piece *piece,
         .generation = piece->generation,
         .action = action_of(piece, name),
         .implementation = *fingerprint,
-        .runtime = digest_of_bytes("heddle runtime",
-                                   runtime_version,
-                                   sizeof runtime_version - 1),
+        .runtime = piece->runtime->version,
     };
 }
 

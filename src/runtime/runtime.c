@@ -9,6 +9,10 @@
 #include "runtime/task.h"
 #include "value/object.h"
 
+/* What the code of this folder means to those who kept its runs. A change of
+ * how bodies are called, or of what their results become, changes it. */
+static const char runtime_version[] = "heddle runtime 2";
+
 void runtime_init(struct runtime *runtime,
                   const struct runtime_options *options)
 {
@@ -19,6 +23,9 @@ void runtime_init(struct runtime *runtime,
         .fetch = options->fetch,
         .refresh = options->refresh,
         .fetch_ctx = options->fetch_ctx,
+        .version = digest_of_bytes("heddle runtime",
+                                   runtime_version,
+                                   sizeof runtime_version - 1),
     };
     list_init(&runtime->pieces);
     list_init(&runtime->launches);

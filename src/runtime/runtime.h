@@ -79,7 +79,9 @@ struct runtime {
     runtime_notice_fn *notice; /* or NULL */
     void *notice_ctx;
     struct own_writes own_writes;
-    struct list tasks;    /* struct task: runtime/task.c */
+    struct list tasks; /* struct task: runtime/task.c */
+    struct digest
+        version;          /* what this runtime is to what stores know of runs */
     bool pieces_asked;    /* for documents, since the last look: piece.c */
     bool without_effects; /* R6 of runtime/piece.h; to be set before pieces
                              are started */

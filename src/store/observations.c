@@ -326,10 +326,26 @@ static enum err collect_edges(struct taking *taking, uint64_t *sum)
     return err;
 }
 
-/* Only what differs is written: rows that stay are not touched. */
+/* Two at a time: most actions read one place and write one. */
+static enum err write_two_edges(struct taking *taking,
+                                uint64_t action,
+                                const uint64_t edges[2])
+{
+    struct query query =
+        query_begin(&taking->engine->database, STATEMENT_EDGE_INSERT_TWO);
+    query_int(&query, 1, taking->piece->number);
+    query_int(&query, 2, action);
+    query_int(&query, 3, edges[0]);
+    query_int(&query, 4, edges[1]);
+    (void)query_step(&query);
+    return query_end(&query, taking->detail);
+}
+
+/* Only what differs from the edges that are `present` is written: rows that
+ * stay are not touched. */
 static enum err write_edges(struct taking *taking, uint64_t action)
 {
-    enum err err = load_edges(taking, action);
+    enum err err = ERR_OK;
     const struct observed_cache *cache = taking->cache;
     size_t had = 0;
     size_t want = 0;
@@ -345,6 +361,10 @@ static enum err write_edges(struct taking *taking, uint64_t action)
         } else if (old < new) {
             err = write_edge(taking, STATEMENT_EDGE_REMOVE, action, old);
             had++;
+        } else if (had == cache->present.count &&
+                   want + 1 < cache->wanted.count) {
+            err = write_two_edges(taking, action, &cache->wanted.at[want]);
+            want += 2;
         } else {
             err = write_edge(taking, STATEMENT_EDGE_INSERT, action, new);
             want++;
@@ -393,7 +413,10 @@ static enum err write_action(struct taking *taking,
  * A run that was told as failed because its commit had no answer yet is told
  * again in a batch when it has: that is no other run (P3 of
  * sched/persistence.h), and neither is a batch that comes twice. */
-static enum err write_run(struct taking *taking, uint64_t action, uint64_t seq)
+static enum err write_run(struct taking *taking,
+                          enum statement statement,
+                          uint64_t action,
+                          uint64_t seq)
 {
     const struct observation *observation = taking->observation;
     const bool known = seq != UINT64_MAX;
@@ -408,10 +431,7 @@ static enum err write_run(struct taking *taking, uint64_t action, uint64_t seq)
         failed ? sizeof observation->error.bytes : 0,
     };
     const struct text spaces = {buf_text(elsewhere), elsewhere->length};
-    /* A commit is always another run; a batch has to be looked at. */
-    struct query query = query_begin(&taking->engine->database,
-                                     taking->landed > 0 ? STATEMENT_RUN_LANDED
-                                                        : STATEMENT_RUN_UPDATE);
+    struct query query = query_begin(&taking->engine->database, statement);
     query_int(&query, 1, action);
     query_int(&query, 3, observed_run_mark(action, seq, error, spaces));
     if (known) {
@@ -437,14 +457,31 @@ static enum err write_run(struct taking *taking, uint64_t action, uint64_t seq)
     return query_end(&query, taking->detail);
 }
 
-/* A row for a new action, of no run yet; its number is the action's. */
+/* A commit is always another run; a batch has to be looked at. */
+static enum err update_run(struct taking *taking, uint64_t action, uint64_t seq)
+{
+    return write_run(taking,
+                     taking->landed > 0 ? STATEMENT_RUN_LANDED
+                                        : STATEMENT_RUN_UPDATE,
+                     action,
+                     seq);
+}
+
+/* The number of a new action, which no other has ever had. */
 static enum err number_action(struct taking *taking, uint64_t *action)
 {
-    struct query query =
-        query_begin(&taking->engine->database, STATEMENT_RUN_INSERT);
-    (void)query_step(&query);
-    *action = query_inserted(&query);
-    return query_end(&query, taking->detail);
+    struct observed_cache *cache = taking->cache;
+    enum err err = ERR_OK;
+    if (cache->last_action == 0) {
+        struct query query =
+            query_begin(&taking->engine->database, STATEMENT_RUN_LAST);
+        if (query_step(&query)) {
+            cache->last_action = query_get_int(&query, 0);
+        }
+        err = query_end(&query, taking->detail);
+    }
+    *action = ++cache->last_action;
+    return err;
 }
 
 /* -- The rows of an action ----------------------------------------------- */
@@ -542,12 +579,13 @@ static enum err insert_action(struct taking *taking,
     map_insert(&taking->cache->actions, hash_action(taking), action);
     enum err err = number_action(taking, &action->number);
     if (err == ERR_OK) {
-        err = write_run(taking, action->number, seq);
+        err = write_run(taking, STATEMENT_RUN_INSERT, action->number, seq);
     }
     if (err == ERR_OK) {
         err = collect_edges(taking, &action->edges);
     }
     if (err == ERR_OK) {
+        vec_clear(&taking->cache->present);
         err = write_edges(taking, action->number);
     }
     if (err == ERR_OK) {
@@ -569,6 +607,9 @@ static enum err update_action(struct taking *taking,
     if (!sets) {
         err = collect_edges(taking, &action->edges);
         if (err == ERR_OK) {
+            err = load_edges(taking, action->number);
+        }
+        if (err == ERR_OK) {
             err = write_edges(taking, action->number);
         }
     }
@@ -576,7 +617,7 @@ static enum err update_action(struct taking *taking,
         fill_action(taking, fingerprint, action);
         err = write_action(taking, STATEMENT_ACTION_UPDATE, action);
     }
-    return err == ERR_OK ? write_run(taking, action->number, seq) : err;
+    return err == ERR_OK ? update_run(taking, action->number, seq) : err;
 }
 
 static enum err take(struct taking *taking,
@@ -601,7 +642,7 @@ static enum err take(struct taking *taking,
          * run before that. */
         *fate = OBSERVATION_SET_UNKNOWN;
         return action == NULL ? ERR_OK
-                              : write_run(taking, action->number, UINT64_MAX);
+                              : update_run(taking, action->number, UINT64_MAX);
     }
     if (err == ERR_OK) {
         err = find_fingerprint(taking, &fingerprint);
@@ -704,7 +745,7 @@ enum err observations_lose(struct engine *engine,
     }
     if (err == ERR_OK && action != NULL &&
         taking.piece->generation <= observation->generation) {
-        err = write_run(&taking, action->number, UINT64_MAX);
+        err = update_run(&taking, action->number, UINT64_MAX);
     }
     value_unref(taking.scope_key);
     return err;

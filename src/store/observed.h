@@ -81,6 +81,8 @@ struct observed_cache {
     struct map actions;      /* struct observed_action by piece, name, scope */
     struct map addresses;    /* struct observed_address by its parts */
     struct map fingerprints; /* struct observed_fingerprint by digest */
+    uint64_t last_action;    /* the highest number that one has, or had;
+                                0: it is in the rows */
     struct buf text;
     VEC(uint64_t) wanted; /* edges, while a set is compared */
     VEC(uint64_t) present;

@@ -253,7 +253,12 @@ X(ACTION_BOUNDS,
   "SELECT (SELECT action FROM action WHERE piece = ?1 AND action > ?2"
   "  ORDER BY action LIMIT 1), (SELECT action FROM action WHERE piece = ?1"
   "  ORDER BY action DESC LIMIT 1)")
-X(RUN_INSERT, "INSERT INTO run(mark) VALUES(0)")
+X(RUN_LAST,
+  "SELECT max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'run'), 0),"
+  " ifnull((SELECT max(action) FROM run), 0))")
+X(RUN_INSERT,
+  "INSERT INTO run(action, seq, mark, error, elsewhere, runs, landed)"
+  " VALUES(?1, ?2, ?3, ?4, ?5, 1, ?6)")
 X(RUN_UPDATE,
   "UPDATE run SET seq = ?2, mark = ?3, error = ?4, elsewhere = ?5,"
   "  runs = runs + (?6 > 0 OR error IS NULL AND seq IS NOT ?2),"
@@ -306,6 +311,9 @@ X(EDGE_ROWS,
   "SELECT action, edge FROM edge WHERE piece = ?1 AND action > ?2"
   " AND action <= ?3 ORDER BY action, edge")
 X(EDGE_INSERT, "INSERT INTO edge(piece, action, edge) VALUES(?1, ?2, ?3)")
+X(EDGE_INSERT_TWO,
+  "INSERT OR IGNORE INTO edge(piece, action, edge)"
+  " VALUES(?1, ?2, ?3), (?1, ?2, ?4)")
 X(EDGE_REMOVE,
   "DELETE FROM edge WHERE piece = ?1 AND action = ?2 AND edge = ?3")
 X(EDGE_REMOVE_ALL, "DELETE FROM edge WHERE piece = ?1 AND action = ?2")

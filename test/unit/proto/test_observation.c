@@ -287,6 +287,7 @@ TEST(r27_a_forged_digest_or_scope_is_refused)
     begin(&stage);
     add(&stage, NULL, "a", SCOPE_USER, "/value", PLACE_DEEP);
     observation_seal(stage.observation);
+    stage.observation->sealed = false; /* as one that was not made here */
     stage.observation->scope = SCOPE_SPACE;
     struct err_detail detail = {0};
     EXPECT_INT(observation_check(stage.observation, false, &detail),

@@ -1,0 +1,42 @@
+/* An allocator for a program with one thread: a chain of free records per size.
+ *
+ * The size is given back at every release (base/mem.h), so a record needs no
+ * header, and taking or releasing one is a few instructions. Small sizes are
+ * rounded up to a multiple of 16 and cut from blocks; blocks and larger sizes
+ * come from the hooks that were there before. What is released is kept for the
+ * next record of its size: the blocks stay until the process ends.
+ *
+ *   C1  A released record begins with the address of the next one of its size.
+ *   C2  A record is aligned to 16 bytes.
+ *
+ * Under AddressSanitizer every record is an allocation of its own, so that a
+ * use after its end is seen.
+ *
+ * Not here: threads. A library must not choose this; a command may. */
+
+#ifndef BASE_SIZE_CLASSES_H
+#define BASE_SIZE_CLASSES_H
+
+#include "base/mem.h"
+
+enum {
+    SIZE_CLASS_STEP = 16,
+    SIZE_CLASS_MAX = 1024, /* larger sizes are left to the hooks behind */
+};
+
+/* All zero is empty. */
+struct size_classes {
+    struct mem_hooks behind;
+    void *free[SIZE_CLASS_MAX / SIZE_CLASS_STEP + 1]; /* C1 */
+    char *next;   /* of the last block, not used yet, */
+    char *end;    /* and the end of it */
+    void *blocks; /* a chain through their first words */
+};
+
+/* Hooks that stand before those of now; `classes` must outlive their use. */
+struct mem_hooks size_classes_hooks(struct size_classes *classes);
+
+/* For tests: all records have gone, and the hooks are not in use any more. */
+void size_classes_release(struct size_classes *classes);
+
+#endif

@@ -1,0 +1,12 @@
+/* SQLite's settings of the whole process.
+ *
+ * For a program with one thread, before it opens anything: SQLite then needs no
+ * mutexes, does not count its memory, and takes it from the hooks of
+ * base/mem.h. A library must not choose this: the process is not its own. */
+
+#ifndef STORE_OWN_PROCESS_H
+#define STORE_OWN_PROCESS_H
+
+void store_own_process(void);
+
+#endif
