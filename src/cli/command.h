@@ -49,6 +49,13 @@ command_fn watch_run;
 command_fn new_run;
 command_fn repl_run;
 
+/* Pieces and directories as a whole: cli/transfer.c. */
+command_fn rm_run;
+command_fn rename_run;
+command_fn export_run;
+command_fn import_run;
+command_fn backup_run;
+
 /* Looking at a data directory from outside: cli/ps.c, cli/why.c, cli/graph.c,
  * cli/history.c, cli/check.c, cli/doctor.c; and cli/completion.c. */
 command_fn ps_run;

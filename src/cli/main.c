@@ -201,6 +201,76 @@ static const struct command root_commands[] = {
         .run = new_run,
     },
     {
+        .name = "rm",
+        .operands = "PIECE",
+        .operand_count = 1,
+        .options = OPTION_DIR | OPTION_YES,
+        .brief = "remove a piece with its data",
+        .manual =
+            "Removes a piece, its documents and the pieces that its handlers\n"
+            "have launched, in one transaction. Asks on a terminal; --yes\n"
+            "does not. The history stays: 'heddle show PIECE --at SEQ'.\n"
+            "Exits with 1 if there is no such piece, or the answer is no.\n",
+        .example = "  $ heddle rm list --yes\n",
+        .run = rm_run,
+    },
+    {
+        .name = "rename",
+        .operands = "PIECE NAME",
+        .operand_count = 2,
+        .options = OPTION_DIR,
+        .brief = "give a piece another name",
+        .manual =
+            "Renames a piece, in one transaction; links to it in other\n"
+            "documents of the space follow. Its history stays with the old\n"
+            "name, and its nodes run again when it is started next.\n",
+        .example = "  $ heddle rename list errands\n",
+        .run = rename_run,
+    },
+    {
+        .name = "export",
+        .operands = "PIECE FILE",
+        .operand_count = 1,
+        .takes_more = true,
+        .options = OPTION_DIR | OPTION_SPACE,
+        .brief = "write a piece, or the whole space, to a file",
+        .manual =
+            "Writes the documents of a piece as they are now, those of each\n"
+            "user and of launched pieces included, to a new FILE ('-' for\n"
+            "standard output). With --space, all documents of the space.\n"
+            "History is not part of it: 'heddle backup' copies that, too.\n",
+        .example = "  $ heddle export list list.jsonl\n",
+        .run = export_run,
+    },
+    {
+        .name = "import",
+        .operands = "FILE",
+        .operand_count = 1,
+        .options = OPTION_DIR | OPTION_NAME | OPTION_REPLACE,
+        .brief = "read a piece, or a space, from a file",
+        .manual =
+            "Creates the piece that was exported to FILE ('-' for standard\n"
+            "input), in one transaction, with the name that it had or that of\n"
+            "--name. A piece that is there is refused, unless --replace is\n"
+            "given: then it is removed first. A space is imported into an\n"
+            "empty one, or with --replace in the place of what is there.\n",
+        .example = "  $ heddle import list.jsonl --name copy\n",
+        .run = import_run,
+    },
+    {
+        .name = "backup",
+        .operands = "DIRECTORY",
+        .operand_count = 1,
+        .options = OPTION_DIR,
+        .brief = "copy a data directory while it is in use",
+        .manual =
+            "Copies every space of the data directory to a new DIRECTORY,\n"
+            "with history, while other processes go on. The copy appears\n"
+            "whole, or not at all, and is used like any data directory.\n",
+        .example = "  $ heddle backup /backups/monday\n",
+        .run = backup_run,
+    },
+    {
         .name = "value",
         .operands = "COMMAND ...",
         .brief = "read, compare and change JSON documents",

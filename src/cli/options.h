@@ -57,6 +57,8 @@
 #define OPTION_DOT        (UINT64_C(1) << 41)
 #define OPTION_USER       (UINT64_C(1) << 50)
 #define OPTION_HOPS       (UINT64_C(1) << 51)
+#define OPTION_YES        (UINT64_C(1) << 55)
+#define OPTION_SPACE      (UINT64_C(1) << 56)
 
 #define OPTIONS_COMMON (OPTION_HELP | OPTION_JSON)
 

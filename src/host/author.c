@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "host/transfer.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -101,6 +102,9 @@ struct author author_of(const struct survey *survey,
                         const struct commit_seen *commit)
 {
     struct author author = {.kind = AUTHOR_EDIT};
+    if (value_begins_with(commit->session, TRANSFER_SESSION)) {
+        return author; /* whatever it has moved */
+    }
     VEC_FOREACH (&commit->writes, write) {
         if (value_begins_with(write->id, "receipt:")) {
             author.kind = AUTHOR_EVENT;

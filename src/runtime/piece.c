@@ -46,7 +46,7 @@ enum err piece_index(struct space *space,
     return err;
 }
 
-static enum err check_name(struct value name, struct err_detail *detail)
+enum err piece_check_name(struct value name, struct err_detail *detail)
 {
     if (!value_is_string(name)) {
         return err_set(detail, ERR_ARGUMENT, "a piece has a name, a string");
@@ -347,7 +347,7 @@ enum err piece_start(struct runtime *runtime,
                      struct piece **out,
                      struct err_detail *detail)
 {
-    enum err err = check_name(options->name, detail);
+    enum err err = piece_check_name(options->name, detail);
     if (err != ERR_OK) {
         return err;
     }

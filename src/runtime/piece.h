@@ -126,6 +126,10 @@ MUST_CHECK enum err piece_start(struct runtime *runtime,
                                 struct piece **out,
                                 struct err_detail *detail);
 
+/* Whether a piece can have that name: ARGUMENT. */
+MUST_CHECK enum err piece_check_name(struct value name,
+                                     struct err_detail *detail);
+
 /* Its nodes and handlers go; what they have committed stays. */
 void piece_stop(struct piece *piece);
 

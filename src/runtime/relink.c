@@ -23,8 +23,9 @@ struct relink_frame {
 };
 
 /* The link as it has to be; new. Absent if it is right as it is. */
-static struct value relink_one(const struct relink *relink, struct value value)
+static struct value relink_one(void *ctx, struct value value)
 {
+    const struct relink *relink = ctx;
     struct link link = link_of(value);
     const struct entity *from = relink->from;
     const struct entity *to = relink->to;
@@ -85,7 +86,7 @@ static bool next_part(struct relink_frame *frame,
     return true;
 }
 
-static struct value walk(const struct relink *relink, struct value top)
+static struct value walk(relink_fn *one, void *ctx, struct value top)
 {
     STACK(struct relink_frame, 16) frames;
     stack_init(&frames);
@@ -99,7 +100,7 @@ static struct value walk(const struct relink *relink, struct value top)
         if (next_part(frame, &key, &index, &part)) {
             const enum value_kind kind = value_kind(part);
             if (kind == VALUE_LINK) {
-                const struct value made = relink_one(relink, part);
+                const struct value made = one(ctx, part);
                 if (!value_is_absent(made)) {
                     put_back(frame, key, index, made);
                 }
@@ -123,24 +124,26 @@ static struct value walk(const struct relink *relink, struct value top)
     return result;
 }
 
-struct value relink_adopt(struct value value,
-                          const struct entity *from,
-                          const struct entity *to)
+struct value relink_each_adopt(struct value value, relink_fn *one, void *ctx)
 {
-    const struct relink relink = {from, to};
     const enum value_kind kind = value_kind(value);
     struct value made = VALUE_NONE;
-    if (from == to) {
-        return value;
-    }
     if (kind == VALUE_LINK) {
-        made = relink_one(&relink, value);
+        made = one(ctx, value);
     } else if (kind == VALUE_ARRAY || kind == VALUE_OBJECT) {
-        made = walk(&relink, value);
+        made = walk(one, ctx, value);
     }
     if (value_is_absent(made)) {
         return value;
     }
     value_unref(value);
     return made;
+}
+
+struct value relink_adopt(struct value value,
+                          const struct entity *from,
+                          const struct entity *to)
+{
+    struct relink relink = {from, to};
+    return from == to ? value : relink_each_adopt(value, relink_one, &relink);
 }

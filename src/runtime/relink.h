@@ -17,4 +17,10 @@ struct value relink_adopt(struct value value,
                           const struct entity *from,
                           const struct entity *to);
 
+/* The link as it has to be, new; absent if it is right as it is. */
+typedef struct value relink_fn(void *ctx, struct value link);
+
+/* `value` with each link in it as `one` says; adopts it. */
+struct value relink_each_adopt(struct value value, relink_fn *one, void *ctx);
+
 #endif

@@ -553,6 +553,29 @@ enum err engine_before(struct engine *engine,
                          detail);
 }
 
+enum err engine_documents(struct engine *engine,
+                          const char *from,
+                          const char *to,
+                          engine_document_fn *visit,
+                          void *ctx,
+                          struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_DOCUMENT_RANGE);
+    query_text(&query, 1, from, strlen(from));
+    query_text(&query, 2, to, strlen(to));
+    while (query_step(&query)) {
+        const struct text scope = query_get_text(&query, 0);
+        const struct text text = query_get_text(&query, 1);
+        const struct value scope_key = value_string_new(scope.at, scope.length);
+        const struct value id = value_string_new(text.at, text.length);
+        visit(ctx, scope_key, id);
+        value_unref(scope_key);
+        value_unref(id);
+    }
+    return query_end(&query, detail);
+}
+
 enum err engine_head(struct engine *engine,
                      const struct engine_address *address,
                      struct value *out,

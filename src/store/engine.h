@@ -281,6 +281,19 @@ MUST_CHECK enum err engine_list(struct engine *engine,
                                 struct value *out,
                                 struct err_detail *detail);
 
+/* The live documents of the main branch with ids from `from` on and, unless it
+ * is "", before `to`, in all scopes, by scope key and id. `visit` must not ask
+ * the engine anything. Inside a transaction; looks at all documents. */
+typedef void engine_document_fn(void *ctx,
+                                struct value scope_key,
+                                struct value id);
+MUST_CHECK enum err engine_documents(struct engine *engine,
+                                     const char *from,
+                                     const char *to,
+                                     engine_document_fn *visit,
+                                     void *ctx,
+                                     struct err_detail *detail);
+
 /* -- Branches ------------------------------------------------------------ */
 
 /* A new branch that sees `parent` up to fork_seq (or ENGINE_HEAD). The same

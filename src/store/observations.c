@@ -926,6 +926,20 @@ enum err observations_take_alone(struct engine *engine,
 
 /* -- Forgetting ---------------------------------------------------------- */
 
+static enum err forget_rows(struct engine *engine,
+                            enum statement statement,
+                            const struct branch *branch,
+                            struct value piece,
+                            struct err_detail *detail)
+{
+    struct query query = query_begin(&engine->database, statement);
+    query_int(&query, 1, branch->number);
+    query_string(&query, 2, piece);
+    (void)query_step(&query);
+    return query_end(&query, detail);
+}
+
+/* An image says whose rows it stands for, so it goes before the name does. */
 enum err engine_piece_forget(struct engine *engine,
                              struct value branch,
                              struct value piece,
@@ -938,12 +952,10 @@ enum err engine_piece_forget(struct engine *engine,
         if (of == NULL) {
             err = engine_unknown_branch(branch, &why);
         } else {
-            struct query query =
-                query_begin(&engine->database, STATEMENT_PIECE_FORGET);
-            query_int(&query, 1, of->number);
-            query_string(&query, 2, piece);
-            (void)query_step(&query);
-            err = query_end(&query, &why);
+            err = forget_rows(engine, STATEMENT_IMAGE_FORGET, of, piece, &why);
+        }
+        if (err == ERR_OK) {
+            err = forget_rows(engine, STATEMENT_PIECE_FORGET, of, piece, &why);
         }
         observations_forget(engine);
         err = engine_write_end(engine, err, &why);

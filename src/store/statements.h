@@ -132,6 +132,9 @@ X(DOCUMENT_REMOVE,
   "DELETE FROM document WHERE document = ?1"
   " AND NOT EXISTS(SELECT 1 FROM revision WHERE document = ?1)")
 X(DOCUMENT_COUNT, "SELECT count(*) FROM document")
+X(DOCUMENT_RANGE,
+  "SELECT scope, id FROM document WHERE branch = 0 AND id >= ?1"
+  " AND (?2 = '' OR id < ?2) AND op <> 'delete' ORDER BY scope, id")
 X(DOCUMENT_LIST,
   "SELECT id FROM document WHERE branch = ?1 AND scope = ?2 AND id > ?3"
   " AND op <> 'delete' ORDER BY id LIMIT ?4")
@@ -342,6 +345,9 @@ X(IMAGE_DROP,
 X(IMAGE_ALL,
   "SELECT piece, last, first, generation, actions, data FROM image"
   " WHERE (piece, last) > (?1, ?2) ORDER BY piece, last LIMIT 1")
+X(IMAGE_FORGET,
+  "DELETE FROM image WHERE piece = (SELECT piece FROM piece WHERE branch = ?1"
+  " AND id = ?2)")
 X(IMAGE_SWEEP, "DELETE FROM image WHERE piece NOT IN (SELECT piece FROM piece)")
 X(MIRROR_READERS,
   "SELECT m.space, m.branch, m.piece, m.here, m.seq FROM mirror_edge e"

@@ -195,6 +195,20 @@ def ps_watch_draws_anew_when_something_has_changed():
         expect_equal(code, -signal.SIGINT)
 
 
+# -- Questions ----------------------------------------------------------------
+
+@test
+def rm_asks_at_a_terminal():
+    with Folder() as folder:
+        for answer, code in (("n\n", 1), ("\n", 1), ("y\n", 0)):
+            expect_in("tally", folder.heddle("ps"))
+            with Terminal(folder.path, "rm", "tally") as terminal:
+                terminal.wait_for(r"remove tally, \d+ documents\? \[y/N\] $")
+                terminal.type(answer)
+                expect_equal(terminal.end()[1], code)
+        expect_not_in("tally", folder.heddle("ps"))
+
+
 # -- The repl -----------------------------------------------------------------
 
 @test

@@ -1,0 +1,196 @@
+#!/bin/sh
+# Pieces and directories as a whole: rm, rename, export, import, backup.
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/pieces.sh
+. test/e2e/lib/pieces.sh
+
+# States of the space and of a user, a computation, a list, a child, a piece
+# that a handler launches, and an effect.
+cat >board.lua <<'END'
+local heddle = require "heddle"
+local card = heddle.pattern("card", function(p)
+  local n = p:state("n", 0)
+  return { title = p:arg("title", "none"), n = n, more = p:handler("more", function() n:increment(1) return n:get() end) }
+end)
+return heddle.pattern("board", function(p)
+  local items = p:state("items", heddle.array{})
+  local theme = p:state("theme", "light", { scope = "user" })
+  local count = p:computed("count", function() return #items:get() end)
+  p:effect("tell", function() heddle.notify("count " .. count:get()) end)
+  return {
+    items = items, theme = theme, count = count, child = p:piece(card, { title = "inner" }),
+    doubled = p:map(items, function(item) return item:get() * 2 end),
+    add = p:handler("add", function(event) items:append(event) return #items:get() end),
+    card = p:handler("card", function(event) return heddle.launch(card, { title = event }) end),
+  }
+end)
+END
+cat >other.lua <<'END'
+local heddle = require "heddle"
+return heddle.pattern("other", function(p)
+  local target = p:state("target", 0)
+  return { n = p:computed("n", function() return target:key("count"):get() end), target = target }
+end)
+END
+full='{"child":{"n":1,"title":"inner"},"count":2,"doubled":[2,4],"items":[1,2],"theme":"dark"}'
+
+# alice ARGUMENT...: her result.
+alice() {
+    "$HEDDLE" "$@" --user alice 2>/dev/null
+}
+
+# fill DIR: a board with everything, and another piece that links to it.
+fill() {
+    alice run board.lua --once --dir "$1" >/dev/null
+    alice send board add 1 --dir "$1" >/dev/null
+    alice send board add 2 --dir "$1" >/dev/null
+    alice set board child/n 1 --dir "$1"
+    alice set board theme '"dark"' --dir "$1"
+    launched=$(alice send board card '"hello"' --dir "$1" | sed 's/.*"id":"piece:\([^"]*\)".*/\1/')
+    "$HEDDLE" run other.lua --once --dir "$1" >/dev/null 2>&1
+    "$HEDDLE" set other target '{"/":{"link@1":{"id":"piece:board","path":["value"]}}}' --dir "$1"
+    alice run board.lua --once --dir "$1" >/dev/null
+    "$HEDDLE" get other n --dir "$1" >/dev/null 2>&1
+}
+
+# sound DIR: the file fits together.
+sound() {
+    "$HEDDLE" check --dir "$1"
+}
+
+fill heddle-data
+same "a board" "$(alice get board)" "$full"
+same "a card that its handler launched" "$(alice get "$launched" title)" '"hello"'
+
+# ---- rename ----
+
+try "a name that is taken" 2 '' "heddle: there is a piece other already" rename board other
+try "a name that is none" 2 '' "heddle: the name of a piece has no '/'*" rename board a/b
+try "a piece that is not there" 1 '' "heddle: there is no piece bord in ./heddle-data; did you mean 'board'?" rename bord wall
+try "a launched piece keeps its name" 2 '' "heddle: $launched was launched by a handler and keeps its name" rename "$launched" x
+start runs run board.lua --user alice
+runner=$pid
+check "a process runs it" until_true says runs "heddle: up to date"
+try "then it is refused" 2 '' "heddle: the piece board is started by the process $runner: stop that first" rename board wall
+try "and not removed" 2 '' "heddle: the piece board is started by*" rm board --yes
+stop "$runner" TERM
+try "a piece gets another name" 0 '' 'heddle: wall renamed, 15 documents of 2 pieces; links in *' rename board wall
+same "it has everything" "$(alice get wall)" "$full"
+try "of the old name nothing is left" 1 '' "heddle: there is no piece board in*" get board
+same "what links to it follows" "$(alice get other n)" 2
+same "what it launched moves with it" "$(alice get "wall${launched#board}" title)" '"hello"'
+same "it goes on" "$(alice send wall add 3)" 3
+same "and computes" "$(alice get wall count)" 3
+same "and so does what links to it" "$(alice get other n)" 3
+same "a new board is another one" "$(alice run board.lua --once)" \
+    '{"child":{"n":0,"title":"inner"},"count":0,"doubled":[],"items":[],"theme":"light"}'
+check "the file fits together" sound heddle-data
+check "the log calls it an edit" sh -c '"$1" log | grep -q "an edit from outside  *piece:wall"' sh "$HEDDLE"
+
+# ---- rm ----
+
+try "without a terminal it wants to be sure" 2 '' "heddle: there is no terminal to ask on: --yes removes without asking*" rm board
+try "a piece that is not there" 1 '' "heddle: there is no piece bord in ./heddle-data; did you mean 'board'?" rm bord --yes
+run rm board --yes
+same "a piece is removed" "$code $err" "0 heddle: board removed, 10 documents"
+try "it is gone" 1 '' "heddle: there is no piece board in*" get board
+try "for programs" 0 '{"piece":"wall","pieces":2,"documents":15,"relinked":0}' '' rm wall --yes --json
+try "with what it launched" 1 '' "heddle: there is no piece*" get "wall${launched#board}"
+same "no document of it is left" "$("$HEDDLE" store show heddle-data/main.db --scope user:alice | grep -c 'piece:wall')" 0
+check "the history shows it still" sh -c '"$1" log wall | grep -q piece:wall/items' sh "$HEDDLE"
+check "the file fits together after it" sound heddle-data
+same "a new one begins anew" "$(alice run board.lua --once --name wall)" \
+    '{"child":{"n":0,"title":"inner"},"count":0,"doubled":[],"items":[],"theme":"light"}'
+
+# ---- export and import ----
+
+fill from
+run export board board.jsonl --dir from
+same "export" "$code $err" "0 heddle: board exported, 15 documents of 2 pieces"
+try "never replaces a file" 3 '' "heddle: board.jsonl: File exists" export board board.jsonl --dir from
+try "a piece that is not there" 1 '' "heddle: there is no piece bord in from; did you mean 'board'?" export bord x.jsonl --dir from
+run import board.jsonl --dir to
+same "import into a new directory" "$code $err" "0 heddle: board imported, 15 documents of 2 pieces"
+same "everything is there" "$(alice get board --dir to)" "$full"
+same "what it launched, too" "$(alice get "$launched" title --dir to)" '"hello"'
+"$HEDDLE" export board again.jsonl --dir to 2>/dev/null
+same "exported again it is the same" "$(tail -n +2 again.jsonl)" "$(tail -n +2 board.jsonl)"
+try "what is there is refused" 2 '' "heddle: there is a piece board already" import board.jsonl --dir to
+run import board.jsonl --dir to --name copy
+same "under another name" "$code" 0
+same "it is a copy" "$(alice get copy --dir to)" "$full"
+same "with cards of its own" "$(alice get "copy${launched#board}" title --dir to)" '"hello"'
+same "that goes its own way" "$(alice send copy add 7 --dir to)" 3
+same "beside the first" "$(alice get board --dir to)" "$full"
+run import board.jsonl --dir to --name copy --replace
+same "or replaced" "$code" 0
+same "it is as it was exported" "$(alice get copy --dir to)" "$full"
+check "the copy fits together" sound to
+"$HEDDLE" export --space all.jsonl --dir from 2>/dev/null
+try "a space is not imported into another one" 2 '' "heddle: there is something in this space already: --replace takes it away" \
+    import all.jsonl --dir to
+"$HEDDLE" import all.jsonl --dir to --replace 2>/dev/null
+same "unless it replaces it" "$(alice get board --dir to)" "$full"
+same "with all its pieces" "$(alice get other n --dir to)" 2
+try "and no others" 1 '' "heddle: there is no piece copy in to; there are board, other" get copy --dir to
+check "that fits together, too" sound to
+head -n 3 board.jsonl >cut.jsonl
+try "a file that was cut is refused" 2 '' "heddle: line 4: the file ends here, and is not whole" import cut.jsonl --dir none
+echo '{"format":"other"}' >wrong.jsonl
+try "another one as well" 2 '' "heddle: line 1: this is not an export of heddle" import wrong.jsonl --dir none
+sed '1s/"version":1/"version":2/' board.jsonl >later.jsonl
+try "and that of a later version" 2 '' "heddle: line 1: this version of exports is not known here" import later.jsonl --dir none
+"$HEDDLE" export board - --dir from | "$HEDDLE" import - --dir pipe 2>/dev/null
+same "through a pipe" "$(alice get board --dir pipe)" "$full"
+
+# ---- backup ----
+
+start busy run board.lua --dir from --user alice
+runner=$pid
+check "a process is at work" until_true says busy "heddle: up to date"
+try "its directory is copied" 0 '' 'heddle: 1 space copied to saved' backup saved --dir from
+same "and is used as one" "$(alice get board --dir saved)" "$full"
+check "the copy of a directory fits together" sound saved
+try "what is there is not replaced" 2 '' "heddle: cannot create saved: Directory not empty" backup saved --dir from
+mkdir empty
+run backup empty --dir from --json
+same "an empty directory will do" "$code $(printf '%s' "$out" | sed 's/"seq":[0-9]*/"seq":N/')" \
+    '0 {"spaces":[{"file":"main.db","seq":N}],"together":true}'
+stop "$runner" TERM
+same "nothing else is left" "$(ls -d saved* empty*)" "$(printf 'empty\nsaved')"
+try "a directory that is none" 1 '' "heddle: *" backup x --dir nowhere
+
+# ---- killed in the middle ----
+
+cat >many.lua <<'END'
+local heddle = require "heddle"
+return heddle.pattern("many", function(p)
+  local list = p:state("list", heddle.array{})
+  return { list = list, all = p:map(list, function(item) return item:get() end),
+    fill = p:handler("fill", function() local t = heddle.array{} for i = 1, 1000 do t[i] = i end list:set(t) end) }
+end)
+END
+"$HEDDLE" run many.lua --once --dir kill >/dev/null 2>&1
+"$HEDDLE" send many fill --dir kill >/dev/null 2>&1
+"$HEDDLE" run many.lua --once --dir kill >/dev/null 2>&1
+now=many next=none
+whole=yes
+for delay in 0 0.002 0.005 0.01 0.02 0.03 0.05 0.1; do
+    "$HEDDLE" rename "$now" "$next" --dir kill 2>/dev/null &
+    sleep "$delay"
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+    if "$HEDDLE" get "$next" list --stored --dir kill >list.txt 2>/dev/null; then
+        was=$now now=$next next=$was
+    else
+        "$HEDDLE" get "$now" list --stored --dir kill >list.txt 2>/dev/null || whole=no
+    fi
+    "$HEDDLE" get "$next" list --stored --dir kill >/dev/null 2>&1 && whole=no
+    grep -q ',999,1000]' list.txt || whole=no
+done
+same "a rename that is killed has happened, or has not" "$whole" yes
+check "and the file fits together" sound kill
+
+finish
