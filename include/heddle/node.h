@@ -206,8 +206,9 @@ typedef enum hd_outcome {
     HD_DONE = 1,    /* handled, and that is on disk */
     HD_DROPPED = 2, /* it will never be handled, as it should be: it was handled
                        before, what sent it failed, nobody is there to do it */
-    HD_FAILED = 3   /* the handler failed, a rule was broken, or it did not come
+    HD_FAILED = 3,  /* the handler failed, a rule was broken, or it did not come
                        to an end in its time */
+    HD_QUEUED = 4   /* it is on disk, to be handled later (`queue`) */
 } hd_outcome;
 
 /* What becomes of an event. Release with hd_ticket_free. */
@@ -223,6 +224,13 @@ typedef struct hd_send_options {
     const char *id;
     const char *session;
     bool once; /* one attempt */
+
+    /* The event is stored, and its ticket ends with HD_QUEUED as soon as it is
+     * on disk. It is handled by this runtime if it has the handler, otherwise
+     * by the next runtime that has, in this process or another. Without effect
+     * in a handler: what a handler sends is always stored, by the handler's own
+     * commit. HD_MISUSE for a runtime in memory. */
+    bool queue;
 
     /* Called once, when it has ended, unless the runtime ends before. The
      * ticket is borrowed. It may send, but not step. */

@@ -185,9 +185,13 @@ static void call_done(hd_ticket *ticket)
 static void on_done(void *ctx, const struct event_result *result)
 {
     hd_ticket *ticket = ctx;
-    ticket->outcome = result->outcome == EVENT_DONE      ? HD_DONE
-                      : result->outcome == EVENT_DROPPED ? HD_DROPPED
-                                                         : HD_FAILED;
+    static const hd_outcome outcomes[] = {
+        [EVENT_DONE] = HD_DONE,
+        [EVENT_DROPPED] = HD_DROPPED,
+        [EVENT_FAILED] = HD_FAILED,
+        [EVENT_QUEUED] = HD_QUEUED,
+    };
+    ticket->outcome = outcomes[result->outcome];
     ticket->error = result->error;
     ticket->attempts = result->attempts;
     ticket->id = event_id(result->event);
@@ -340,6 +344,7 @@ enum err event_send(hd_runtime *runtime,
     struct event_spec spec = {
         .payload = payload != NULL ? payload->value : value_null(),
         .no_retry = options != NULL && options->once,
+        .queue = options != NULL && options->queue,
         .known = options != NULL && options->id != NULL,
         .done = on_done,
     };

@@ -568,7 +568,7 @@ int send_run(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    struct visit visit = {.immediate = true};
+    struct visit visit = {.immediate = true, .handles_events = true};
     struct sending sending = {0};
     code = visit_open(&visit, options, FOLDER_EXISTING);
     code =

@@ -406,6 +406,7 @@ static int begin(struct running *running,
     *visit = (struct visit){
         .functions = running->functions,
         .with_effects = true,
+        .handles_events = true,
         .immediate = option_is_given(running->options, OPTION_ONCE),
         .kept = kept,
     };

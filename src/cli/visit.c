@@ -474,6 +474,7 @@ void visit_begin_program(struct visit *visit)
     }
     struct runtime *runtime = live_runtime(visit->live);
     runtime->without_effects = !visit->with_effects;
+    runtime->leaves_events = !visit->handles_events;
     runtime->pattern_of = find_pattern;
     runtime->pattern_ctx = visit;
     runtime->notice = on_notice;

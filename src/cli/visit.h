@@ -98,7 +98,8 @@ struct visit {
     bool events_failed; /* the same of one whose handler failed, once told */
     const struct program_function *functions; /* for effects; or NULL */
     bool with_effects;                        /* K1 */
-    bool immediate;                           /* K4 */
+    bool handles_events; /* takes up those that wait in the store */
+    bool immediate;      /* K4 */
     bool interactive;
     bool showed_progress;
     bool late;     /* a wait was in vain, and its time is up */
@@ -112,7 +113,8 @@ struct visit {
 /* -- Life ---------------------------------------------------------------- */
 
 /* `visit` is all zero but for what the caller has set of functions,
- * with_effects, immediate, interactive and kept. It stays where it is. */
+ * with_effects, handles_events, immediate, interactive and kept. It stays where
+ * it is. */
 int visit_open(struct visit *visit,
                const struct options *options,
                enum folder_access access);

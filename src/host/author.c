@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/transfer.h"
+#include "proto/event.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -106,7 +107,7 @@ struct author author_of(const struct survey *survey,
         return author; /* whatever it has moved */
     }
     VEC_FOREACH (&commit->writes, write) {
-        if (value_begins_with(write->id, "receipt:")) {
+        if (event_is_document_id(write->id) && !event_is_waiting(write->data)) {
             author.kind = AUTHOR_EVENT;
             author.receipt = write;
             return author;

@@ -184,3 +184,21 @@ void held_file_close(struct held_file *file)
     (void)close(file->fd);
     buf_release(&file->path);
 }
+
+bool held_file_is_held(const char *folder, const char *kind, struct value name)
+{
+    struct buf path = {0};
+    buf_printf(&path, "%s/%s/", folder, kind);
+    append_name(&path, name);
+    const int fd = open(buf_text(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const bool is_held =
+        fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0 && !is_held) {
+        (void)unlink(buf_text(&path));
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    buf_release(&path);
+    return is_held;
+}

@@ -1,6 +1,7 @@
 /* Stores, links and a runtime on the system's clock. */
 
 #include "host/live.h"
+#include "host/event_source.h"
 
 #include <string.h>
 
@@ -48,9 +49,10 @@ struct live {
     struct value instance;
     bool new_session;
     struct claim *claim; /* NULL: the session needs none (L4) */
-    bool more;           /* the last step was cut short */
-    mono_ms deadline;    /* of who waits for it to settle, or MONO_NEVER */
-    bool postponed;      /* it ran nothing, because other processes are first */
+    struct event_source event_source;
+    bool more;        /* the last step was cut short */
+    mono_ms deadline; /* of who waits for it to settle, or MONO_NEVER */
+    bool postponed;   /* it ran nothing, because other processes are first */
     struct mirrors mirrors;
     VEC(struct live_space *) spaces;
 };
@@ -420,6 +422,12 @@ static struct live *make(const struct live_options *options)
         buf_append_text(&live->folder, options->folder);
     }
     name_session(live, options);
+    live->event_source = (struct event_source){
+        .engine = engine_of,
+        .ctx = live,
+        .folder = buf_text(&live->folder),
+        .instance = live->instance,
+    };
     const struct events_policy policy = policy_of(options);
     const struct runtime_options runtime = {
         .log = options->log,
@@ -435,6 +443,7 @@ static struct live *make(const struct live_options *options)
         .fetch = fetch,
         .refresh = refresh,
         .fetch_ctx = live,
+        .stored_events = event_source_hooks(&live->event_source),
         .interrupted = interrupted,
         .interrupted_ctx = live,
     };
@@ -480,7 +489,8 @@ void live_drop(struct live *live)
         close_space(*at);
     }
     vec_release(&live->spaces);
-    claim_free(live->claim); /* after its last commit */
+    claim_free(live->claim);                   /* after its last commit */
+    event_source_release(&live->event_source); /* likewise */
     mirrors_release(&live->mirrors);
     wake_release(&live->wake);
     buf_release(&live->folder);
@@ -529,10 +539,14 @@ static void listen(struct live *live, mono_ms now)
             continue;
         }
         struct hub *hub = &(*at)->hub;
+        const uint64_t seq = hub->seq;
         hub_step(hub, now);
         if ((*at)->written && !waits_its_turn(*at)) {
             (*at)->written = false;
             hub_poll(hub);
+        }
+        if (hub->seq != seq) {
+            stored_events_notice(&live->runtime, (*at)->space);
         }
         hub_flush(hub);
     }

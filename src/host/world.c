@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "host/event_source.h"
 #include "host/mirrors.h"
 #include "host/pages.h"
 #include "runtime/own_write.h"
@@ -34,6 +35,7 @@ struct world_runtime_rest {
     struct value session; /* its name */
     struct value user;
     VEC(struct link *) links; /* one a space */
+    uint64_t landed;          /* what has, in its last step */
 };
 
 struct world {
@@ -344,6 +346,24 @@ static enum err connect_all(struct world_runtime *one,
     return err;
 }
 
+static bool list_events(void *ctx,
+                        struct space *space,
+                        uint64_t after,
+                        stored_event_fn *found,
+                        void *found_ctx)
+{
+    struct world_runtime *one = ctx;
+    struct engine *engine = engine_named(one->store, space->id);
+    return engine == NULL ||
+           event_source_list(engine, space, after, found, found_ctx);
+}
+
+static bool is_at_work(void *ctx, struct value instance)
+{
+    const struct world_runtime *one = ctx;
+    return runtime_of(one->world, instance) != NULL;
+}
+
 enum err world_runtime_new(struct world_store *store,
                            const struct world_runtime_options *options,
                            struct world_runtime **out,
@@ -377,6 +397,12 @@ enum err world_runtime_new(struct world_store *store,
         .fetch = fetch,
         .refresh = refresh,
         .fetch_ctx = one,
+        .stored_events =
+            {
+                .list = list_events,
+                .is_at_work = is_at_work,
+                .ctx = one,
+            },
     };
     runtime_init(&one->runtime, &runtime);
     list_push_back(&world->runtimes, &rest->node);
@@ -441,9 +467,26 @@ void world_exchange(struct world_runtime *one)
     replica_settle(&one->runtime.replica);
 }
 
+/* Whether something has landed since the last step, in any space. */
+static void notice_events(struct world_runtime *one)
+{
+    uint64_t landed = 0;
+    VEC_FOREACH (&one->rest->links, link) {
+        landed += (*link)->hub->seq;
+    }
+    if (landed == one->rest->landed) {
+        return;
+    }
+    one->rest->landed = landed;
+    VEC_FOREACH (&one->runtime.spaces, space) {
+        stored_events_notice(&one->runtime, *space);
+    }
+}
+
 bool world_step(struct world_runtime *one)
 {
     world_exchange(one);
+    notice_events(one);
     const bool any = runtime_pass(&one->runtime, one->world->now);
     world_exchange(one);
     const struct mirrors_source source = {engine_named, one->store};

@@ -24,6 +24,7 @@ const char *precondition_name(enum precondition_kind kind)
     static const char *const names[] = {
         [PRECONDITION_ORIGIN_COMMITTED] = "origin-committed",
         [PRECONDITION_ENTITY_ABSENT] = "entity-absent",
+        [PRECONDITION_EVENT_WAITING] = "event-waiting",
         [PRECONDITION_VALUE_HASH] = "entity-value-hash",
     };
     return names[kind];

@@ -79,6 +79,8 @@ enum precondition_kind {
     PRECONDITION_ORIGIN_COMMITTED, /* this session's commit has landed */
     PRECONDITION_ENTITY_ABSENT,    /* the document never existed */
     PRECONDITION_VALUE_HASH,       /* its `value` has this digest */
+    PRECONDITION_EVENT_WAITING,    /* the document holds an event that was not
+                                      handled (proto/event.h) */
 };
 
 struct commit_precondition {

@@ -12,23 +12,6 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-static enum err read_path(const struct fields *fields,
-                          struct value object,
-                          struct path **out)
-{
-    struct err_detail why = {0};
-    const enum err err =
-        path_of_array(fields->paths, object_field(object, "path"), out, &why);
-    if (err != ERR_OK) {
-        return err_set(fields->detail,
-                       err == ERR_LIMIT_PATH ? err : ERR_PROTOCOL,
-                       "%spath: %s",
-                       fields->where,
-                       why.text);
-    }
-    return ERR_OK;
-}
-
 /* -- Reads --------------------------------------------------------------- */
 
 static enum err read_layers(struct fields *fields,
@@ -76,7 +59,7 @@ static enum err read_one_read(struct fields *fields,
     bool shape = false;
     enum err err = field_target(fields, object, &read->target);
     if (err == ERR_OK) {
-        err = read_path(fields, object, &read->path);
+        err = field_path(fields, object, &read->path);
     }
     if (err == ERR_OK) {
         err = field_flag(fields, object, "nonRecursive", &shape);
@@ -252,11 +235,15 @@ static enum err read_precondition(struct fields *fields,
         out->kind = PRECONDITION_ENTITY_ABSENT;
         return field_target(fields, object, &out->target);
     }
+    if (value_is_text(kind, precondition_name(PRECONDITION_EVENT_WAITING))) {
+        out->kind = PRECONDITION_EVENT_WAITING;
+        return field_target(fields, object, &out->target);
+    }
     if (!value_is_text(kind, precondition_name(PRECONDITION_VALUE_HASH))) {
         return fields_bad(fields,
                           "kind",
-                          "must be origin-committed, entity-absent or "
-                          "entity-value-hash");
+                          "must be origin-committed, entity-absent, "
+                          "event-waiting or entity-value-hash");
     }
     out->kind = PRECONDITION_VALUE_HASH;
     const enum err err = field_target(fields, object, &out->target);

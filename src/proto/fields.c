@@ -130,6 +130,23 @@ enum err field_list(const struct fields *fields,
     return ERR_OK;
 }
 
+enum err field_path(const struct fields *fields,
+                    struct value object,
+                    struct path **out)
+{
+    struct err_detail why = {0};
+    const enum err err =
+        path_of_array(fields->paths, object_field(object, "path"), out, &why);
+    if (err != ERR_OK) {
+        return err_set(fields->detail,
+                       err == ERR_LIMIT_PATH ? err : ERR_PROTOCOL,
+                       "%spath: %s",
+                       fields->where,
+                       why.text);
+    }
+    return ERR_OK;
+}
+
 /* -- Writing ------------------------------------------------------------- */
 
 void put_number(struct value *object, const char *name, uint64_t number)

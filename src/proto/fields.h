@@ -52,6 +52,11 @@ MUST_CHECK enum err field_target(const struct fields *fields,
                                  struct value object,
                                  struct target *out);
 
+/* The field "path", an array of keys; new. */
+MUST_CHECK enum err field_path(const struct fields *fields,
+                               struct value object,
+                               struct path **out);
+
 /* An array of at most `most` elements, borrowed; absent is empty. `too_many`
  * is the error for more. */
 MUST_CHECK enum err field_list(const struct fields *fields,

@@ -104,21 +104,6 @@ static enum err read_basis(struct fields *fields,
     return err;
 }
 
-static enum err read_path(const struct fields *fields,
-                          struct value object,
-                          struct path **out)
-{
-    struct err_detail why = {0};
-    const enum err err =
-        path_of_array(fields->paths, object_field(object, "path"), out, &why);
-    return err == ERR_OK ? ERR_OK
-                         : err_set(fields->detail,
-                                   err == ERR_LIMIT_PATH ? err : ERR_PROTOCOL,
-                                   "%spath: %s",
-                                   fields->where,
-                                   why.text);
-}
-
 static enum err read_place(struct fields *fields,
                            struct value object,
                            bool reads,
@@ -141,7 +126,7 @@ static enum err read_place(struct fields *fields,
         err = field_target(fields, object, &out->target);
     }
     if (err == ERR_OK) {
-        err = read_path(fields, object, &out->path);
+        err = field_path(fields, object, &out->path);
     }
     if (err == ERR_OK) {
         err = field_flag(fields,

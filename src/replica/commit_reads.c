@@ -227,13 +227,14 @@ void commit_reads_add(struct commit *commit,
     }
     add_parents(commit, space, transaction);
     add_claims(commit, space, transaction);
-    VEC_FOREACH (&transaction->create_only, entity) {
-        if ((*entity)->space == space) {
+    VEC_FOREACH (&transaction->conditions, condition) {
+        const struct entity *entity = condition->entity;
+        if (entity->space == space) {
             struct commit_precondition *precondition =
                 commit_add_precondition(commit);
-            precondition->kind = PRECONDITION_ENTITY_ABSENT;
-            precondition->target.id = value_ref((*entity)->id);
-            precondition->target.scope = (*entity)->scope;
+            precondition->kind = condition->kind;
+            precondition->target.id = value_ref(entity->id);
+            precondition->target.scope = entity->scope;
         }
     }
     VEC_FOREACH (&transaction->origins, origin) {

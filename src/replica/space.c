@@ -229,9 +229,11 @@ static enum err check_create_only(const struct space *space,
                                   const struct transaction *transaction,
                                   struct err_detail *detail)
 {
-    VEC_FOREACH (&transaction->create_only, entity) {
-        if ((*entity)->space == space && (*entity)->seq > 0) {
-            const struct text id = value_text(&(*entity)->id);
+    VEC_FOREACH (&transaction->conditions, condition) {
+        const struct entity *entity = condition->entity;
+        if (condition->kind == PRECONDITION_ENTITY_ABSENT &&
+            entity->space == space && entity->seq > 0) {
+            const struct text id = value_text(&entity->id);
             return err_set(detail,
                            ERR_RECEIPT_EXISTS,
                            "%.*s exists already",

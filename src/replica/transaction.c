@@ -85,7 +85,7 @@ void transaction_empty_rest(struct transaction *transaction)
     while (transaction->drafts_used > 0) {
         draft_clear(transaction->drafts.at[--transaction->drafts_used]);
     }
-    transaction->create_only.count = 0;
+    transaction->conditions.count = 0;
     transaction->origins.count = 0;
     transaction->inputs.count = 0;
     transaction->claims_view = false;
@@ -124,7 +124,7 @@ void transaction_free(struct transaction *transaction)
     vec_release(&transaction->drafts);
     vec_release(&transaction->reads);
     vec_release(&transaction->quick);
-    vec_release(&transaction->create_only);
+    vec_release(&transaction->conditions);
     vec_release(&transaction->origins);
     vec_release(&transaction->inputs);
     vec_release(&transaction->commits);
@@ -352,8 +352,9 @@ static enum err check_space(const struct transaction *transaction,
 static bool must_be_new(const struct transaction *transaction,
                         const struct entity *entity)
 {
-    VEC_FOREACH (&transaction->create_only, item) {
-        if (*item == entity) {
+    VEC_FOREACH (&transaction->conditions, condition) {
+        if (condition->entity == entity &&
+            condition->kind == PRECONDITION_ENTITY_ABSENT) {
             return true;
         }
     }
@@ -576,11 +577,25 @@ struct value transaction_withdraw(struct transaction *transaction,
 
 /* -- Conditions ---------------------------------------------------------- */
 
+static void add_condition(struct transaction *transaction,
+                          struct entity *entity,
+                          enum precondition_kind kind)
+{
+    const struct document_condition condition = {entity, kind};
+    vec_push(&transaction->conditions, condition);
+    transaction->has_more = true;
+}
+
 void transaction_create_only(struct transaction *transaction,
                              struct entity *entity)
 {
-    vec_push(&transaction->create_only, entity);
-    transaction->has_more = true;
+    add_condition(transaction, entity, PRECONDITION_ENTITY_ABSENT);
+}
+
+void transaction_handles_event(struct transaction *transaction,
+                               struct entity *entity)
+{
+    add_condition(transaction, entity, PRECONDITION_EVENT_WAITING);
 }
 
 void transaction_needs(struct transaction *transaction,
@@ -695,7 +710,7 @@ static bool apply_quickly(struct transaction *transaction,
                           enum err *err)
 {
     size_t effective;
-    if (transaction->create_only.count > 0) {
+    if (transaction->conditions.count > 0) {
         quick_expand(transaction);
         return false;
     }
@@ -731,15 +746,15 @@ COLD static enum err apply(struct transaction *transaction,
     }
     enum err err = finish_drafts(transaction, &effective, detail);
     if (err != ERR_OK ||
-        (effective == 0 && transaction->create_only.count == 0 &&
+        (effective == 0 && transaction->conditions.count == 0 &&
          transaction->origins.count == 0)) {
         return err; /* T3 */
     }
     err = validate(transaction, detail);
-    for (size_t i = 0; i < transaction->create_only.count && err == ERR_OK;
+    for (size_t i = 0; i < transaction->conditions.count && err == ERR_OK;
          i++) {
         err = apply_to(transaction,
-                       transaction->create_only.at[i]->space,
+                       transaction->conditions.at[i].entity->space,
                        detail);
     }
     for (size_t i = 0; i < transaction->drafts_used && err == ERR_OK; i++) {

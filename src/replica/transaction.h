@@ -54,6 +54,7 @@
 #define REPLICA_TRANSACTION_H
 
 #include "base/vec.h"
+#include "proto/commit.h"
 #include "proto/verdict.h"
 #include "replica/entity.h"
 #include "replica/replica.h"
@@ -145,6 +146,13 @@ struct origin {
     uint64_t local_seq;
 };
 
+/* What must hold of a document at the store: one of the preconditions with a
+ * target. */
+struct document_condition {
+    struct entity *entity;
+    enum precondition_kind kind;
+};
+
 enum transaction_state {
     TRANSACTION_OPEN,
     TRANSACTION_COMMITTED,
@@ -187,7 +195,7 @@ struct transaction {
     size_t drafts_used;
     struct transaction *scratch; /* T8; or NULL */
     struct transaction *under;   /* whose scratch this is; or NULL */
-    VEC(struct entity *) create_only;
+    VEC(struct document_condition) conditions;
     VEC(struct origin) origins;
     VEC(struct read_entry) inputs; /* T10 */
     bool claims_view;              /* likewise */
@@ -447,6 +455,11 @@ struct value transaction_withdraw(struct transaction *transaction,
  * loaded. To be said before it is written, as a whole. */
 void transaction_create_only(struct transaction *transaction,
                              struct entity *entity);
+
+/* The document must hold an event that waits (proto/event.h); it need not have
+ * been loaded. */
+void transaction_handles_event(struct transaction *transaction,
+                               struct entity *entity);
 
 /* The space's commit `local_seq` must have landed. */
 void transaction_needs(struct transaction *transaction,

@@ -7,6 +7,7 @@
 #include "runtime/piece.h"
 #include "runtime/schemas.h"
 #include "runtime/task.h"
+#include "sched/durable.h"
 #include "value/object.h"
 
 /* What the code of this folder means to those who kept its runs. A change of
@@ -26,6 +27,7 @@ void runtime_init(struct runtime *runtime,
         .version = digest_of_bytes("heddle runtime",
                                    runtime_version,
                                    sizeof runtime_version - 1),
+        .stored_events.source = options->stored_events,
     };
     list_init(&runtime->pieces);
     list_init(&runtime->launches);
@@ -48,6 +50,11 @@ void runtime_init(struct runtime *runtime,
     if (!value_is_absent(options->user)) {
         events_set_user(runtime->sched, options->user);
     }
+    if (options->stored_events.begin != NULL) {
+        durable_on_first(runtime->sched,
+                         options->stored_events.begin,
+                         options->stored_events.ctx);
+    }
     owners_init(runtime);
 }
 
@@ -63,6 +70,7 @@ void runtime_release(struct runtime *runtime)
     vec_release(&runtime->patterns);
     schemas_free(runtime);
     vec_release(&runtime->spaces);
+    vec_release(&runtime->stored_events.spaces);
     replica_release(&runtime->replica);
     tasks_release(runtime);
 }
@@ -101,7 +109,7 @@ static bool take_what_has_come(struct runtime *runtime, mono_ms now)
         any = true;
         replica_step(&runtime->replica, now);
     }
-    return any;
+    return stored_events_step(runtime, now) || any;
 }
 
 bool runtime_pass(struct runtime *runtime, mono_ms now)
@@ -125,12 +133,15 @@ void runtime_step(struct runtime *runtime, mono_ms now)
 
 bool runtime_is_idle(const struct runtime *runtime)
 {
-    return pieces_are_idle(runtime) && scheduler_is_idle(runtime->sched);
+    return pieces_are_idle(runtime) && scheduler_is_idle(runtime->sched) &&
+           !stored_events_are_due(runtime);
 }
 
 mono_ms runtime_next_wake(const struct runtime *runtime)
 {
     const mono_ms replica = replica_next_wake(&runtime->replica);
     const mono_ms sched = scheduler_next_wake(runtime->sched);
-    return replica < sched ? replica : sched;
+    const mono_ms stored = stored_events_next_wake(runtime);
+    const mono_ms first = replica < sched ? replica : sched;
+    return first < stored ? first : stored;
 }

@@ -20,6 +20,7 @@
 #include "replica/replica.h"
 #include "replica/space.h"
 #include "runtime/resume_set.h"
+#include "runtime/stored_events.h"
 #include "sched/events.h"
 #include "sched/scheduler.h"
 
@@ -79,12 +80,14 @@ struct runtime {
     runtime_notice_fn *notice; /* or NULL */
     void *notice_ctx;
     struct own_writes own_writes;
+    struct stored_events stored_events;
     struct list tasks; /* struct task: runtime/task.c */
     struct digest
         version;          /* what this runtime is to what stores know of runs */
     bool pieces_asked;    /* for documents, since the last look: piece.c */
     bool without_effects; /* R6 of runtime/piece.h; to be set before pieces
                              are started */
+    bool leaves_events;   /* takes up no stored events; likewise */
 };
 
 /* A zero field means none or the default. */
@@ -102,6 +105,7 @@ struct runtime_options {
     runtime_fetch_fn *fetch;     /* NULL: what has not come is not there */
     runtime_refresh_fn *refresh; /* NULL: what others did comes by itself */
     void *fetch_ctx;             /* of both */
+    struct stored_events_source stored_events; /* all NULL: none are taken up */
     sched_interrupted_fn *interrupted; /* P6 of sched/settle.h; NULL: never */
     void *interrupted_ctx;
 };

@@ -91,12 +91,17 @@ struct event {
     uint64_t time;
     struct lineage *origin; /* or NULL; a reference */
     struct handler *sender; /* whose attempt sent it; a reference, or NULL */
-    uint64_t origin_number; /* for the id, */
+    struct place *stored;   /* the document that holds it (sched/durable.h); a
+                               reference, or NULL: the store has not got it */
+    struct value instance;  /* of the runtime that sent it, for the id, */
+    uint64_t origin_number; /* likewise, */
     uint32_t counter;       /* likewise; */
     uint32_t hops;          /* events before it in its chain */
     struct value caller;    /* or what was made of the caller's; absent */
     struct value digest;    /* of a caller's payload, as it was sent: a string
                                (V6); absent */
+    bool is_taken_up;       /* another runtime sent it */
+    bool is_queued;         /* to be stored, not to be handled here */
     bool no_retry;
     bool refused; /* the store has refused an attempt */
     bool known;
@@ -126,6 +131,11 @@ struct spent_receipt {
     bool is_new;         /* its event was handled, and not a repetition */
 };
 
+struct ended_event {
+    struct place *stored;  /* a reference */
+    struct value document; /* what it becomes */
+};
+
 struct events {
     struct sched *sched;
     struct events_policy policy;
@@ -134,9 +144,10 @@ struct events {
     struct random random;
     struct map streams; /* struct stream by place */
     VEC(struct lane *) lanes;
-    uint64_t numbers; /* of events, */
-    uint64_t origins; /* and of what sends them */
-    size_t waiting;   /* in all lanes */
+    uint64_t numbers;    /* of events, */
+    uint64_t origins;    /* and of what sends them */
+    size_t waiting;      /* in all lanes */
+    uint64_t registered; /* handlers, those that are gone included */
     struct list flying;
     struct list looking; /* for a receipt */
     struct list idle;
@@ -150,6 +161,10 @@ struct events {
     VEC(struct entity *)
     kept;          /* of those, in spaces without a store: the last (V9) */
     size_t oldest; /* of them, once they are as many as there may be */
+    struct map stored;         /* struct event by the document that holds it */
+    VEC(struct ended_event) ended;   /* stored events (sched/durable.c) */
+    void (*first_stored)(void *ctx); /* NULL: was told, or nothing asks */
+    void *first_stored_ctx;
     bool (*missing)(void *ctx, struct stream *stream);
     void *missing_ctx;
     void (*notice)(void *ctx, const struct event_notice *notice);
@@ -162,7 +177,14 @@ struct events {
 /* The events of a scheduler, made at the first call. */
 struct events *events_of(struct sched *sched);
 
+/* From handling.c: the answers of the store to its commits, for their watch. */
+void event_answered(void *ctx, const struct verdict *verdict);
+
 /* -- From events.c ------------------------------------------------------- */
+
+/* A new one for that stream, to be filled in; and into its lane with it. */
+struct event *event_new(struct events *events, struct stream *stream);
+void event_enter(struct event *event);
 
 /* The one way in which an event ends (V2). */
 void event_end(struct event *event,
@@ -185,6 +207,9 @@ void event_fail(struct event *event, const struct err_detail *why);
  * come, or never will (V6). */
 void event_end_duplicate(struct event *event, const struct err_detail *why);
 
+/* It was not sent, after all. */
+void event_release(struct event *event);
+
 /* Out of its lane, to be handled; and back to its place there (V1). */
 void event_leave_lane(struct event *event);
 void event_put_back(struct event *event);
@@ -202,6 +227,9 @@ struct value event_caller_id(const struct stream *stream,
                              struct value id,
                              struct value session,
                              struct value user);
+
+/* The id that its receipt has if no caller has given it one; new. */
+struct value event_own_receipt_id(const struct event *event);
 
 /* What its receipt says of a caller's payload, new (V6). */
 struct value event_payload_digest(struct value payload);

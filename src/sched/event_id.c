@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "proto/event.h"
 #include "replica/space.h"
 #include "sched/event.h"
 #include "value/array.h"
@@ -84,7 +85,7 @@ struct value event_id(const struct event *event)
     if (!value_is_absent(event->caller)) {
         return value_ref(event->caller);
     }
-    const struct text instance = value_text(&event->events->instance);
+    const struct text instance = value_text(&event->instance);
     const struct text stream = value_text(&event->stream->place->entity->id);
     struct buf *text = &event->events->text;
     buf_clear(text);
@@ -104,38 +105,55 @@ enum {
     RECEIPTS_DIGITS = 24, /* 144 bits */
 };
 
-/* How the ids of receipts of a stream begin; borrowed. */
-static struct text receipts_of(const struct events *events,
-                               struct stream *stream)
+/* How the ids of receipts of a runtime and a stream begin, new. */
+static struct value receipts_begin(struct value instance,
+                                   const struct stream *stream)
 {
-    if (UNLIKELY(value_is_absent(stream->receipts))) {
-        struct value cause = value_empty_array();
-        cause = array_push_adopt(cause, value_ref(events->instance));
-        cause = array_push_adopt(cause, value_ref(stream->place->entity->id));
-        const struct value whole = id_of_cause("receipt:", cause);
-        stream->receipts =
-            value_string_new(value_text(&whole).at,
-                             strlen("receipt:") + RECEIPTS_DIGITS);
-        value_unref(whole);
-        value_unref(cause);
-    }
-    return value_text(&stream->receipts);
+    struct value cause = value_empty_array();
+    cause = array_push_adopt(cause, value_ref(instance));
+    cause = array_push_adopt(cause, value_ref(stream->place->entity->id));
+    const struct value whole = id_of_cause(EVENT_ID_PREFIX, cause);
+    const struct value begin =
+        value_string_new(value_text(&whole).at,
+                         strlen(EVENT_ID_PREFIX) + RECEIPTS_DIGITS);
+    value_unref(whole);
+    value_unref(cause);
+    return begin;
 }
 
-struct value event_receipt_id(const struct event *event)
+/* The same for an event, new. */
+static struct value receipts_of(const struct event *event)
 {
-    if (!value_is_absent(event->caller)) {
-        return id_of_cause("receipt:", event->caller);
+    struct stream *stream = event->stream;
+    if (UNLIKELY(event->is_taken_up)) {
+        return receipts_begin(event->instance, stream);
     }
-    const struct text begin = receipts_of(event->events, event->stream);
+    if (UNLIKELY(value_is_absent(stream->receipts))) {
+        stream->receipts = receipts_begin(event->instance, stream);
+    }
+    return value_ref(stream->receipts);
+}
+
+struct value event_own_receipt_id(const struct event *event)
+{
+    const struct value begin = receipts_of(event);
+    const struct text prefix = value_text(&begin);
     struct buf *text = &event->events->text;
     buf_clear(text);
-    buf_append(text, begin.at, begin.length);
+    buf_append(text, prefix.at, prefix.length);
     buf_append_char(text, ':');
     append_sorted(text, event->origin_number);
     buf_append_char(text, ':');
     append_sorted(text, event->counter);
+    value_unref(begin);
     return value_string_new(text->at, text->length);
+}
+
+struct value event_receipt_id(const struct event *event)
+{
+    return value_is_absent(event->caller)
+               ? event_own_receipt_id(event)
+               : id_of_cause(EVENT_ID_PREFIX, event->caller);
 }
 
 struct value handling_new_id(struct handling *handling)

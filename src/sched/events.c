@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "replica/overlay.h"
 #include "replica/space.h"
+#include "sched/durable.h"
 #include "sched/event.h"
 #include "sched/hops.h"
 #include "sched/invalidation.h"
@@ -224,6 +225,7 @@ enum err events_handle(struct sched *sched,
     }
     *out = handler_new(sched, stream, spec);
     stream->handler = *out;
+    events->registered++;
     stream->collapses = spec->collapses;
     stream->asked = false;
     stream->starting = false;
@@ -260,6 +262,35 @@ void events_no_owner(struct sched *sched,
         }
         *stream->no_owner = *why;
     }
+}
+
+struct stream *events_find(const struct sched *sched, const struct place *place)
+{
+    return sched->events != NULL ? map_find(&sched->events->streams,
+                                            place_hash(place),
+                                            is_stream,
+                                            place)
+                                 : NULL;
+}
+
+uint64_t events_registered(const struct sched *sched)
+{
+    return sched->events != NULL ? sched->events->registered : 0;
+}
+
+uint64_t events_queued(const struct sched *sched)
+{
+    return sched->events != NULL ? sched->events->counters.queued : 0;
+}
+
+struct value events_instance(const struct sched *sched)
+{
+    return sched->events->instance;
+}
+
+struct value events_user(const struct sched *sched)
+{
+    return sched->events->user;
 }
 
 struct place *events_place(const struct stream *stream)
@@ -315,7 +346,7 @@ struct value event_handler_name(const struct event *event)
 
 /* -- Sending ------------------------------------------------------------- */
 
-static struct event *event_new(struct events *events)
+static struct event *take_idle(struct events *events)
 {
     struct list_node *idle = list_pop_front(&events->idle);
     if (LIKELY(idle != NULL)) {
@@ -324,6 +355,16 @@ static struct event *event_new(struct events *events)
     struct event *event = mem_alloc_zero(sizeof *event);
     list_node_init(&event->node);
     list_node_init(&event->in_origin);
+    return event;
+}
+
+struct event *event_new(struct events *events, struct stream *stream)
+{
+    struct event *event = take_idle(events);
+    event->events = events;
+    event->stream = stream;
+    event->number = ++events->numbers;
+    event->instance = value_ref(events->instance);
     return event;
 }
 
@@ -342,6 +383,38 @@ static void event_clear(struct event *event)
     *event = empty;
     list_node_init(&event->node);
     list_node_init(&event->in_origin);
+}
+
+static void release_parts(struct event *event)
+{
+    handler_unref(event->handler);
+    handler_unref(event->sender);
+    lineage_unref(event->origin);
+    lineage_unref(event->launched);
+    if (event->refusal != NULL) {
+        verdict_release(event->refusal);
+        mem_free(event->refusal, sizeof *event->refusal);
+    }
+    value_unref(event->payload);
+    value_unref(event->instance);
+    value_unref(event->caller);
+    value_unref(event->digest);
+    value_unref(event->result);
+}
+
+/* An event that is over, back to the others. */
+void event_release(struct event *event, bool is_new)
+{
+    struct events *events = event->events;
+    list_remove(&event->node);
+    durable_forget(event);
+    if (event->receipt != NULL) {
+        const struct spent_receipt spent = {event->receipt, is_new};
+        vec_push(&events->spent, spent);
+    }
+    release_parts(event);
+    event_clear(event);
+    list_push_back(&events->idle, &event->node);
 }
 
 /* By number: nearly always at the end; what is put back, near the front. */
@@ -442,7 +515,9 @@ static struct event *find_survivor(const struct stream *stream,
 }
 
 /* V7: the event is part of one that waits. */
-static void collapse_into(struct event *event, const struct event_spec *spec)
+static enum err collapse_into(struct event *event,
+                              const struct event_spec *spec,
+                              struct err_detail *detail)
 {
     struct events *events = event->events;
     events->counters.collapsed++;
@@ -453,6 +528,8 @@ static void collapse_into(struct event *event, const struct event_spec *spec)
         labels_join_sender(events->sched, event->label, spec->origin);
     event->time = spec->time != 0 ? spec->time : event->time;
     listen(event, spec);
+    return event->stored != NULL ? durable_restore(event, spec->origin, detail)
+                                 : ERR_OK;
 }
 
 /* Of its handler, or else its document. */
@@ -494,8 +571,7 @@ static enum err send_when_full(struct events *events,
     if (survivor == NULL) {
         return refuse_full(events, stream, detail);
     }
-    collapse_into(survivor, spec);
-    return ERR_OK;
+    return collapse_into(survivor, spec, detail);
 }
 
 static void give_id(struct event *event,
@@ -610,10 +686,7 @@ enum err events_send(struct sched *sched,
         value_is_absent(spec->id)
             ? VALUE_NONE
             : event_caller_id(stream, spec->id, spec->session, events->user);
-    struct event *event = event_new(events);
-    event->events = events;
-    event->stream = stream;
-    event->number = ++events->numbers;
+    struct event *event = event_new(events, stream);
     event->payload = value_is_absent(spec->payload) ? value_null()
                                                     : value_ref(spec->payload);
     event->label = labels_join_sender(sched, NULL, spec->origin);
@@ -623,12 +696,29 @@ enum err events_send(struct sched *sched,
     event->known = spec->known;
     give_id(event, spec, caller);
     note_sender(event, spec);
+    if (event->sender != NULL) {
+        err = durable_store(event, spec->origin, detail);
+        if (err != ERR_OK) {
+            event_release(event, false);
+            return err;
+        }
+    }
     listen(event, spec);
+    if (UNLIKELY(spec->queue && spec->origin == NULL)) {
+        events->counters.sent++;
+        return durable_queue(event, detail);
+    }
+    event_enter(event);
+    return ERR_OK;
+}
+
+void event_enter(struct event *event)
+{
+    struct events *events = event->events;
     enter_lane(event);
     events->counters.sent++;
     event_tell(events,
                &(struct event_notice){.moment = EVENT_SENT, .event = event});
-    return ERR_OK;
 }
 
 /* -- The end ------------------------------------------------------------- */
@@ -641,6 +731,7 @@ static void count_end(struct events *events,
     counters->done += outcome == EVENT_DONE;
     counters->dropped += outcome == EVENT_DROPPED;
     counters->failed += outcome == EVENT_FAILED;
+    counters->queued += outcome == EVENT_QUEUED;
     counters->duplicates += err == ERR_RECEIPT_EXISTS;
     counters->orphans += err == ERR_ORIGIN_FAILED;
 }
@@ -709,36 +800,6 @@ static void tell_listeners(struct event *event, struct event_result *result)
     value_unref(result->receipt_id);
 }
 
-static void release_parts(struct event *event)
-{
-    handler_unref(event->handler);
-    handler_unref(event->sender);
-    lineage_unref(event->origin);
-    lineage_unref(event->launched);
-    if (event->refusal != NULL) {
-        verdict_release(event->refusal);
-        mem_free(event->refusal, sizeof *event->refusal);
-    }
-    value_unref(event->payload);
-    value_unref(event->caller);
-    value_unref(event->digest);
-    value_unref(event->result);
-}
-
-/* An event that is over, back to the others. */
-static void event_release(struct event *event, bool is_new)
-{
-    struct events *events = event->events;
-    list_remove(&event->node);
-    if (event->receipt != NULL) {
-        const struct spent_receipt spent = {event->receipt, is_new};
-        vec_push(&events->spent, spent);
-    }
-    release_parts(event);
-    event_clear(event);
-    list_push_back(&events->idle, &event->node);
-}
-
 void event_end(struct event *event,
                enum event_outcome outcome,
                const struct err_detail *why)
@@ -758,6 +819,7 @@ void event_end(struct event *event,
     }
     result.receipt = receipt_value(event, outcome, result.error.err);
     count_end(events, outcome, result.error.err);
+    durable_end(event, outcome, &result.error);
     tell_listeners(event, &result);
     value_unref(result.receipt);
     event_release(event, outcome == EVENT_DONE);
@@ -796,6 +858,7 @@ static void end_in_flight(struct event *event)
     event->state = EVENT_OVER;
     tell_listeners(event, &result);
     list_remove(&event->node);
+    durable_forget(event);
     if (event->receipt != NULL) {
         place_unref(event->receipt);
         event->receipt = NULL;
@@ -890,6 +953,7 @@ void events_free(struct sched *sched)
         event_free(EVENT_OF(idle));
     }
     closure_release(&events->closure);
+    durable_release(events);
     events_tidy(sched);
     vec_release(&events->spent);
     vec_release(&events->kept);

@@ -13,7 +13,7 @@
  *       that were sent to its lane earlier, also if it has to be tried again.
  *       There is one lane, or by option one a space; at most one event of a
  *       lane is handled a pass, when nothing else can run.
- *   V2  An event ends once, in one of three ways (enum event_outcome), and
+ *   V2  An event ends once, in one of four ways (enum event_outcome), and
  *       `done` is called once then, whatever happened to it on the way.
  *   V3  It has an id, made when it is sent: of the transaction that sent it,
  *       a counter and the stream; or of what the caller gave and the stream.
@@ -191,6 +191,18 @@ void events_no_owner(struct sched *sched,
                      struct stream *stream,
                      const struct err_detail *why);
 
+/* The stream at a place, or NULL: events_stream was not called for it. */
+struct stream *events_find(const struct sched *sched,
+                           const struct place *place);
+
+/* How often events_handle has succeeded, and how many events were queued. */
+uint64_t events_registered(const struct sched *sched);
+uint64_t events_queued(const struct sched *sched);
+
+/* The name of this runtime, and its user or absent; borrowed. */
+struct value events_instance(const struct sched *sched);
+struct value events_user(const struct sched *sched);
+
 /* Its place, borrowed. */
 struct place *events_place(const struct stream *stream);
 
@@ -205,6 +217,7 @@ enum event_outcome {
                       before, its origin failed, nobody is there to do it */
     EVENT_FAILED,  /* the handler failed, a rule was broken, or it did not come
                       to an end in its time */
+    EVENT_QUEUED,  /* it is stored, to be handled later (`queue`) */
 };
 
 /* All borrowed for the call. */
@@ -229,6 +242,8 @@ struct event_spec {
     struct value session;       /* in his own session: both or none */
     uint64_t time;              /* when it came to be; 0: with its origin */
     bool no_retry;              /* one attempt */
+    bool queue;                 /* from the world: it ends when it is stored,
+                                   for any runtime to handle it */
     bool known;                 /* if its receipt is here already, it is not
                                    handled again only to find that out */
     event_done_fn *done;
@@ -252,6 +267,7 @@ struct events_counters {
     uint64_t done;
     uint64_t dropped;
     uint64_t failed;
+    uint64_t queued;
     uint64_t retries;    /* put back after a conflict */
     uint64_t discarded;  /* attempts that had read what was not up to date */
     uint64_t duplicates; /* of those dropped: handled before */

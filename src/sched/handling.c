@@ -12,6 +12,7 @@
 #include "replica/session.h"
 #include "replica/space.h"
 #include "sched/claims.h"
+#include "sched/durable.h"
 #include "sched/event.h"
 #include "sched/introspection.h"
 #include "sched/labels.h"
@@ -261,7 +262,7 @@ static void forget_attempt(struct event *event)
 static void conclude(struct event *event)
 {
     if (event->refusal == NULL) {
-        event_end(event, EVENT_DONE, NULL);
+        event_end(event, event->is_queued ? EVENT_QUEUED : EVENT_DONE, NULL);
         return;
     }
     struct verdict *refusal = event->refusal;
@@ -286,7 +287,7 @@ static void keep_refusal(struct event *event, const struct verdict *verdict)
     }
 }
 
-static void on_settled(void *ctx, const struct verdict *verdict)
+void event_answered(void *ctx, const struct verdict *verdict)
 {
     struct event *event = ctx;
     event->answers++;
@@ -323,7 +324,7 @@ static void open_transaction(struct run *run, struct event *event)
     transaction->causes = NULL;
     transaction->cause_count = 0;
     transaction->watch = (struct commit_watch){
-        .settled = on_settled,
+        .settled = event_answered,
         .ctx = event,
     };
     struct origin needs = {0};
@@ -510,8 +511,7 @@ static enum err write_receipt(struct run *run,
     if (UNLIKELY(!value_is_absent(event->digest))) {
         object_put_adopt(&document, "payloadDigest", value_ref(event->digest));
     }
-    transaction_create_only(run->transaction, receipt->entity);
-    return transaction_put_adopt(run->transaction, receipt, document, detail);
+    return durable_handle_adopt(event, run->transaction, document, detail);
 }
 
 static enum err commit(struct run *run,

@@ -264,6 +264,17 @@ static struct labels *labels_of(struct sched *sched)
     return sched->labels;
 }
 
+struct value labels_names(const struct sched *sched,
+                          const struct label_set *label)
+{
+    return label_set_names(&sched->labels->table, label);
+}
+
+const struct label_set *labels_of_names(struct sched *sched, struct value names)
+{
+    return label_set_of(&labels_of(sched)->table, names);
+}
+
 static struct labelled *add_document(struct sched *sched, struct entity *entity)
 {
     struct labelled *labelled = mem_alloc_zero(sizeof *labelled);

@@ -113,6 +113,12 @@ const struct label_set *labels_join_sender(struct sched *sched,
                                            const struct label_set *label,
                                            const struct transaction *origin);
 
+/* A label as an array of its words, new; and the label of such an array. */
+struct value labels_names(const struct sched *sched,
+                          const struct label_set *label);
+const struct label_set *labels_of_names(struct sched *sched,
+                                        struct value names);
+
 /* -- For the invalidation ------------------------------------------------ */
 
 /* Something beside a payload may be different. */

@@ -485,6 +485,8 @@ mono_ms events_next_wake(const struct sched *sched)
         const mono_ms head = head_wake(*lane);
         wake = head < wake ? head : wake;
     }
-    return outbox_is_ready(sched) || handling_has_found(sched) ? sched->now
-                                                               : wake;
+    return outbox_is_ready(sched) || handling_has_found(sched) ||
+                   sched->events->ended.count > 0
+               ? sched->now
+               : wake;
 }

@@ -3,6 +3,7 @@
 #include "sched/scheduler.h"
 
 #include "base/mem.h"
+#include "sched/durable.h"
 #include "sched/events.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
@@ -156,6 +157,7 @@ static void see_to_events(struct sched *sched)
         return;
     }
     handling_look_for_receipts(sched);
+    durable_flush(sched);
     events_tidy(sched);
     (void)outbox_flush(sched);
 }

@@ -149,6 +149,7 @@ static int ticket_state(lua_State *L)
     const struct ticket *ticket = check_ticket(L);
     lua_pushstring(L,
                    !ticket->ended                     ? "queued"
+                   : ticket->outcome == EVENT_QUEUED  ? "stored"
                    : ticket->outcome == EVENT_DONE    ? "done"
                    : ticket->outcome == EVENT_DROPPED ? "dropped"
                                                       : "failed");

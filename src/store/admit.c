@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "proto/event.h"
 #include "store/admit_inside.h"
 #include "store/conflict.h"
 #include "store/hasher.h"
@@ -378,6 +379,42 @@ static enum outcome check_absent(struct admission *admission,
                    : PASSED;
 }
 
+static enum outcome check_waiting(struct admission *admission,
+                                  const struct commit_precondition *one)
+{
+    struct document *document = NULL;
+    struct value head = VALUE_NONE;
+    const enum outcome outcome =
+        find_target(admission, admission->branch, &one->target, &document);
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    CHECK(document != NULL);
+    if (document_head(admission->engine, document, &head, admission->detail) !=
+        ERR_OK) {
+        return FAULT;
+    }
+    if (event_is_waiting(head)) {
+        return PASSED;
+    }
+    bool existed = false;
+    if (document_ever_existed(admission->engine,
+                              document,
+                              &existed,
+                              admission->detail) != ERR_OK) {
+        return FAULT;
+    }
+    return existed
+               ? refuse_document(admission,
+                                 ERR_RECEIPT_EXISTS,
+                                 one->target.id,
+                                 "the event was handled or cancelled before")
+               : refuse_document(admission,
+                                 ERR_ORIGIN_FAILED,
+                                 one->target.id,
+                                 "what sent the event did not land");
+}
+
 /* Whether the document's `value` has that digest; null is "no value". */
 static bool has_hash(struct value document, struct value hash)
 {
@@ -430,6 +467,9 @@ static enum outcome check_preconditions(struct admission *admission)
             break;
         case PRECONDITION_ENTITY_ABSENT:
             outcome = check_absent(admission, one);
+            break;
+        case PRECONDITION_EVENT_WAITING:
+            outcome = check_waiting(admission, one);
             break;
         case PRECONDITION_VALUE_HASH:
             outcome = check_hash(admission, one);

@@ -6,6 +6,7 @@
 #include "store/effects.h"
 #include "store/recent.h"
 #include "store/sessions.h"
+#include "store/waiting.h"
 #include "value/json.h"
 
 /* -- One write ----------------------------------------------------------- */
@@ -189,12 +190,14 @@ static enum err apply_write(struct engine *engine,
     struct document *document = write->document;
     move_head(document, write, effects->seq);
     count_tail(document, write);
-    const enum err err = document->number == 0
-                             ? insert_document(engine, document, detail)
-                             : document_update(engine, document, detail);
+    enum err err = document->number == 0
+                       ? insert_document(engine, document, detail)
+                       : document_update(engine, document, detail);
     recent_add_write(document, session, effects->local_seq, effects->seq);
-    return err == ERR_OK ? insert_revision(engine, effects, index, detail)
-                         : err;
+    if (err == ERR_OK) {
+        err = insert_revision(engine, effects, index, detail);
+    }
+    return err == ERR_OK ? waiting_apply(engine, document, detail) : err;
 }
 
 /* When all writes are done: a snapshot is the document after the whole commit,

@@ -5,6 +5,7 @@
 #include "store/documents.h"
 #include "store/mend.h"
 #include "store/verify.h"
+#include "store/waiting.h"
 
 /* The row of a document, or one of its snapshots. */
 struct wrong_row {
@@ -92,6 +93,12 @@ static enum err write_rows(struct engine *engine,
             err = run(engine, STATEMENT_DOCUMENT_REMOVE, row, count, detail);
         }
     }
+    documents_forget(engine);
+    VEC_FOREACH (&findings->rows, row) {
+        if (err == ERR_OK) {
+            err = waiting_rebuild(engine, row->document, detail);
+        }
+    }
     return err;
 }
 
@@ -116,7 +123,6 @@ static enum err rebuild(struct engine *engine,
     err = engine_write_begin(engine, detail);
     if (err == ERR_OK) {
         err = write_rows(engine, findings, counts, detail);
-        documents_forget(engine);
         err = engine_write_end(engine, err, detail);
     }
     return err;

@@ -145,6 +145,9 @@ static const char *const migrations[SCHEMA_VERSION] = {
     "  piece INTEGER NOT NULL, last INTEGER NOT NULL, first INTEGER NOT NULL,"
     "  generation INTEGER NOT NULL, actions INTEGER NOT NULL,"
     "  data BLOB NOT NULL, PRIMARY KEY(piece, last)) WITHOUT ROWID;",
+
+    /* The documents that hold an event (waiting.h). */
+    "CREATE TABLE waiting(document INTEGER PRIMARY KEY);",
 };
 
 static enum err read_pragma(struct database *database,

@@ -11,7 +11,7 @@
 #include "store/database.h"
 
 enum {
-    SCHEMA_VERSION = 5,
+    SCHEMA_VERSION = 6,
 
     /* "Hdle": other programs' files are recognised by having another one. */
     SCHEMA_APPLICATION_ID = 1214541925,

@@ -139,6 +139,18 @@ X(DOCUMENT_LIST,
   "SELECT id FROM document WHERE branch = ?1 AND scope = ?2 AND id > ?3"
   " AND op <> 'delete' ORDER BY id LIMIT ?4")
 
+/* Events that wait (waiting.h). */
+X(WAITING_INSERT, "INSERT OR IGNORE INTO waiting(document) VALUES(?1)")
+X(WAITING_REMOVE, "DELETE FROM waiting WHERE document = ?1")
+X(WAITING_HAS, "SELECT 1 FROM waiting WHERE document = ?1")
+X(WAITING_LIST,
+  "SELECT w.document, d.scope, d.id FROM waiting w"
+  " CROSS JOIN document d USING(document)"
+  " WHERE w.document > ?1 AND d.branch = ?2 ORDER BY w.document LIMIT ?3")
+X(WAITING_STRAY,
+  "SELECT document FROM waiting"
+  " WHERE document NOT IN (SELECT document FROM document)")
+
 /* Revisions and snapshots. */
 X(REVISION_INSERT,
   "INSERT INTO revision(document, seq, op_index, op, data, trace)"

@@ -8,6 +8,7 @@
 
 #include "store/history.h"
 #include "store/observations.h"
+#include "store/waiting.h"
 #include "value/compare.h"
 
 struct verify {
@@ -302,6 +303,25 @@ static enum err check_snapshots(struct verify *verify,
     return err;
 }
 
+static enum err check_waiting(struct verify *verify,
+                              const struct document *document,
+                              struct value head,
+                              const char *name)
+{
+    bool has;
+    const bool ought = waiting_is_due(document, head);
+    const enum err err =
+        waiting_has(verify->engine, document->number, &has, verify->detail);
+    if (err == ERR_OK && has != ought) {
+        differs(verify,
+                ought ? "%s: its event is not listed as waiting"
+                      : "%s: it is listed as waiting, and holds no event",
+                name);
+        is_wrong(verify, document->number, 0);
+    }
+    return err;
+}
+
 static enum err check_document(struct verify *verify, struct document *document)
 {
     struct buf name = {0};
@@ -330,6 +350,9 @@ static enum err check_document(struct verify *verify, struct document *document)
                              head,
                              "its value",
                              buf_text(&name));
+            if (err == ERR_OK) {
+                err = check_waiting(verify, document, head, buf_text(&name));
+            }
         }
     }
     value_unref(head);
@@ -381,6 +404,21 @@ static enum err check_documents(struct verify *verify)
         (void)go_on(verify);
     }
     document_names_release(&names);
+    return err;
+}
+
+static enum err check_strays(struct verify *verify)
+{
+    waiting_numbers numbers = {0};
+    const enum err err =
+        waiting_strays(verify->engine, &numbers, verify->detail);
+    VEC_FOREACH (&numbers, number) {
+        differs(verify,
+                "document %llu is listed as waiting, and does not exist",
+                (unsigned long long)*number);
+        is_wrong(verify, *number, 0);
+    }
+    vec_release(&numbers);
     return err;
 }
 
@@ -438,6 +476,9 @@ enum err engine_verify(struct engine *engine,
     }
     if (err == ERR_OK && !counts->stopped) {
         err = check_documents(&verify);
+    }
+    if (err == ERR_OK && !counts->stopped) {
+        err = check_strays(&verify);
     }
     if (err == ERR_OK && !counts->stopped) {
         err = observations_check(engine,

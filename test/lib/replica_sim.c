@@ -501,9 +501,9 @@ static bool one_has_existed(struct actor *actor,
                             const struct transaction *transaction)
 {
     uint64_t any = 0;
-    VEC_FOREACH (&transaction->create_only, entity) {
+    VEC_FOREACH (&transaction->conditions, condition) {
         uint64_t seq = 0;
-        value_unref(head_of(actor, *entity, &seq));
+        value_unref(head_of(actor, condition->entity, &seq));
         any += seq;
     }
     return any > 0;
@@ -531,7 +531,7 @@ static void finish(struct actor *actor,
     const uint64_t before = actor->space->local_seq;
     const enum err err = transaction_commit(transaction, NULL);
     actor->under_way = NULL;
-    const bool creates = transaction->create_only.count > 0;
+    const bool creates = transaction->conditions.count > 0;
     expect(sim,
            err == ERR_OK || err == ERR_STALE ||
                (creates && err == ERR_RECEIPT_EXISTS &&

@@ -11,6 +11,7 @@
 #include "store/maintain.h"
 #include "store/merge.h"
 #include "store/verify.h"
+#include "store/waiting.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -160,6 +161,47 @@ static void compare_listing(struct schedule *schedule,
     value_unref(want);
 }
 
+struct listed_events {
+    struct value ids;
+};
+
+static void add_event(void *ctx, const struct waiting_event *event)
+{
+    struct listed_events *listed = ctx;
+    listed->ids = array_push_adopt(listed->ids, value_ref(event->id));
+}
+
+/* The events that wait: the documents of the branch that hold one. */
+static void compare_waiting(struct schedule *schedule,
+                            struct store_kit *kit,
+                            size_t branch)
+{
+    struct value want = value_empty_array();
+    struct value id = schedule_id(schedule, schedule_id_count(schedule) - 1);
+    const struct model_name name = {.id = id, .scope = SCOPE_SPACE};
+    struct value head =
+        store_model_read(&schedule->model, branch, &name, UINT64_MAX);
+    if (store_model_is_listed(&schedule->model, branch, &name) &&
+        !value_is_absent(object_field(head, "event"))) {
+        want = array_push_adopt(want, value_ref(id));
+    }
+    struct listed_events got = {value_empty_array()};
+    const enum err err =
+        engine_waiting(&kit->engine,
+                       schedule->model.branches.at[branch].name,
+                       0,
+                       10,
+                       add_event,
+                       &got,
+                       NULL);
+    note(schedule, EXPECT_INT(err, ERR_OK));
+    note(schedule, EXPECT_VALUE(got.ids, want));
+    value_unref(got.ids);
+    value_unref(want);
+    value_unref(head);
+    value_unref(id);
+}
+
 /* An entry of a difference between branches says how to get from one value to
  * the other. */
 static void compare_entry(struct schedule *schedule,
@@ -237,6 +279,7 @@ void compare_branches(struct schedule *schedule, struct store_kit *kit)
              EXPECT_INT(value_integer(object_field(got, "headSeq")),
                         store_model_head(&schedule->model, i)));
         compare_listing(schedule, kit, i);
+        compare_waiting(schedule, kit, i);
     }
     value_unref(list);
     if (!schedule->failed) {

@@ -662,8 +662,16 @@ static enum err check_precondition(const struct store_model *model,
                    : ERR_OK;
     }
     struct value now = store_model_read(model, branch, &name, UINT64_MAX);
+    const bool waits =
+        value_is_object(now) && !value_is_absent(object_field(now, "event"));
     const bool equal = has_hash(now, one->hash);
     value_unref(now);
+    if (one->kind == PRECONDITION_EVENT_WAITING) {
+        return waits ? ERR_OK
+               : store_model_ever_existed(model, branch, &name)
+                   ? ERR_RECEIPT_EXISTS
+                   : ERR_ORIGIN_FAILED;
+    }
     return equal ? ERR_OK : ERR_CONFLICT;
 }
 

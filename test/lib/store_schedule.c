@@ -116,6 +116,9 @@ size_t schedule_id_count(const struct schedule *schedule)
 struct value schedule_id(const struct schedule *schedule, size_t index)
 {
     CHECK(index < schedule_id_count(schedule));
+    if (index + 1 == schedule_id_count(schedule)) {
+        return value_text_new("receipt:0"); /* may hold an event */
+    }
     return index < CONTENT_COUNT ? numbered("cid:", index)
                                  : numbered("of:", index - CONTENT_COUNT);
 }
@@ -160,6 +163,7 @@ static struct path *draw_path(struct schedule *schedule, struct value document)
         "/value/z/w/v",
         "/value/z/w/u",
         "/meta",
+        "/event",
     };
     struct random *random = schedule->random;
     return random_one_in(random, 3)
@@ -177,6 +181,7 @@ static struct value draw_document(struct schedule *schedule)
         "{\"value\":{\"x\":{\"p\":1},\"list\":[],\"z\":{}},\"meta\":1}",
         "{\"value\":{\"y\":{\"p\":1,\"q\":2},\"list\":[{\"p\":1}],\"n\":0}}",
         "{\"value\":{\"z\":{\"w\":{\"v\":1}},\"x\":2}}",
+        "{\"event\":{\"stream\":\"s\"}}",
     };
     struct random *random = schedule->random;
     if (random_one_in(random, 3)) {
@@ -463,7 +468,7 @@ static void draw_precondition(struct schedule *schedule,
 {
     struct random *random = schedule->random;
     struct commit_precondition one = {
-        .kind = (enum precondition_kind)random_below(random, 3),
+        .kind = (enum precondition_kind)random_below(random, 4),
     };
     if (one.kind == PRECONDITION_ORIGIN_COMMITTED) {
         one.origin_local_seq = random_below(random, author->next_local + 1);

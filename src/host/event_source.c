@@ -1,0 +1,87 @@
+/* Asking engines and held files. */
+
+#include "host/event_source.h"
+
+#include "replica/space.h"
+#include "store/waiting.h"
+
+static const char senders[] = "senders";
+
+struct listing {
+    stored_event_fn *found;
+    void *ctx;
+};
+
+static void on_waiting(void *ctx, const struct waiting_event *event)
+{
+    const struct listing *listing = ctx;
+    listing->found(listing->ctx, event->number, event->id, event->document);
+}
+
+bool event_source_list(struct engine *engine,
+                       const struct space *space,
+                       uint64_t after,
+                       stored_event_fn *found,
+                       void *ctx)
+{
+    struct listing listing = {found, ctx};
+    struct err_detail why = {0}; /* the host reports what is wrong */
+    return engine_waiting(engine,
+                          space->branch,
+                          after,
+                          STORED_PAGE,
+                          on_waiting,
+                          &listing,
+                          &why) == ERR_OK;
+}
+
+static bool list(void *ctx,
+                 struct space *space,
+                 uint64_t after,
+                 stored_event_fn *found,
+                 void *found_ctx)
+{
+    const struct event_source *source = ctx;
+    struct engine *engine = source->engine(source->ctx, space->id);
+    return engine == NULL ||
+           event_source_list(engine, space, after, found, found_ctx);
+}
+
+static bool is_at_work(void *ctx, struct value instance)
+{
+    const struct event_source *source = ctx;
+    return source->folder[0] != '\0' &&
+           held_file_is_held(source->folder, senders, instance);
+}
+
+/* If the file cannot be made, others take up the events of this runtime. */
+static void begin(void *ctx)
+{
+    struct event_source *source = ctx;
+    source->is_held =
+        source->folder[0] != '\0' && held_file_open(&source->held,
+                                                    source->folder,
+                                                    senders,
+                                                    source->instance,
+                                                    value_empty_object(),
+                                                    NULL,
+                                                    NULL) == ERR_OK;
+}
+
+struct stored_events_source event_source_hooks(struct event_source *source)
+{
+    return (struct stored_events_source){
+        .list = list,
+        .is_at_work = is_at_work,
+        .begin = begin,
+        .ctx = source,
+    };
+}
+
+void event_source_release(struct event_source *source)
+{
+    if (source->is_held) {
+        held_file_close(&source->held);
+        source->is_held = false;
+    }
+}

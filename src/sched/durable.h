@@ -1,0 +1,90 @@
+/* Durable events: events that the store keeps until they are handled.
+ *
+ * An event that a handler sends is part of the handler's commit: a document
+ * that holds the event (proto/event.h), in the space of the handler. The commit
+ * of the event's own handling replaces the document by the receipt. So a crash
+ * at any point loses no event, and none is handled twice. Between the two
+ * commits the event is in memory as ever, and need not wait for the disk.
+ *
+ *   durable-1  An event is stored iff a handler sends it, or it is queued
+ *              (durable_queue), and the space has a store.
+ *   durable-2  A handling of a stored event lands only while the store holds
+ *              the event: the condition "event-waiting" (proto/commit.h).
+ *   durable-3  The document ends with the event, in one of three ways: it
+ *              becomes the receipt; a note that the receipt is elsewhere; or
+ *              the reason why the handler failed. An event that ends for any
+ *              other reason (the runtime is closed, nothing here can handle it,
+ *              conflicts without end) stays stored, for the next runtime.
+ *   durable-4  A runtime takes up what another one has left (durable_take_up).
+ *              Each stored event is at most once in a runtime. */
+
+#ifndef SCHED_DURABLE_H
+#define SCHED_DURABLE_H
+
+#include "sched/events.h"
+
+struct events;
+struct stored_event;
+
+/* Writes the event into the transaction that sends it (durable-1). The event
+ * has its id. */
+MUST_CHECK enum err durable_store(struct event *event,
+                                  struct transaction *origin,
+                                  struct err_detail *detail);
+
+/* Writes it again: its payload is another one now. */
+MUST_CHECK enum err durable_restore(struct event *event,
+                                    struct transaction *origin,
+                                    struct err_detail *detail);
+
+/* Stores an event of the world, in a commit of its own; the event ends with the
+ * answer. On an error it is not there any more. */
+MUST_CHECK enum err durable_queue(struct event *event,
+                                  struct err_detail *detail);
+
+/* What the commit of its handling says of the stored event; `receipt` is the
+ * document that it gets. Adopts `receipt`. */
+MUST_CHECK enum err durable_handle_adopt(struct event *event,
+                                         struct transaction *transaction,
+                                         struct value receipt,
+                                         struct err_detail *detail);
+
+/* The event ends (durable-3). */
+void durable_end(struct event *event,
+                 enum event_outcome outcome,
+                 const struct err_detail *why);
+
+/* Commits what has ended since the last call. Not while the replica tells of
+ * something. */
+void durable_flush(struct sched *sched);
+
+/* The event leaves this runtime. */
+void durable_forget(struct event *event);
+
+/* All events have left. */
+void durable_release(struct events *events);
+
+/* -- For the runtime ----------------------------------------------------- */
+
+/* Whether the event that is stored in that document is in this runtime. */
+bool durable_is_here(const struct sched *sched,
+                     struct space *space,
+                     struct value id);
+
+/* Whether a handler is here whose stream has that id; absent: no. */
+bool durable_has_sender(const struct sched *sched,
+                        struct space *space,
+                        struct value stream);
+
+/* Called before the first event is stored. */
+void durable_on_first(struct sched *sched, void (*first)(void *ctx), void *ctx);
+
+/* Takes up the event that is stored in that document, for a stream of this
+ * runtime (durable-4). It is not here. */
+void durable_take_up(struct sched *sched,
+                     struct space *space,
+                     struct value id,
+                     struct stream *stream,
+                     const struct stored_event *stored);
+
+#endif
