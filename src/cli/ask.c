@@ -412,6 +412,7 @@ struct sending {
     enum event_outcome outcome;
     struct err_detail error;
     struct value receipt;
+    struct value id; /* of the receipt */
 };
 
 static void on_done(void *ctx, const struct event_result *result)
@@ -421,6 +422,7 @@ static void on_done(void *ctx, const struct event_result *result)
     sending->outcome = result->outcome;
     sending->error = result->error;
     sending->receipt = value_ref(result->receipt);
+    sending->id = value_ref(result->receipt_id);
 }
 
 static int check_send(const struct options *options)
@@ -450,7 +452,8 @@ static int wait_for_end(struct visit *visit, const struct sending *sending)
         live_set_deadline(visit->live, MONO_NEVER);
         const bool over =
             visit_was_stopped() || live_now(visit->live) >= deadline;
-        if (sending->ended && (!over || sending->outcome == EVENT_DONE)) {
+        if (sending->ended && (!over || sending->outcome == EVENT_DONE ||
+                               sending->outcome == EVENT_QUEUED)) {
             break;
         }
         if (over) { /* it may have been the deadline that ended the handler */
@@ -480,6 +483,7 @@ static int send_event(struct visit *visit,
         .session = session,
         .time = system_wall_ms(),
         .known = true,
+        .queue = option_is_given(options, OPTION_QUEUE),
         .done = on_done,
         .ctx = sending,
     };
@@ -502,6 +506,13 @@ static int print_end(struct visit *visit,
 {
     const struct options *options = visit->options;
     const bool failed = code != CODE_OK && code != CODE_UNSETTLED;
+    if (sending->outcome == EVENT_QUEUED ||
+        (option_is_given(options, OPTION_QUEUE) &&
+         sending->error.err == ERR_RECEIPT_EXISTS &&
+         value_is_absent(sending->receipt))) {
+        visit_print(options, sending->id);
+        return code;
+    }
     if (sending->outcome == EVENT_DONE ||
         sending->error.err == ERR_RECEIPT_EXISTS) {
         visit_print(options,
@@ -568,13 +579,17 @@ int send_run(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    struct visit visit = {.immediate = true, .handles_events = true};
+    struct visit visit = {
+        .immediate = true,
+        .handles_events = !option_is_given(options, OPTION_QUEUE),
+    };
     struct sending sending = {0};
     code = visit_open(&visit, options, FOLDER_EXISTING);
     code =
         visit_close(&visit,
                     code == CODE_OK ? send(&visit, payload, &sending) : code);
     value_unref(sending.receipt);
+    value_unref(sending.id);
     value_unref(payload);
     return code;
 }

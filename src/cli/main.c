@@ -110,14 +110,17 @@ static const struct command root_commands[] = {
         .operand_count = 2,
         .takes_more = true,
         .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_ID | OPTION_SESSION |
-                   OPTION_HOPS,
+                   OPTION_HOPS | OPTION_QUEUE,
         .brief = "send an event to a piece and print the receipt",
         .manual =
-            "Delivers one event, whether or not somebody runs the piece, and\n"
-            "prints what its handler returned. With --id and --session the\n"
-            "same event again gives the same receipt, and is written once;\n"
-            "another payload with the same id is refused.\n"
-            "Exits with 1 if the handler failed.\n",
+            "Delivers one event, whether or not another process runs the\n"
+            "piece, and prints what its handler returned. With --id and\n"
+            "--session the same event again gives the same receipt, and is\n"
+            "written once; another payload with the same id is refused.\n"
+            "Exits with 1 if the handler failed.\n"
+            "With --queue the event is only stored, and the id under which it\n"
+            "waits is printed: the next process that runs the piece handles\n"
+            "it, or one that runs it now. 'heddle events' lists what waits.\n",
         .example =
             "  $ heddle send list add '{\"text\": \"water the plants\"}'\n"
             "  {\"count\":1}\n",
@@ -362,6 +365,20 @@ static const struct command root_commands[] = {
             "it wrote. With a PIECE only those that wrote to it.\n",
         .example = "  $ heddle log shopping --limit 10\n",
         .run = log_run,
+    },
+    {
+        .name = "events",
+        .operands = "[PIECE]",
+        .takes_more = true,
+        .options = LOOK_OPTIONS,
+        .brief = "events that are stored and not handled yet",
+        .manual =
+            "Lists the events that wait in the store, in the order in which\n"
+            "they were sent: what a handler has sent, or 'heddle send --queue',\n"
+            "and what each waits for. With a PIECE only those that it will\n"
+            "handle. Nothing runs and nothing is changed.\n",
+        .example = "  $ heddle events shopping\n",
+        .run = events_run,
     },
     {
         .name = "show",

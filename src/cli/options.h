@@ -59,6 +59,7 @@
 #define OPTION_HOPS       (UINT64_C(1) << 51)
 #define OPTION_YES        (UINT64_C(1) << 55)
 #define OPTION_SPACE      (UINT64_C(1) << 56)
+#define OPTION_QUEUE      (UINT64_C(1) << 36)
 
 #define OPTIONS_COMMON (OPTION_HELP | OPTION_JSON)
 

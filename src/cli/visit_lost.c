@@ -1,6 +1,8 @@
 /* What is lost when a visit ends: changes that could not be stored, and events
  * that were not handled. */
 
+#include <stdio.h>
+
 #include "cli/report.h"
 #include "cli/visit.h"
 #include "value/object.h"
@@ -94,18 +96,29 @@ int visit_flush(struct visit *visit, int code)
     return CODE_IO;
 }
 
+/* Events that the store keeps are handled later; any other is lost. */
 void visit_report_waiting(struct visit *visit)
 {
-    const size_t waiting = events_waiting(live_runtime(visit->live)->sched);
-    if (waiting > 0) {
-        struct err_detail detail = {0};
+    const struct sched *sched = live_runtime(visit->live)->sched;
+    const size_t stored = events_waiting_stored(sched);
+    const size_t lost = events_waiting(sched) - stored;
+    struct err_detail detail = {0};
+    if (lost > 0) {
         (void)err_set(&detail,
                       ERR_CLOSED,
                       "%zu %s not handled, and %s lost",
-                      waiting,
-                      waiting == 1 ? "event was" : "events were",
-                      waiting == 1 ? "is" : "are");
+                      lost,
+                      lost == 1 ? "event was" : "events were",
+                      lost == 1 ? "is" : "are");
         (void)visit_report(visit->options, visit->folder, &detail);
         visit->lost = true;
+    }
+    if (stored > 0) {
+        (void)fprintf(stderr,
+                      "heddle: %zu %s not handled, and %s stored for the next "
+                      "process that runs the piece; see 'heddle events'\n",
+                      stored,
+                      stored == 1 ? "event was" : "events were",
+                      stored == 1 ? "is" : "are");
     }
 }

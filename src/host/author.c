@@ -150,14 +150,10 @@ void author_put_node(struct value *object, const struct survey_node *node)
     }
 }
 
-/* The stream of a receipt is the document of its handler. */
-static void put_event(const struct survey *survey,
-                      const struct author *author,
-                      struct value *object)
+void author_put_stream(const struct survey *survey,
+                       struct value stream,
+                       struct value *object)
 {
-    const struct value data = author->receipt->data;
-    const struct value stream =
-        value_is_object(data) ? object_field(data, "stream") : VALUE_NONE;
     struct text part = {"", 0};
     const struct survey_piece *piece =
         value_is_string(stream) ? piece_of(survey, &stream, &part) : NULL;
@@ -169,6 +165,17 @@ static void put_event(const struct survey *survey,
     } else if (value_is_string(stream)) {
         object_put_adopt(object, "stream", value_ref(stream));
     }
+}
+
+static void put_event(const struct survey *survey,
+                      const struct author *author,
+                      struct value *object)
+{
+    const struct value data = author->receipt->data;
+    author_put_stream(survey,
+                      value_is_object(data) ? object_field(data, "stream")
+                                            : VALUE_NONE,
+                      object);
     object_put_adopt(object, "receipt", value_ref(author->receipt->id));
     if (value_is_object(data) &&
         !value_is_absent(object_field(data, "value"))) {

@@ -34,4 +34,10 @@ struct value author_describe(const struct survey *survey,
 /* The fields of a node: its piece, its name, and its scope if it has one. */
 void author_put_node(struct value *object, const struct survey_node *node);
 
+/* The fields of a stream, which is the document of its handler: the piece and
+ * the handler, or else its id. */
+void author_put_stream(const struct survey *survey,
+                       struct value stream,
+                       struct value *object);
+
 #endif

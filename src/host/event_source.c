@@ -26,13 +26,19 @@ bool event_source_list(struct engine *engine,
 {
     struct listing listing = {found, ctx};
     struct err_detail why = {0}; /* the host reports what is wrong */
-    return engine_waiting(engine,
-                          space->branch,
-                          after,
-                          STORED_PAGE,
-                          on_waiting,
-                          &listing,
-                          &why) == ERR_OK;
+    enum err err = engine_read_begin(engine, &why);
+    if (err != ERR_OK) {
+        return false;
+    }
+    err = engine_waiting(engine,
+                         space->branch,
+                         after,
+                         STORED_PAGE,
+                         on_waiting,
+                         &listing,
+                         &why);
+    engine_read_end(engine);
+    return err == ERR_OK;
 }
 
 static bool list(void *ctx,
@@ -51,7 +57,7 @@ static bool is_at_work(void *ctx, struct value instance)
 {
     const struct event_source *source = ctx;
     return source->folder[0] != '\0' &&
-           held_file_is_held(source->folder, senders, instance);
+           held_file_is_held(source->folder, senders, instance, true);
 }
 
 /* If the file cannot be made, others take up the events of this runtime. */
@@ -66,6 +72,11 @@ static void begin(void *ctx)
                                                     value_empty_object(),
                                                     NULL,
                                                     NULL) == ERR_OK;
+}
+
+bool event_source_is_at_work(const char *folder, struct value instance)
+{
+    return held_file_is_held(folder, senders, instance, false);
 }
 
 struct stored_events_source event_source_hooks(struct event_source *source)

@@ -35,6 +35,10 @@ bool event_source_list(struct engine *engine,
                        stored_event_fn *found,
                        void *ctx);
 
+/* Whether the runtime of that name is at work in the directory. Changes
+ * nothing. */
+bool event_source_is_at_work(const char *folder, struct value instance);
+
 /* The runtime is not at work any more. */
 void event_source_release(struct event_source *source);
 

@@ -185,7 +185,10 @@ void held_file_close(struct held_file *file)
     buf_release(&file->path);
 }
 
-bool held_file_is_held(const char *folder, const char *kind, struct value name)
+bool held_file_is_held(const char *folder,
+                       const char *kind,
+                       struct value name,
+                       bool cleans)
 {
     struct buf path = {0};
     buf_printf(&path, "%s/%s/", folder, kind);
@@ -193,7 +196,7 @@ bool held_file_is_held(const char *folder, const char *kind, struct value name)
     const int fd = open(buf_text(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     const bool is_held =
         fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (fd >= 0 && !is_held) {
+    if (fd >= 0 && !is_held && cleans) {
         (void)unlink(buf_text(&path));
     }
     if (fd >= 0) {

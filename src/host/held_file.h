@@ -38,9 +38,12 @@ MUST_CHECK enum err held_file_open(struct held_file *file,
 /* Removes the file and releases the lock. */
 void held_file_close(struct held_file *file);
 
-/* Whether a process, this one included, holds DIR/KIND/NAME. A leftover is
- * removed. */
-bool held_file_is_held(const char *folder, const char *kind, struct value name);
+/* Whether a process, this one included, holds DIR/KIND/NAME. With `cleans`, a
+ * leftover is removed. */
+bool held_file_is_held(const char *folder,
+                       const char *kind,
+                       struct value name,
+                       bool cleans);
 
 /* What the file with that descriptor holds, new; absent if it is no object. */
 struct value held_file_read(int fd);

@@ -50,4 +50,19 @@ MUST_CHECK enum err picture_log(struct survey *survey,
                                 struct value *out,
                                 struct err_detail *detail);
 
+/* {"events":[{"id":ID,"piece":P,"handler":H,"payload":...,"at":MS,
+ *             "from":{"piece":P,"handler":H},"queued":true,
+ *             "state":"waiting","space":S,"user":U}]}
+ *
+ * The stored events (proto/event.h) in the order of their sending; those for
+ * streams of one piece, or all if `piece` is NULL. "state" is "sender-at-work"
+ * while the runtime that sent the event is there to handle it, and "waiting"
+ * otherwise. "space" and "user" are there if they are not the own space and not
+ * any user; "stream" replaces "piece" and "handler" if it is of no piece. */
+MUST_CHECK enum err picture_events(struct survey *survey,
+                                   const char *folder,
+                                   const char *piece,
+                                   struct value *out,
+                                   struct err_detail *detail);
+
 #endif

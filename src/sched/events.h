@@ -318,6 +318,8 @@ struct value event_handler_name(const struct event *event); /* borrowed */
  * for the answer to one (sched/outbox.h). */
 bool events_wait(const struct sched *sched);
 size_t events_waiting(const struct sched *sched); /* how many */
+/* Of them, those that the store keeps (sched/durable.h). */
+size_t events_waiting_stored(const struct sched *sched);
 bool events_in_flight(const struct sched *sched);
 
 /* The events whose handling is committed and not confirmed, oldest first:

@@ -156,15 +156,27 @@ static bool is_found(const struct event *event)
            session_check(receipt->space->session, NULL) != ERR_OK;
 }
 
+/* The digest of the payload that came first: in its receipt, or of the event
+ * itself, if that is still stored. New, or absent. */
+static struct value first_digest(struct value rest)
+{
+    if (value_is_absent(rest)) {
+        return VALUE_NONE;
+    }
+    const struct value event = object_field(rest, "event");
+    return value_is_object(event)
+               ? event_payload_digest(object_field(event, "payload"))
+               : value_ref(object_field(rest, "payloadDigest"));
+}
+
 /* V6. */
 void event_end_duplicate(struct event *event, const struct err_detail *why)
 {
-    const struct value rest = overlay_confirmed(event->receipt->entity)->rest;
-    const struct value first = value_is_absent(rest)
-                                   ? VALUE_NONE
-                                   : object_field(rest, "payloadDigest");
+    const struct value first =
+        first_digest(overlay_confirmed(event->receipt->entity)->rest);
     if (value_is_absent(event->digest) || !value_is_string(first) ||
         value_equal(first, event->digest)) {
+        value_unref(first);
         event_end(event, EVENT_DROPPED, why);
         return;
     }
@@ -173,13 +185,14 @@ void event_end_duplicate(struct event *event, const struct err_detail *why)
     const struct text is = value_text(&event->digest);
     (void)err_set(&mismatch,
                   ERR_IDEMPOTENCY_MISMATCH,
-                  "an event with this session and id was handled before with "
+                  "an event with this session and id was sent before with "
                   "another payload (digest %.*s, now %.*s): send it with an id "
                   "of its own",
                   text_shown(was.at, was.length, DIGEST_TEXT_LENGTH),
                   was.at,
                   (int)is.length,
                   is.at);
+    value_unref(first);
     event_fail(event, &mismatch);
 }
 

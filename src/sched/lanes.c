@@ -440,6 +440,23 @@ size_t events_waiting(const struct sched *sched)
     return sched->events != NULL ? sched->events->waiting : 0;
 }
 
+size_t events_waiting_stored(const struct sched *sched)
+{
+    size_t count = 0;
+    if (sched->events == NULL) {
+        return 0;
+    }
+    VEC_FOREACH (&sched->events->lanes, lane) {
+        LIST_FOREACH (&(*lane)->events, at) {
+            const struct event *event = EVENT_OF(at);
+            count += event->stored != NULL &&
+                     (event->origin == NULL ||
+                      event->origin->state == LINEAGE_CONFIRMED);
+        }
+    }
+    return count;
+}
+
 bool events_in_flight(const struct sched *sched)
 {
     return sched->events != NULL &&

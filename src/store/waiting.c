@@ -159,19 +159,14 @@ enum err engine_waiting(struct engine *engine,
                         struct err_detail *detail)
 {
     document_names names = {0};
-    enum err err = engine_read_begin(engine, detail);
-    if (err != ERR_OK) {
-        return err;
-    }
     struct branch *on = engine_branch(engine, branch);
-    err = on != NULL ? list(engine, on, after, limit, &names, detail)
-                     : engine_unknown_branch(branch, detail);
+    enum err err = on != NULL ? list(engine, on, after, limit, &names, detail)
+                              : engine_unknown_branch(branch, detail);
     VEC_FOREACH (&names, name) {
         if (err == ERR_OK) {
             err = tell(engine, on, name, found, ctx, detail);
         }
     }
     document_names_release(&names);
-    engine_read_end(engine);
     return err;
 }

@@ -53,7 +53,8 @@ struct waiting_event {
 typedef void waiting_fn(void *ctx, const struct waiting_event *event);
 
 /* The events that wait on the branch, above the document `after`, at most
- * `limit`, in their order. BRANCH_UNKNOWN, faults. */
+ * `limit`, in their order. Between engine_read_begin and _end. BRANCH_UNKNOWN,
+ * faults. */
 MUST_CHECK enum err engine_waiting(struct engine *engine,
                                    struct value branch,
                                    uint64_t after,

@@ -60,7 +60,7 @@ try() {
 try "an event with an id" 0 '{"by":2}' '' send counter add '{"by": 2}' --id pay --session me
 try "the same payload again gets the receipt" 0 '{"by":2}' '' send counter add '{ "by" : 2 }' --id pay --session me
 try "another payload with the id is refused" 1 '' \
-    'heddle: counter/add: an event with this session and id was handled before with another payload (digest *, now *): send it*' \
+    'heddle: counter/add: an event with this session and id was sent before with another payload (digest *, now *): send it*' \
     send counter add '{"by": 5}' --id pay --session me
 same "with two digests" "$(grep -o 'digest [A-Za-z0-9_-]\{43\}, now [A-Za-z0-9_-]\{43\}' err.txt | wc -l)" 1
 try "and is counted nowhere" 0 42 '' get counter n

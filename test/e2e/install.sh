@@ -32,6 +32,7 @@ same "these files are installed" "$(list "$staged")" "./usr/bin/heddle
 ./usr/share/man/man1/heddle-check.1
 ./usr/share/man/man1/heddle-completion.1
 ./usr/share/man/man1/heddle-doctor.1
+./usr/share/man/man1/heddle-events.1
 ./usr/share/man/man1/heddle-get.1
 ./usr/share/man/man1/heddle-graph.1
 ./usr/share/man/man1/heddle-lifecycle.1

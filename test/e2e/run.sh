@@ -59,7 +59,7 @@ same "it has printed each change once" "$(tr '\n' ' ' <watcher.out)" "42 43 "
 
 try "an event with an id" 0 '{"count":4}' '' send shopping add '{"name": "dye", "price": 2}' --id 7 --session me
 try "the same again, the same receipt" 0 '{"count":4}' '' send shopping add '{"name": "dye", "price": 2}' --id 7 --session me
-try "with another payload it is refused" 1 '' "heddle: shopping/add: an event with this session and id was handled before with*" \
+try "with another payload it is refused" 1 '' "heddle: shopping/add: an event with this session and id was sent before with*" \
     send shopping add '{}' --id 7 --session me
 try "and nothing was added" 0 '45' '' get shopping net
 try "another session's id is another one" 0 '{"count":5}' '' send shopping add '{"name": "pin", "price": 1}' --id 7 --session you

@@ -186,6 +186,7 @@ static void compare_waiting(struct schedule *schedule,
         want = array_push_adopt(want, value_ref(id));
     }
     struct listed_events got = {value_empty_array()};
+    note(schedule, EXPECT_INT(engine_read_begin(&kit->engine, NULL), ERR_OK));
     const enum err err =
         engine_waiting(&kit->engine,
                        schedule->model.branches.at[branch].name,
@@ -195,6 +196,7 @@ static void compare_waiting(struct schedule *schedule,
                        &got,
                        NULL);
     note(schedule, EXPECT_INT(err, ERR_OK));
+    engine_read_end(&kit->engine);
     note(schedule, EXPECT_VALUE(got.ids, want));
     value_unref(got.ids);
     value_unref(want);

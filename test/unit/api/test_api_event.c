@@ -644,3 +644,127 @@ TEST(sending_needs_both_names_or_none)
                HD_ARGUMENT);
     desk_close(&desk);
 }
+
+/* -- Durable events ------------------------------------------------------ */
+
+/* Sends three events to the other stream. */
+struct triple {
+    hd_cell *to;
+    unsigned calls;
+};
+
+static hd_status send_to_other(hd_run *run, void *context)
+{
+    struct triple *triple = context;
+    (void)run;
+    triple->calls++;
+    hd_status status = HD_OK;
+    for (int64_t i = 1; status == HD_OK && i <= 3; i++) {
+        hd_value *payload = NULL;
+        status = hd_value_new_int(i, &payload);
+        if (status == HD_OK) {
+            status = hd_cell_send(triple->to, payload, NULL, NULL, NULL);
+        }
+        hd_value_unref(payload);
+    }
+    return status;
+}
+
+TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    struct triple triple = {.to = desk.stream};
+    hd_cell *first = cell_of(&desk.rig, "first", NULL);
+    const hd_handler_options options = {.run = send_to_other,
+                                        .context = &triple};
+    hd_node *node = NULL;
+    EXPECT_INT(hd_handler_new(first, &options, &node, NULL), HD_OK);
+    /* The second handler refuses to work, and then there is none. */
+    hd_node *taking = desk_handler(&desk);
+    hd_node_remove(taking);
+    hd_ticket *ticket = NULL;
+    EXPECT_INT(hd_cell_send(first, NULL, NULL, &ticket, NULL), HD_OK);
+    rig_settle(&desk.rig);
+    expect_outcome(ticket, HD_DONE);
+    EXPECT_EQ(desk.rig.reports, 3);
+    EXPECT_INT(desk.rig.reported.status, HD_NO_HANDLER);
+    hd_ticket_free(ticket);
+    hd_node_remove(node);
+    hd_cell_free(first);
+    desk_close(&desk);
+
+    struct desk next = {0};
+    rig_open(&next.rig, folder, 2);
+    next.stream = cell_of(&next.rig, "inbox", NULL);
+    next.list = cell_of(&next.rig, "list", NULL);
+    taking = desk_handler(&next);
+    rig_settle(&next.rig);
+    expect_json(next.list, "[1,2,3]");
+    EXPECT_EQ(next.calls, 3);
+    EXPECT_EQ(triple.calls, 1);
+    hd_node_remove(taking);
+    desk_close(&next);
+
+    struct desk last = {0};
+    rig_open(&last.rig, folder, 3);
+    last.stream = cell_of(&last.rig, "inbox", NULL);
+    last.list = cell_of(&last.rig, "list", NULL);
+    taking = desk_handler(&last);
+    rig_settle(&last.rig);
+    EXPECT_EQ(last.calls, 0);
+    expect_json(last.list, "[1,2,3]");
+    hd_node_remove(taking);
+    desk_close(&last);
+    kit_folder_remove(folder);
+}
+
+TEST(a_queued_event_is_on_disk_and_handled_later)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    const hd_send_options queue = {.queue = true};
+    hd_ticket *ticket = send_json(&desk, "\"a\"", &queue);
+    expect_outcome(ticket, HD_WAITING);
+    rig_settle(&desk.rig);
+    expect_outcome(ticket, HD_QUEUED);
+    hd_ticket_free(ticket);
+    desk_close(&desk);
+
+    struct desk next = {0};
+    rig_open(&next.rig, folder, 2);
+    next.stream = cell_of(&next.rig, "inbox", NULL);
+    next.list = cell_of(&next.rig, "list", NULL);
+    hd_node *node = desk_handler(&next);
+    rig_settle(&next.rig);
+    expect_json(next.list, "[\"a\"]");
+    ticket = send_json(&next, "\"b\"", &queue);
+    rig_settle(&next.rig);
+    expect_outcome(ticket, HD_QUEUED);
+    hd_ticket_free(ticket);
+    rig_settle(&next.rig);
+    expect_json(next.list, "[\"a\",\"b\"]");
+    hd_node_remove(node);
+    desk_close(&next);
+    kit_folder_remove(folder);
+}
+
+TEST(a_runtime_in_memory_queues_nothing)
+{
+    struct desk desk = {0};
+    hd_runtime_options options = rig_options(&desk.rig);
+    rig_open_as(&desk.rig, &options);
+    desk_cells(&desk);
+    const hd_send_options queue = {.queue = true};
+    hd_error error;
+    hd_ticket *ticket = NULL;
+    EXPECT_INT(hd_cell_send(desk.stream, NULL, &queue, &ticket, &error),
+               HD_MISUSE);
+    EXPECT_CONTAINS(error.text, "there is no store");
+    EXPECT(ticket == NULL);
+    desk_close(&desk);
+}

@@ -1,0 +1,126 @@
+/* heddle events: the events that wait in the store, and what each waits for. */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/look.h"
+#include "cli/report.h"
+#include "host/picture.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+enum {
+    PAYLOAD_SHOWN = 60, /* characters */
+};
+
+/* "add of cart", or the id of the stream. */
+static void append_stream(struct buf *to, struct value stream)
+{
+    const struct value handler = object_field(stream, "handler");
+    if (value_is_absent(handler)) {
+        look_append(to, object_field(stream, "stream"));
+        return;
+    }
+    look_append(to, handler);
+    buf_append_text(to, " of ");
+    look_append(to, object_field(stream, "piece"));
+}
+
+static void append_state(struct buf *to, struct value event)
+{
+    const struct value piece = object_field(event, "piece");
+    const struct value user = object_field(event, "user");
+    if (value_is_text(object_field(event, "state"), "sender-at-work")) {
+        buf_append_text(to, "the process that sent it");
+        return;
+    }
+    buf_append_text(to, "a process that runs ");
+    if (value_is_absent(piece)) {
+        buf_append_text(to, "its handler");
+    } else {
+        look_append(to, piece);
+    }
+    if (!value_is_absent(user)) {
+        buf_append_text(to, " for the user ");
+        look_append(to, user);
+    }
+}
+
+static void add_row(struct look_table *table, struct value event)
+{
+    struct look_row *row = look_row(table);
+    const struct value at = object_field(event, "at");
+    const struct value from = object_field(event, "from");
+    append_stream(&row->cells[0], event);
+    look_append_json(&row->cells[1],
+                     object_field(event, "payload"),
+                     PAYLOAD_SHOWN);
+    if (value_kind(at) == VALUE_INT && value_integer(at) > 0) {
+        look_append_time(&row->cells[2], (uint64_t)value_integer(at));
+    }
+    if (!value_is_absent(from)) {
+        append_stream(&row->cells[3], from);
+    }
+    append_state(&row->cells[4], event);
+    look_append(&row->cells[5], object_field(event, "id"));
+    row->colours[0] = LOOK_STRONG;
+    row->colours[5] = LOOK_FAINT;
+}
+
+static void print_events(const struct options *options, struct value events)
+{
+    const struct value list = object_field(events, "events");
+    if (option_is_given(options, OPTION_JSON)) {
+        look_print_adopt(options, value_ref(events));
+        return;
+    }
+    if (array_count(list) == 0) {
+        (void)fprintf(stderr, "heddle: no event waits\n");
+        return;
+    }
+    struct look_table table = {
+        .columns = 6,
+        .headings = {"EVENT", "PAYLOAD", "SENT", "BY", "WAITS FOR", "ID"},
+        .least = 5,
+    };
+    struct array_iter iter = array_iter(list);
+    struct value event;
+    while (array_next(&iter, &event)) {
+        add_row(&table, event);
+    }
+    look_table_end(&table, 0);
+}
+
+int events_run(const struct options *options)
+{
+    struct survey *survey = NULL;
+    struct survey_piece *piece = NULL;
+    struct err_detail detail = {0};
+    struct value events = VALUE_NONE;
+    if (options->operand_count > 1) {
+        return report_usage(options, "it takes one piece at most");
+    }
+    int code = look_open(options, &survey);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (options->operand_count > 0) {
+        code = look_piece(options, survey, 0, &piece);
+    }
+    if (code == CODE_OK &&
+        picture_events(survey,
+                       look_folder(options),
+                       piece != NULL ? options->operands[0].word : NULL,
+                       &events,
+                       &detail) != ERR_OK) {
+        code = look_report(options, &detail);
+    }
+    if (code == CODE_OK) {
+        print_events(options, events);
+    }
+    value_unref(events);
+    survey_close(survey);
+    return code;
+}
