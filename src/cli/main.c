@@ -374,9 +374,9 @@ static const struct command root_commands[] = {
         .brief = "events that are stored and not handled yet",
         .manual =
             "Lists the events that wait in the store, in the order in which\n"
-            "they were sent: what a handler has sent, or 'heddle send --queue',\n"
-            "and what each waits for. With a PIECE only those that it will\n"
-            "handle. Nothing runs and nothing is changed.\n",
+            "they were sent: what a handler has sent, or 'heddle send\n"
+            "--queue', and what each waits for. With a PIECE only those that\n"
+            "it will handle. Nothing runs and nothing is changed.\n",
         .example = "  $ heddle events shopping\n",
         .run = events_run,
     },

@@ -2,6 +2,8 @@
 
 #include "host/claim.h"
 
+#include <string.h>
+
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -90,4 +92,22 @@ void claim_free(struct claim *claim)
         held_file_close(&claim->file);
         mem_free(claim, sizeof *claim);
     }
+}
+
+enum err claim_check_names(const char *user,
+                           const char *session,
+                           struct err_detail *detail)
+{
+    if (user != NULL && user[0] == '\0') {
+        return err_set(detail, ERR_ARGUMENT, "a user has a name");
+    }
+    if (session != NULL &&
+        (session[0] == '\0' ||
+         strncmp(session, "session:", strlen("session:")) == 0)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a session has a name, which does not begin with "
+                       "'session:'");
+    }
+    return ERR_OK;
 }

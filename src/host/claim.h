@@ -22,6 +22,12 @@ MUST_CHECK enum err claim_new(const char *folder,
                               struct claim **out,
                               struct err_detail *detail);
 
+/* Names of users and sessions, each of them NULL or not: what a store would
+ * refuse with each commit is refused here. ARGUMENT. */
+MUST_CHECK enum err claim_check_names(const char *user,
+                                      const char *session,
+                                      struct err_detail *detail);
+
 /* NULL is harmless. */
 void claim_free(struct claim *claim);
 

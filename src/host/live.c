@@ -316,24 +316,6 @@ static struct value new_name(struct live *live, const char *kind)
     return name;
 }
 
-/* What a store would refuse with each commit is refused now. */
-static enum err check_names(const struct live_options *options,
-                            struct err_detail *detail)
-{
-    if (options->user != NULL && options->user[0] == '\0') {
-        return err_set(detail, ERR_ARGUMENT, "a user has a name");
-    }
-    if (options->session != NULL &&
-        (options->session[0] == '\0' ||
-         strncmp(options->session, "session:", strlen("session:")) == 0)) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "a session has a name, which does not begin with "
-                       "'session:'");
-    }
-    return ERR_OK;
-}
-
 static void name_session(struct live *live, const struct live_options *options)
 {
     live->new_session = options->session == NULL;
@@ -456,7 +438,7 @@ enum err live_open(const struct live_options *options,
                    struct err_detail *detail)
 {
     *out = NULL;
-    enum err err = check_names(options, detail);
+    enum err err = claim_check_names(options->user, options->session, detail);
     if (err == ERR_OK && options->folder != NULL) {
         err = folder_open(options->folder, options->access, detail);
     }

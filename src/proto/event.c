@@ -1,4 +1,4 @@
-/* Events as documents. */
+/* Stored events, as documents: writing and reading them. */
 
 #include "proto/event.h"
 

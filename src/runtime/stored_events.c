@@ -1,4 +1,4 @@
-/* Looking for stored events. */
+/* When the stores are asked for stored events, and which are taken up. */
 
 #include "runtime/stored_events.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "proto/event.h"
 #include "store/admit_inside.h"
 #include "store/conflict.h"
 #include "store/hasher.h"
@@ -292,10 +291,10 @@ enum outcome admit_shape(struct admission *admission)
 }
 
 /* The document that a target means for this author. */
-static enum outcome find_target(struct admission *admission,
-                                struct branch *branch,
-                                const struct target *target,
-                                struct document **out)
+enum outcome admit_find_target(struct admission *admission,
+                               struct branch *branch,
+                               const struct target *target,
+                               struct document **out)
 {
     struct value key = VALUE_NONE;
     struct err_detail why = {0};
@@ -313,8 +312,6 @@ static enum outcome find_target(struct admission *admission,
     return admit_passed(err);
 }
 
-/* -- Preconditions ------------------------------------------------------- */
-
 enum err admit_find_commit(struct admission *admission,
                            uint64_t local_seq,
                            uint64_t *seq)
@@ -330,153 +327,14 @@ enum err admit_find_commit(struct admission *admission,
     return query_end(&query, admission->detail);
 }
 
-static enum outcome check_origin(struct admission *admission,
-                                 const struct commit_precondition *one)
-{
-    uint64_t seq = 0;
-    if (admit_find_commit(admission, one->origin_local_seq, &seq) != ERR_OK) {
-        return FAULT;
-    }
-    if (seq == 0) {
-        return admit_refuse(admission,
-                            ERR_ORIGIN_FAILED,
-                            "origin-committed: localSeq %llu did not land",
-                            (unsigned long long)one->origin_local_seq);
-    }
-    return PASSED;
-}
-
-static enum outcome refuse_document(struct admission *admission,
-                                    enum err err,
-                                    struct value id,
-                                    const char *what)
+enum outcome admit_refuse_document(struct admission *admission,
+                                   enum err err,
+                                   struct value id,
+                                   const char *what)
 {
     admission->verdict->id = value_ref(id);
     const struct text text = value_text(&id);
     return admit_refuse(admission, err, "%s: %.*s", what, shown(text), text.at);
-}
-
-static enum outcome check_absent(struct admission *admission,
-                                 const struct commit_precondition *one)
-{
-    struct document *document = NULL;
-    const enum outcome outcome =
-        find_target(admission, admission->branch, &one->target, &document);
-    if (outcome != PASSED) {
-        return outcome;
-    }
-    bool existed = false;
-    if (document_ever_existed(admission->engine,
-                              document,
-                              &existed,
-                              admission->detail) != ERR_OK) {
-        return FAULT;
-    }
-    return existed ? refuse_document(admission,
-                                     ERR_RECEIPT_EXISTS,
-                                     one->target.id,
-                                     "receipt-exists")
-                   : PASSED;
-}
-
-static enum outcome check_waiting(struct admission *admission,
-                                  const struct commit_precondition *one)
-{
-    struct document *document = NULL;
-    struct value head = VALUE_NONE;
-    const enum outcome outcome =
-        find_target(admission, admission->branch, &one->target, &document);
-    if (outcome != PASSED) {
-        return outcome;
-    }
-    CHECK(document != NULL);
-    if (document_head(admission->engine, document, &head, admission->detail) !=
-        ERR_OK) {
-        return FAULT;
-    }
-    if (event_is_waiting(head)) {
-        return PASSED;
-    }
-    bool existed = false;
-    if (document_ever_existed(admission->engine,
-                              document,
-                              &existed,
-                              admission->detail) != ERR_OK) {
-        return FAULT;
-    }
-    return existed
-               ? refuse_document(admission,
-                                 ERR_RECEIPT_EXISTS,
-                                 one->target.id,
-                                 "the event was handled or cancelled before")
-               : refuse_document(admission,
-                                 ERR_ORIGIN_FAILED,
-                                 one->target.id,
-                                 "what sent the event did not land");
-}
-
-/* Whether the document's `value` has that digest; null is "no value". */
-static bool has_hash(struct value document, struct value hash)
-{
-    struct value payload = value_is_absent(document)
-                               ? VALUE_NONE
-                               : object_field(document, "value");
-    if (value_is_absent(payload) || value_kind(hash) == VALUE_NULL) {
-        return value_is_absent(payload) && value_kind(hash) == VALUE_NULL;
-    }
-    char text[DIGEST_TEXT_LENGTH + 1];
-    digest_write(value_digest(payload), text);
-    return value_is_text(hash, text);
-}
-
-static enum outcome check_hash(struct admission *admission,
-                               const struct commit_precondition *one)
-{
-    struct document *document = NULL;
-    const enum outcome outcome =
-        find_target(admission, admission->branch, &one->target, &document);
-    if (outcome != PASSED) {
-        return outcome;
-    }
-    CHECK(document != NULL);
-    struct value head = VALUE_NONE;
-    if (document_head(admission->engine, document, &head, admission->detail) !=
-        ERR_OK) {
-        return FAULT;
-    }
-    if (has_hash(head, one->hash)) {
-        return PASSED;
-    }
-    admission->verdict->conflict_seq = document->head_seq;
-    return refuse_document(admission,
-                           ERR_CONFLICT,
-                           one->target.id,
-                           "entity-value-hash differs");
-}
-
-static enum outcome check_preconditions(struct admission *admission)
-{
-    const struct commit *commit = admission->commit;
-    enum outcome outcome = PASSED;
-    for (size_t i = 0; outcome == PASSED && i < commit->preconditions.count;
-         i++) {
-        const struct commit_precondition *one = &commit->preconditions.at[i];
-        switch (one->kind) {
-        case PRECONDITION_ORIGIN_COMMITTED:
-            outcome = check_origin(admission, one);
-            break;
-        case PRECONDITION_ENTITY_ABSENT:
-            outcome = check_absent(admission, one);
-            break;
-        case PRECONDITION_EVENT_WAITING:
-            outcome = check_waiting(admission, one);
-            break;
-        case PRECONDITION_VALUE_HASH:
-            outcome = check_hash(admission, one);
-            break;
-        }
-    }
-    return outcome;
 }
 
 /* -- Content-addressed documents ----------------------------------------- */
@@ -518,20 +376,22 @@ static enum outcome check_content(struct admission *admission,
                                   const struct commit_op *op)
 {
     if (op->target.scope != SCOPE_SPACE) {
-        return refuse_document(admission,
-                               ERR_PROTOCOL,
-                               op->target.id,
-                               "content-addressed documents have space scope");
+        return admit_refuse_document(
+            admission,
+            ERR_PROTOCOL,
+            op->target.id,
+            "content-addressed documents have space scope");
     }
     if (op->kind != COMMIT_SET) {
-        return refuse_document(admission,
-                               ERR_IMMUTABLE,
-                               op->target.id,
-                               "content-addressed documents never change");
+        return admit_refuse_document(
+            admission,
+            ERR_IMMUTABLE,
+            op->target.id,
+            "content-addressed documents never change");
     }
     struct document *document = NULL;
     const enum outcome outcome =
-        find_target(admission, admission->branch, &op->target, &document);
+        admit_find_target(admission, admission->branch, &op->target, &document);
     if (outcome != PASSED) {
         return outcome;
     }
@@ -541,10 +401,11 @@ static enum outcome check_content(struct admission *admission,
         return FAULT;
     }
     if (!value_is_absent(current) && !value_equal(current, op->document)) {
-        return refuse_document(admission,
-                               ERR_IMMUTABLE,
-                               op->target.id,
-                               "the content differs from what is installed");
+        return admit_refuse_document(
+            admission,
+            ERR_IMMUTABLE,
+            op->target.id,
+            "the content differs from what is installed");
     }
     stage_adopt(admission, document, value_ref(op->document), 0);
     return PASSED;
@@ -705,7 +566,8 @@ static enum outcome check_read(struct admission *admission,
         outcome = resolve_layers(admission, read);
     }
     if (outcome == PASSED) {
-        outcome = find_target(admission, branch, &read->target, &document);
+        outcome =
+            admit_find_target(admission, branch, &read->target, &document);
     }
     if (outcome != PASSED) {
         return outcome;
@@ -859,7 +721,7 @@ static enum outcome build_write(struct admission *admission, uint32_t index)
     const struct commit_op *op = &admission->commit->ops.at[index];
     struct document *document = NULL;
     enum outcome outcome =
-        find_target(admission, admission->branch, &op->target, &document);
+        admit_find_target(admission, admission->branch, &op->target, &document);
     bool elided = false;
     if (outcome == PASSED) {
         outcome = is_elided(admission, op, document, &elided);
@@ -975,7 +837,7 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
         admit_observers,
         check_sizes,
         admit_branch,
-        check_preconditions,
+        admit_preconditions,
         check_contents,
         check_reads,
         admit_view,

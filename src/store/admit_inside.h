@@ -54,6 +54,21 @@ enum outcome admit_session(struct admission *admission);
 enum outcome admit_shape(struct admission *admission);
 enum outcome admit_branch(struct admission *admission);
 
+/* The same, about a document. */
+enum outcome admit_refuse_document(struct admission *admission,
+                                   enum err err,
+                                   struct value id,
+                                   const char *what);
+
+/* The document that a target means for this author. */
+enum outcome admit_find_target(struct admission *admission,
+                               struct branch *branch,
+                               const struct target *target,
+                               struct document **out);
+
+/* Whether all preconditions hold. */
+enum outcome admit_preconditions(struct admission *admission);
+
 /* Whether the author can have observations of these scopes. */
 enum outcome admit_observers(struct admission *admission);
 

@@ -289,7 +289,7 @@ TEST(the_same_id_with_another_payload_is_refused)
     EXPECT_INT(hd_ticket_error(other, &error), HD_OK);
     EXPECT_INT(error.status, HD_IDEMPOTENCY_MISMATCH);
     EXPECT_INT(error.class_of, HD_CLASS_TERMINAL);
-    EXPECT_CONTAINS(error.text, "handled before with another payload (digest ");
+    EXPECT_CONTAINS(error.text, "sent before with another payload (digest ");
     EXPECT_CONTAINS(error.text, "): send it with an id of its own");
     EXPECT_INT(desk.rig.reported.status, HD_IDEMPOTENCY_MISMATCH);
     EXPECT_EQ(desk.rig.reports, 1);
@@ -685,6 +685,7 @@ TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
     /* The second handler refuses to work, and then there is none. */
     hd_node *taking = desk_handler(&desk);
     hd_node_remove(taking);
+    hd_node_free(taking);
     hd_ticket *ticket = NULL;
     EXPECT_INT(hd_cell_send(first, NULL, NULL, &ticket, NULL), HD_OK);
     rig_settle(&desk.rig);
@@ -693,6 +694,7 @@ TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
     EXPECT_INT(desk.rig.reported.status, HD_NO_HANDLER);
     hd_ticket_free(ticket);
     hd_node_remove(node);
+    hd_node_free(node);
     hd_cell_free(first);
     desk_close(&desk);
 
@@ -706,6 +708,7 @@ TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
     EXPECT_EQ(next.calls, 3);
     EXPECT_EQ(triple.calls, 1);
     hd_node_remove(taking);
+    hd_node_free(taking);
     desk_close(&next);
 
     struct desk last = {0};
@@ -717,6 +720,7 @@ TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
     EXPECT_EQ(last.calls, 0);
     expect_json(last.list, "[1,2,3]");
     hd_node_remove(taking);
+    hd_node_free(taking);
     desk_close(&last);
     kit_folder_remove(folder);
 }
@@ -749,6 +753,7 @@ TEST(a_queued_event_is_on_disk_and_handled_later)
     rig_settle(&next.rig);
     expect_json(next.list, "[\"a\",\"b\"]");
     hd_node_remove(node);
+    hd_node_free(node);
     desk_close(&next);
     kit_folder_remove(folder);
 }

@@ -1,0 +1,150 @@
+/* The preconditions of a commit: what must hold beside its reads. */
+
+#include "proto/event.h"
+#include "store/admit_inside.h"
+#include "value/object.h"
+
+static enum outcome check_origin(struct admission *admission,
+                                 const struct commit_precondition *one)
+{
+    uint64_t seq = 0;
+    if (admit_find_commit(admission, one->origin_local_seq, &seq) != ERR_OK) {
+        return FAULT;
+    }
+    if (seq == 0) {
+        return admit_refuse(admission,
+                            ERR_ORIGIN_FAILED,
+                            "origin-committed: localSeq %llu did not land",
+                            (unsigned long long)one->origin_local_seq);
+    }
+    return PASSED;
+}
+
+static enum outcome check_absent(struct admission *admission,
+                                 const struct commit_precondition *one)
+{
+    struct document *document = NULL;
+    const enum outcome outcome = admit_find_target(admission,
+                                                   admission->branch,
+                                                   &one->target,
+                                                   &document);
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    bool existed = false;
+    if (document_ever_existed(admission->engine,
+                              document,
+                              &existed,
+                              admission->detail) != ERR_OK) {
+        return FAULT;
+    }
+    return existed ? admit_refuse_document(admission,
+                                           ERR_RECEIPT_EXISTS,
+                                           one->target.id,
+                                           "receipt-exists")
+                   : PASSED;
+}
+
+static enum outcome check_waiting(struct admission *admission,
+                                  const struct commit_precondition *one)
+{
+    struct document *document = NULL;
+    struct value head = VALUE_NONE;
+    const enum outcome outcome = admit_find_target(admission,
+                                                   admission->branch,
+                                                   &one->target,
+                                                   &document);
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    CHECK(document != NULL);
+    if (document_head(admission->engine, document, &head, admission->detail) !=
+        ERR_OK) {
+        return FAULT;
+    }
+    if (event_is_waiting(head)) {
+        return PASSED;
+    }
+    bool existed = false;
+    if (document_ever_existed(admission->engine,
+                              document,
+                              &existed,
+                              admission->detail) != ERR_OK) {
+        return FAULT;
+    }
+    return existed ? admit_refuse_document(
+                         admission,
+                         ERR_RECEIPT_EXISTS,
+                         one->target.id,
+                         "the event was handled or cancelled before")
+                   : admit_refuse_document(admission,
+                                           ERR_ORIGIN_FAILED,
+                                           one->target.id,
+                                           "what sent the event did not land");
+}
+
+/* Whether the document's `value` has that digest; null is "no value". */
+static bool has_hash(struct value document, struct value hash)
+{
+    struct value payload = value_is_absent(document)
+                               ? VALUE_NONE
+                               : object_field(document, "value");
+    if (value_is_absent(payload) || value_kind(hash) == VALUE_NULL) {
+        return value_is_absent(payload) && value_kind(hash) == VALUE_NULL;
+    }
+    char text[DIGEST_TEXT_LENGTH + 1];
+    digest_write(value_digest(payload), text);
+    return value_is_text(hash, text);
+}
+
+static enum outcome check_hash(struct admission *admission,
+                               const struct commit_precondition *one)
+{
+    struct document *document = NULL;
+    const enum outcome outcome = admit_find_target(admission,
+                                                   admission->branch,
+                                                   &one->target,
+                                                   &document);
+    if (outcome != PASSED) {
+        return outcome;
+    }
+    CHECK(document != NULL);
+    struct value head = VALUE_NONE;
+    if (document_head(admission->engine, document, &head, admission->detail) !=
+        ERR_OK) {
+        return FAULT;
+    }
+    if (has_hash(head, one->hash)) {
+        return PASSED;
+    }
+    admission->verdict->conflict_seq = document->head_seq;
+    return admit_refuse_document(admission,
+                                 ERR_CONFLICT,
+                                 one->target.id,
+                                 "entity-value-hash differs");
+}
+
+enum outcome admit_preconditions(struct admission *admission)
+{
+    const struct commit *commit = admission->commit;
+    enum outcome outcome = PASSED;
+    for (size_t i = 0; outcome == PASSED && i < commit->preconditions.count;
+         i++) {
+        const struct commit_precondition *one = &commit->preconditions.at[i];
+        switch (one->kind) {
+        case PRECONDITION_ORIGIN_COMMITTED:
+            outcome = check_origin(admission, one);
+            break;
+        case PRECONDITION_ENTITY_ABSENT:
+            outcome = check_absent(admission, one);
+            break;
+        case PRECONDITION_EVENT_WAITING:
+            outcome = check_waiting(admission, one);
+            break;
+        case PRECONDITION_VALUE_HASH:
+            outcome = check_hash(admission, one);
+            break;
+        }
+    }
+    return outcome;
+}
