@@ -159,9 +159,9 @@ struct events {
     VEC(struct outbox_lane *) outboxes;
     VEC(struct spent_receipt) spent; /* of events that are over */
     VEC(struct entity *)
-    kept;          /* of those, in spaces without a store: the last (V9) */
-    size_t oldest; /* of them, once they are as many as there may be */
-    struct map stored;         /* struct event by the document that holds it */
+    kept;              /* of those, in spaces without a store: the last (V9) */
+    size_t oldest;     /* of them, once they are as many as there may be */
+    struct map stored; /* struct event by the document that holds it */
     VEC(struct ended_event) ended;   /* stored events (sched/durable.c) */
     void (*first_stored)(void *ctx); /* NULL: was told, or nothing asks */
     void *first_stored_ctx;
@@ -207,8 +207,8 @@ void event_fail(struct event *event, const struct err_detail *why);
  * come, or never will (V6). */
 void event_end_duplicate(struct event *event, const struct err_detail *why);
 
-/* It was not sent, after all. */
-void event_release(struct event *event);
+/* It is over, or was not sent, after all. `is_new`: it was handled just now. */
+void event_release(struct event *event, bool is_new);
 
 /* Out of its lane, to be handled; and back to its place there (V1). */
 void event_leave_lane(struct event *event);
