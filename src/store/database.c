@@ -138,6 +138,7 @@ static enum err renew_lock_file(struct database *database,
         (void)close(before);
         map_lock_file(database);
         database_listen(database, hears);
+        leases_renew(&database->leases, database->lock.fd);
         database->files.inodes[FILE_LOCK] = 0;
         (void)file_identity_look(&database->files, FILE_LOCK);
     }
@@ -239,13 +240,17 @@ static bool is_wal(struct database *database)
     return found;
 }
 
-/* Switching to a WAL is a write. */
+/* Switching to a WAL is a write. In a file that is new, free pages can be given
+ * back from now on; in another one the first pragma says nothing. */
 static enum err make_wal(struct database *database, struct err_detail *detail)
 {
     enum err err = write_lock_wait(&database->lock, detail);
     if (err == ERR_OK) {
         database->patience_ms = database->lock.wait_ms;
-        err = database_run(database, "PRAGMA journal_mode = WAL", detail);
+        err = database_run(database,
+                           "PRAGMA auto_vacuum = INCREMENTAL;"
+                           "PRAGMA journal_mode = WAL",
+                           detail);
         database->patience_ms = 0;
         unlock(database);
     }
@@ -497,6 +502,7 @@ void database_close(struct database *database)
         (void)close(database->lock.fd);
     }
     database->lock.fd = -1;
+    leases_release(&database->leases);
     file_identity_release(&database->files);
     buf_release(&database->path);
 }
@@ -920,6 +926,36 @@ enum err database_checkpoint(struct database *database,
         err = checkpoint_locked(database, detail);
         unlock(database);
     }
+    return err;
+}
+
+enum err database_alone(struct database *database,
+                        database_work_fn *work,
+                        void *ctx,
+                        struct err_detail *detail)
+{
+    enum err err = database_begin(database, detail); /* mends the WAL */
+    if (err == ERR_OK) {
+        err = database_end(database, ERR_OK, detail);
+    }
+    if (err == ERR_OK) {
+        err = take_lock(database, write_lock_wait, detail);
+        err = explain_busy(database, err, detail);
+    }
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = check_files(database, detail);
+    if (err == ERR_OK) {
+        count_change(database, true);
+        err = work(database, ctx, detail);
+        count_change(database, false);
+        database->wrote = true;
+    }
+    if (err == ERR_OK) {
+        err = checkpoint_locked(database, detail);
+    }
+    unlock(database);
     return err;
 }
 

@@ -67,6 +67,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "store/file_identity.h"
+#include "store/leases.h"
 #include "store/ran.h"
 #include "store/write_lock.h"
 #include "value/value.h"
@@ -111,6 +112,7 @@ struct database {
     const char *vfs;            /* borrowed */
     enum durability durability;
     struct write_lock lock; /* without a file in memory */
+    struct leases leases;   /* of sessions, on the lock file */
     struct lock_page *page; /* of the lock file; NULL: it could not be mapped */
     size_t mapped;          /* bytes of it */
     struct ran ran;         /* what is said of runs; the file may lack the ring,
@@ -189,6 +191,16 @@ void database_read_end(struct database *database);
 MUST_CHECK enum err database_checkpoint(struct database *database,
                                         bool always,
                                         struct err_detail *detail);
+
+/* Does work that SQLite does outside of a transaction, with the lock, and moves
+ * the WAL into the file. */
+typedef enum err database_work_fn(struct database *database,
+                                  void *ctx,
+                                  struct err_detail *detail);
+MUST_CHECK enum err database_alone(struct database *database,
+                                   database_work_fn *work,
+                                   void *ctx,
+                                   struct err_detail *detail);
 
 /* What the counter was when the last transaction of this connection ended:
  * nobody else can have written in between. */

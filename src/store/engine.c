@@ -626,8 +626,11 @@ enum err engine_changes(struct engine *engine,
                         void *ctx,
                         struct err_detail *detail)
 {
+    /* Below the horizon commits may have no rows any more (retention.h). */
     struct query query =
-        query_begin(&engine->database, STATEMENT_COMMIT_CHANGES);
+        query_begin(&engine->database,
+                    after < engine->horizon ? STATEMENT_FOLDED_CHANGES
+                                            : STATEMENT_COMMIT_CHANGES);
     query_int(&query, 1, after < INT64_MAX ? after : INT64_MAX);
     query_int(&query, 2, to < INT64_MAX ? to : INT64_MAX);
     bool valid = true;

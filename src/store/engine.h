@@ -252,7 +252,9 @@ typedef void engine_change_fn(void *ctx, const struct engine_change *change);
 
 /* What the commits above `after` and up to `to` wrote, in their order, on all
  * branches; what one commit wrote twice may be told twice. Costs as much as
- * there are such commits. */
+ * there are such commits. If `after` is below the horizon, each document is
+ * told once, with the last of these commits; that costs as much as there are
+ * documents. */
 MUST_CHECK enum err engine_changes(struct engine *engine,
                                    uint64_t after,
                                    uint64_t to,

@@ -12,10 +12,14 @@
 #include "store/documents.h"
 #include "value/json.h"
 
-/* Documents folded in one transaction, and pages copied in one step: short
- * enough that nobody waits long for the lock. */
+/* What is done in one transaction, and pages copied in one step: short enough
+ * that no other process waits long for the lock. */
 enum {
-    FOLD_STEP = 64,
+    FOLD_STEP = 64,              /* documents looked at, */
+    FOLD_ROWS = 1000,            /* rows removed, about, */
+    FOLD_BYTES = 1 << 20,        /* and bytes of documents written, about */
+    SHRINK_STEP_PAGES = 128,     /* given back */
+    REWRITE_INSTRUCTIONS = 1000, /* of SQLite, between two looks */
     BACKUP_STEP_PAGES = 256
 };
 
@@ -50,6 +54,17 @@ static enum err move_horizon(struct engine *engine,
 }
 
 /* -- One document -------------------------------------------------------- */
+
+/* One transaction, as far as it has come. */
+struct fold {
+    struct engine *engine;
+    struct compact_counts *counts;
+    struct err_detail *detail;
+    uint64_t after; /* the last document that is done */
+    bool more;      /* documents are left, or rows of one */
+    uint64_t rows;  /* removed */
+    uint64_t bytes; /* written */
+};
 
 /* The last revision up to the horizon. */
 struct last_revision {
@@ -116,23 +131,47 @@ static enum err make_whole(struct engine *engine,
     return err;
 }
 
-static enum err remove_rows(struct engine *engine,
+static enum err remove_rows(struct fold *fold,
                             enum statement statement,
                             const struct document *document,
                             const struct last_revision *last,
-                            uint64_t *removed,
-                            struct err_detail *detail)
+                            uint64_t *removed)
 {
-    struct query query = query_begin(&engine->database, statement);
+    struct database *database = &fold->engine->database;
+    struct query query = query_begin(database, statement);
     query_int(&query, 1, document->number);
     query_int(&query, 2, last->seq);
     if (statement == STATEMENT_REVISION_FORGET) {
         query_int(&query, 3, last->index);
     }
     (void)query_step(&query);
-    const enum err err = query_end(&query, detail);
-    *removed += (uint64_t)sqlite3_changes64(engine->database.db);
+    const enum err err = query_end(&query, fold->detail);
+    const uint64_t rows = (uint64_t)sqlite3_changes64(database->db);
+    fold->rows += rows;
+    *removed += rows;
     return err;
+}
+
+/* Up to which revision rows are removed in this step: `last`, or if there are
+ * too many before it, one of those. */
+static enum err limit_rows(struct fold *fold,
+                           const struct document *document,
+                           struct last_revision *last)
+{
+    struct query query =
+        query_begin(&fold->engine->database, STATEMENT_REVISION_NTH);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, FOLD_ROWS);
+    if (query_step(&query)) {
+        const uint64_t seq = query_get_int(&query, 0);
+        const uint64_t index = query_get_int(&query, 1);
+        if (seq < last->seq || (seq == last->seq && index < last->index)) {
+            last->seq = seq;
+            last->index = index;
+            fold->more = true;
+        }
+    }
+    return query_end(&query, fold->detail);
 }
 
 /* The tail is counted anew: what is behind the last whole value now. */
@@ -151,41 +190,42 @@ static enum err update_row(struct engine *engine,
     return err == ERR_OK ? document_update(engine, document, detail) : err;
 }
 
-static enum err fold_document(struct engine *engine,
-                              struct document *document,
-                              struct compact_counts *counts,
-                              struct err_detail *detail)
+/* fold->more: there are more rows than fit into a step. The first revision that
+ * stays is whole by then, so those before it are not missed. */
+static enum err fold_document(struct fold *fold, struct document *document)
 {
+    struct compact_counts *counts = fold->counts;
     struct last_revision last;
-    enum err err = find_last(engine, document, &last, detail);
-    counts->documents++;
+    enum err err = find_last(fold->engine, document, &last, fold->detail);
     if (err != ERR_OK || !last.found) {
         return err;
     }
-    const uint64_t before = counts->revisions + counts->snapshots;
+    const uint64_t before = fold->rows;
     if (last.op == COMMIT_PATCH) {
-        err = make_whole(engine, document, &last, detail);
+        err = make_whole(fold->engine, document, &last, fold->detail);
+        fold->bytes += document->base_bytes;
     }
     if (err == ERR_OK) {
-        err = remove_rows(engine,
-                          STATEMENT_REVISION_FORGET,
-                          document,
-                          &last,
-                          &counts->revisions,
-                          detail);
-    }
-    if (err == ERR_OK) {
-        err = remove_rows(engine,
+        err = remove_rows(fold,
                           STATEMENT_SNAPSHOT_FORGET,
                           document,
                           &last,
-                          &counts->snapshots,
-                          detail);
+                          &counts->snapshots);
     }
-    const bool changed = last.op == COMMIT_PATCH ||
-                         counts->revisions + counts->snapshots != before;
-    return err == ERR_OK && changed ? update_row(engine, document, detail)
-                                    : err;
+    if (err == ERR_OK) {
+        err = limit_rows(fold, document, &last);
+    }
+    if (err == ERR_OK) {
+        err = remove_rows(fold,
+                          STATEMENT_REVISION_FORGET,
+                          document,
+                          &last,
+                          &counts->revisions);
+    }
+    const bool changed = last.op == COMMIT_PATCH || fold->rows != before;
+    return err == ERR_OK && changed
+               ? update_row(fold->engine, document, fold->detail)
+               : err;
 }
 
 /* -- All of them --------------------------------------------------------- */
@@ -200,62 +240,77 @@ static enum err damaged_name(const struct document_name *name,
                    (unsigned long long)name->number);
 }
 
-/* The next documents after row `after`, folded in one transaction. *after is
- * 0 when there were none left. */
-static enum err fold_step(struct engine *engine,
-                          uint64_t *after,
-                          struct compact_counts *counts,
-                          struct err_detail *detail)
+static enum err fold_named(struct fold *fold, const struct document_name *name)
+{
+    struct engine *engine = fold->engine;
+    struct document *document = NULL;
+    if (name->branch >= engine->branches.count) {
+        return damaged_name(name, fold->detail);
+    }
+    enum err err = document_find(engine,
+                                 engine_branch_by_number(engine, name->branch),
+                                 name->scope_key,
+                                 name->id,
+                                 &document,
+                                 fold->detail);
+    if (err == ERR_OK && document == NULL) {
+        err = damaged_name(name, fold->detail);
+    }
+    return err == ERR_OK ? fold_document(fold, document) : err;
+}
+
+/* The next documents, as many as a step takes. */
+static enum err fold_documents(struct fold *fold)
 {
     document_names names = {0};
-    enum err err = documents_list(engine, *after, FOLD_STEP, &names, detail);
-    *after = 0;
+    enum err err = documents_list(fold->engine,
+                                  fold->after,
+                                  FOLD_STEP,
+                                  &names,
+                                  fold->detail);
     VEC_FOREACH (&names, name) {
-        struct document *document = NULL;
-        if (err == ERR_OK && name->branch >= engine->branches.count) {
-            err = damaged_name(name, detail);
+        if (err != ERR_OK || fold->more) {
+            break;
         }
-        if (err == ERR_OK) {
-            err = document_find(engine,
-                                engine_branch_by_number(engine, name->branch),
-                                name->scope_key,
-                                name->id,
-                                &document,
-                                detail);
+        if (fold->rows >= FOLD_ROWS || fold->bytes >= FOLD_BYTES) {
+            fold->more = true;
+            break;
         }
-        if (err == ERR_OK && document == NULL) {
-            err = damaged_name(name, detail);
-        }
-        if (err == ERR_OK) {
-            err = fold_document(engine, document, counts, detail);
-            *after = name->number;
+        err = fold_named(fold, name);
+        if (!fold->more) {
+            fold->after = name->number;
+            fold->counts->documents++;
         }
     }
+    fold->more = fold->more || names.count == FOLD_STEP;
     document_names_release(&names);
     return err;
 }
 
-/* One write transaction around a step. */
-static enum err in_transaction(struct engine *engine,
-                               uint64_t keep_from,
-                               uint64_t *after,
-                               struct compact_counts *counts,
-                               struct err_detail *detail)
+/* One write transaction. What it has counted is only true if it lands. */
+static enum err fold_step(struct fold *fold, uint64_t keep_from)
 {
-    enum err err = database_begin(&engine->database, detail);
+    struct engine *engine = fold->engine;
+    const struct compact_counts before = *fold->counts;
+    enum err err = database_begin(&engine->database, fold->detail);
     if (err != ERR_OK) {
         return err;
     }
-    err = engine_refresh(engine, detail);
+    fold->more = false;
+    fold->rows = fold->bytes = 0;
+    err = engine_refresh(engine, fold->detail);
     if (err == ERR_OK) {
-        err = move_horizon(engine, keep_from, detail);
+        err = move_horizon(engine, keep_from, fold->detail);
     }
     if (err == ERR_OK) {
-        err = fold_step(engine, after, counts, detail);
+        err = fold_documents(fold);
     }
-    err = database_end(&engine->database, err, detail);
+    err = database_end(&engine->database, err, fold->detail);
     if (err != ERR_OK) {
         engine_forget(engine);
+        *fold->counts = before;
+    } else {
+        fold->counts->horizon = engine->horizon;
     }
     return err;
 }
@@ -268,20 +323,157 @@ enum err engine_compact(struct engine *engine,
                         struct err_detail *detail)
 {
     struct err_detail why = {0};
-    uint64_t after = 0;
+    struct fold fold = {
+        .engine = engine,
+        .counts = counts,
+        .detail = &why,
+        .more = true,
+    };
     uint64_t total = 0;
-    *counts = (struct compact_counts){0};
+    *counts = (struct compact_counts){.horizon = engine->horizon};
     enum err err = documents_count(engine, &total, &why);
-    do {
+    while (err == ERR_OK && fold.more && !counts->stopped) {
+        err = fold_step(&fold, keep_from);
+        counts->stopped = err == ERR_OK && fold.more && progress != NULL &&
+                          !progress(ctx, counts->documents, total);
+    }
+    if (err != ERR_OK && detail != NULL) {
+        *detail = why;
+    }
+    return err;
+}
+
+/* -- Pages --------------------------------------------------------------- */
+
+static enum err ask_pragma(struct engine *engine,
+                           enum statement statement,
+                           uint64_t *out,
+                           struct err_detail *detail)
+{
+    struct query query = query_begin(&engine->database, statement);
+    *out = query_step(&query) ? query_get_int(&query, 0) : 0;
+    return query_end(&query, detail);
+}
+
+/* Those at the end of the file change places with free ones. */
+static enum err shrink_step(struct engine *engine, struct err_detail *detail)
+{
+    char sql[64];
+    (void)sqlite3_snprintf((int)sizeof sql,
+                           sql,
+                           "PRAGMA incremental_vacuum(%d)",
+                           (int)SHRINK_STEP_PAGES);
+    enum err err = database_begin(&engine->database, detail);
+    if (err == ERR_OK) {
+        err = database_run(&engine->database, sql, detail);
+        err = database_end(&engine->database, err, detail);
+    }
+    return err;
+}
+
+static enum err shrink(struct engine *engine,
+                       maintain_progress_fn *progress,
+                       void *ctx,
+                       struct shrink_counts *counts,
+                       struct err_detail *detail)
+{
+    uint64_t first = 0;
+    enum err err = ask_pragma(engine, STATEMENT_FREE_PAGES, &first, detail);
+    uint64_t left = first;
+    uint64_t before = UINT64_MAX;
+    while (err == ERR_OK && left > 0 && left < before && !counts->stopped) {
+        before = left;
+        err = shrink_step(engine, detail);
         if (err == ERR_OK) {
-            err = in_transaction(engine, keep_from, &after, counts, &why);
+            err = ask_pragma(engine, STATEMENT_FREE_PAGES, &left, detail);
         }
-        counts->horizon = engine->horizon;
-        if (err == ERR_OK && after != 0 && progress != NULL &&
-            !progress(ctx, counts->documents, total)) {
-            counts->stopped = true;
+        if (err == ERR_OK && left < before) {
+            counts->pages += before - left;
+            counts->stopped = left > 0 && progress != NULL &&
+                              !progress(ctx, counts->pages, first);
         }
-    } while (err == ERR_OK && after != 0 && !counts->stopped);
+    }
+    counts->left = left;
+    return err;
+}
+
+enum err engine_shrink(struct engine *engine,
+                       maintain_progress_fn *progress,
+                       void *ctx,
+                       struct shrink_counts *counts,
+                       struct err_detail *detail)
+{
+    struct err_detail why = {0};
+    uint64_t kind = 0;
+    *counts = (struct shrink_counts){0};
+    enum err err = ask_pragma(engine, STATEMENT_AUTO_VACUUM, &kind, &why);
+    counts->cannot = kind == 0;
+    if (err == ERR_OK && !counts->cannot) {
+        err = shrink(engine, progress, ctx, counts, &why);
+    } else if (err == ERR_OK) {
+        err = ask_pragma(engine, STATEMENT_FREE_PAGES, &counts->left, &why);
+    }
+    if (err == ERR_OK) {
+        err = database_checkpoint(&engine->database, true, &why);
+    }
+    if (err != ERR_OK && detail != NULL) {
+        *detail = why;
+    }
+    return err;
+}
+
+struct rewriting {
+    maintain_progress_fn *progress;
+    void *ctx;
+};
+
+static int is_to_stop(void *ctx)
+{
+    const struct rewriting *rewriting = ctx;
+    return rewriting->progress != NULL &&
+           !rewriting->progress(rewriting->ctx, 0, 0);
+}
+
+/* The copy that SQLite makes on the way can be as long as the file: it is not
+ * kept in memory. */
+static enum err rewrite(struct database *database,
+                        void *ctx,
+                        struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    sqlite3_progress_handler(database->db,
+                             REWRITE_INSTRUCTIONS,
+                             is_to_stop,
+                             ctx);
+    const int code = sqlite3_exec(database->db,
+                                  "PRAGMA temp_store = FILE;"
+                                  "PRAGMA auto_vacuum = INCREMENTAL;"
+                                  "VACUUM",
+                                  NULL,
+                                  NULL,
+                                  NULL);
+    if (code != SQLITE_OK) {
+        err = (code & 0xFF) == SQLITE_INTERRUPT
+                  ? err_set(detail, ERR_BUSY, "the work was stopped")
+                  : database_error(database, code, detail);
+    }
+    sqlite3_progress_handler(database->db, 0, NULL, NULL);
+    const enum err reset =
+        database_run(database, "PRAGMA temp_store = MEMORY", NULL);
+    (void)reset; /* it is where a copy lies, and nothing else */
+    return err;
+}
+
+enum err engine_rewrite(struct engine *engine,
+                        maintain_progress_fn *progress,
+                        void *ctx,
+                        struct err_detail *detail)
+{
+    struct err_detail why = {0};
+    struct rewriting rewriting = {progress, ctx};
+    const enum err err =
+        database_alone(&engine->database, rewrite, &rewriting, &why);
+    engine_forget(engine);
     if (err != ERR_OK && detail != NULL) {
         *detail = why;
     }

@@ -1,11 +1,12 @@
-/* Looking after a file: folding old history, and copies while it is in use.
+/* Looking after a file: folding old history, giving pages back to the file
+ * system, and copies while it is in use.
  *
  * Compaction moves the *horizon* forward: the seq before which the past cannot
  * be read any more. Of each document the last revision up to the horizon is
  * kept, as a whole value; what is before it goes. Nothing above the horizon
- * changes, commits keep their rows (so a replay still gets its answer), and a
- * read set from before the horizon is judged strictly: what might have changed
- * counts as changed.
+ * changes, commits keep their rows (so a replay still gets its answer) until
+ * retention.h says otherwise, and a read set from before the horizon is judged
+ * strictly: what might have changed counts as changed.
  *
  * It works in small transactions. A crash between two of them leaves a file in
  * which some documents have more history than they need, and the next run goes
@@ -22,7 +23,7 @@ typedef bool maintain_progress_fn(void *ctx, uint64_t done, uint64_t total);
 
 struct compact_counts {
     uint64_t horizon;   /* where it is now */
-    uint64_t documents; /* looked at */
+    uint64_t documents; /* looked at; none is removed */
     uint64_t revisions; /* removed */
     uint64_t snapshots; /* removed */
     bool stopped;
@@ -34,6 +35,32 @@ MUST_CHECK enum err engine_compact(struct engine *engine,
                                    maintain_progress_fn *progress,
                                    void *ctx,
                                    struct compact_counts *counts,
+                                   struct err_detail *detail);
+
+/* Gives free pages back to the file system, a few at a time. */
+struct shrink_counts {
+    uint64_t pages; /* given back */
+    uint64_t left;  /* free ones that the file still has */
+    bool cannot;    /* the file was made without room for this: an earlier
+                       version did. engine_rewrite adds it */
+    bool stopped;
+};
+
+MUST_CHECK enum err engine_shrink(struct engine *engine,
+                                  maintain_progress_fn *progress,
+                                  void *ctx,
+                                  struct shrink_counts *counts,
+                                  struct err_detail *detail);
+
+/* Writes the whole file anew, without free pages and so that engine_shrink can
+ * give back those to come. Other processes can read meanwhile, and cannot
+ * write. Needs room for two copies: one in the directory for temporary files,
+ * and one beside the file. `progress` is asked now and then, with numbers that
+ * mean nothing; BUSY: it has stopped the work. Whatever happens, the file is as
+ * before, or written anew. */
+MUST_CHECK enum err engine_rewrite(struct engine *engine,
+                                   maintain_progress_fn *progress,
+                                   void *ctx,
                                    struct err_detail *detail);
 
 /* A consistent copy of the space in a new file at `path`, which appears whole

@@ -9,6 +9,7 @@ struct session_row {
     struct value key;
     uint64_t number;
     uint64_t next_local_seq; /* above every one that has landed */
+    bool leased;             /* by this engine (leases.h) */
 };
 
 static bool is_session(const void *item, const void *key)
@@ -133,6 +134,12 @@ void session_landed(struct engine *engine, struct value key, uint64_t local_seq)
 {
     struct session_row *row = peek(engine, key);
     CHECK(row != NULL);
+    if (UNLIKELY(!row->leased)) {
+        leases_take(&engine->database.leases,
+                    engine->database.lock.fd,
+                    row->number);
+        row->leased = true;
+    }
     if (local_seq >= row->next_local_seq) {
         row->next_local_seq = local_seq + 1;
     }

@@ -21,7 +21,8 @@ bool session_is_ahead(struct engine *engine,
                       struct value key,
                       uint64_t local_seq);
 
-/* A commit of this session was written. */
+/* A commit of this session was written, in a transaction that is still open.
+ * The engine has a lease for it from now on (leases.h). */
 void session_landed(struct engine *engine,
                     struct value key,
                     uint64_t local_seq);

@@ -42,6 +42,12 @@ X(SESSION_FIND,
   "SELECT session, (SELECT local_seq FROM \"commit\" c"
   " WHERE c.session = s.session ORDER BY local_seq DESC LIMIT 1)"
   " FROM session s WHERE key = ?1")
+X(SESSION_LAST, "SELECT max(session) FROM session")
+X(SESSION_REMOVE,
+  "DELETE FROM session WHERE session > ?1 AND session <= ?2"
+  " AND session < (SELECT max(session) FROM session)"
+  " AND NOT EXISTS(SELECT 1 FROM \"commit\" c"
+  "  WHERE c.session = session.session)")
 X(SESSION_INSERT, "INSERT INTO session(key) VALUES(?1)")
 
 /* Commits. */
@@ -60,6 +66,16 @@ X(COMMIT_INSERT,
   "INSERT INTO \"commit\"(seq, record, branch, session, local_seq, digest, at,"
   " context, resolution, documents, chain)"
   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")
+X(COMMIT_TIME,
+  "SELECT seq, at FROM \"commit\" WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1")
+X(COMMIT_NUMBER, "SELECT session, local_seq FROM \"commit\" WHERE seq = ?1")
+X(COMMIT_NTH,
+  "SELECT local_seq FROM \"commit\" WHERE session = ?1"
+  " ORDER BY local_seq DESC LIMIT 1 OFFSET ?2")
+X(COMMIT_RANGE,
+  "SELECT seq, session, local_seq FROM \"commit\" WHERE seq > ?1"
+  " AND seq <= ?2 ORDER BY seq LIMIT ?3")
+X(COMMIT_REMOVE, "DELETE FROM \"commit\" WHERE seq = ?1")
 X(COMMIT_CHAIN, "UPDATE \"commit\" SET chain = ?2 WHERE seq = ?1")
 X(COMMIT_SEEN,
   "SELECT c.seq, s.key, b.name, c.at,"
@@ -84,6 +100,13 @@ X(COMMIT_CHANGES,
   " CROSS JOIN json_each(c.documents) o"
   " CROSS JOIN document d ON d.document = o.value"
   " WHERE c.seq > ?1 AND c.seq <= ?2 ORDER BY c.seq")
+
+X(FOLDED_CHANGES,
+  "SELECT last, branch, scope, id FROM (SELECT (SELECT max(r.seq)"
+  "  FROM revision r WHERE r.document = d.document AND r.seq > ?1"
+  "  AND r.seq <= ?2) AS last, d.document, d.branch, d.scope, d.id"
+  "  FROM document d WHERE d.head_seq > ?1)"
+  " WHERE last IS NOT NULL ORDER BY last, document")
 
 /* Documents: one row a branch, scope and id, with where its history ends. */
 X(DOCUMENT_FIND,
@@ -131,6 +154,15 @@ X(DOCUMENT_REBUILD,
 X(DOCUMENT_REMOVE,
   "DELETE FROM document WHERE document = ?1"
   " AND NOT EXISTS(SELECT 1 FROM revision WHERE document = ?1)")
+
+/* Receipts: documents by their ids. Those of events without an id have more
+ * than one colon (sched/event_id.c). The last document stays, or its number
+ * would be given again. */
+X(RECEIPT_RANGE,
+  "SELECT document, head_seq, instr(substr(id, 9), ':') FROM document"
+  " WHERE document > ?1 AND document <= ?2 AND id >= 'receipt:'"
+  " AND id < 'receipt;' AND head_seq <= ?3"
+  " AND document < (SELECT max(document) FROM document) ORDER BY document")
 X(DOCUMENT_COUNT, "SELECT count(*) FROM document")
 X(DOCUMENT_RANGE,
   "SELECT scope, id FROM document WHERE branch = 0 AND id >= ?1"
@@ -172,12 +204,12 @@ X(REVISION_COUNT_BEHIND,
   " (seq, op_index) > (?2, ?3) LIMIT ?4)")
 X(REVISION_AFTER,
   "SELECT r.seq, r.op, r.op_index, c.session, c.local_seq"
-  " FROM revision r JOIN \"commit\" c ON c.seq = r.seq"
+  " FROM revision r LEFT JOIN \"commit\" c ON c.seq = r.seq"
   " WHERE r.document = ?1 AND r.seq > ?2 AND r.seq <= ?3"
   " ORDER BY r.seq DESC, r.op_index DESC")
 X(REVISION_BASES_AFTER,
   "SELECT r.seq, c.session, c.local_seq"
-  " FROM revision r JOIN \"commit\" c ON c.seq = r.seq"
+  " FROM revision r LEFT JOIN \"commit\" c ON c.seq = r.seq"
   " WHERE r.document = ?1 AND r.seq > ?2 AND r.seq <= ?3"
   " AND r.op <> 'patch' ORDER BY r.seq DESC, r.op_index DESC")
 X(REVISION_GET,
@@ -191,6 +223,11 @@ X(REVISION_WHOLE,
 X(REVISION_FORGET,
   "DELETE FROM revision WHERE document = ?1"
   " AND (seq, op_index) < (?2, ?3)")
+X(REVISION_NTH,
+  "SELECT seq, op_index FROM revision WHERE document = ?1"
+  " ORDER BY seq, op_index LIMIT 1 OFFSET ?2")
+X(REVISION_REMOVE, "DELETE FROM revision WHERE document = ?1")
+X(SNAPSHOT_CLEAR, "DELETE FROM snapshot WHERE document = ?1")
 X(SNAPSHOT_ALL,
   "SELECT seq, value FROM snapshot WHERE document = ?1 ORDER BY seq")
 X(SNAPSHOT_LAST,
@@ -395,6 +432,36 @@ X(OBSERVED_ORPHANS,
 X(SNAPSHOT_COUNT, "SELECT count(*) FROM snapshot")
 X(SESSION_COUNT, "SELECT count(*) FROM session")
 X(PAGE_COUNT, "PRAGMA page_count")
+X(FREE_PAGES, "PRAGMA freelist_count")
+X(FILE_BYTES,
+  "SELECT page_count * page_size, freelist_count * page_size"
+  " FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+X(FREE_BYTES,
+  "SELECT freelist_count * page_size FROM pragma_freelist_count,"
+  " pragma_page_size")
+X(AUTO_VACUUM, "PRAGMA auto_vacuum")
+
+/* What a compaction would remove: rows, and bytes of one on average, from some
+ * of them (retention.h). */
+X(RECLAIM_COMMITS,
+  "SELECT count(*), (SELECT avg(length(ifnull(context, ''))"
+  "  + length(documents) + 90) FROM (SELECT context, documents"
+  "  FROM \"commit\" WHERE seq <= ?1 LIMIT 200))"
+  " FROM \"commit\" INDEXED BY commit_by_session WHERE seq <= ?1"
+  " AND (seq % ?3 <> 0 OR seq <= ?2)")
+X(RECLAIM_RECEIPTS,
+  "SELECT count(*), avg(length(id)) * 2 + 150 FROM document"
+  " WHERE id >= 'receipt:' AND id < 'receipt;'"
+  " AND head_seq <= iif(instr(substr(id, 9), ':') > 0, ?1, ?2)")
+X(RECLAIM_REVISIONS,
+  "SELECT max(0, (SELECT count(*) FROM revision)"
+  "  - (SELECT count(*) FROM document)), (SELECT avg(length(ifnull(data, ''))"
+  "  + length(ifnull(trace, '')) + 20) FROM (SELECT data, trace FROM revision"
+  "  WHERE seq > (SELECT value FROM space WHERE name = 'horizon') LIMIT 200))")
+X(RECLAIM_SESSIONS,
+  "SELECT count(*), 90 FROM session s WHERE NOT EXISTS(SELECT 1"
+  " FROM \"commit\" c WHERE c.session = s.session AND (c.seq > ?1"
+  " OR c.seq % ?3 = 0 AND c.seq > ?2))")
 
 /* SQLite's own check. */
 X(INTEGRITY, "PRAGMA integrity_check(20)")

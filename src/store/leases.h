@@ -1,0 +1,47 @@
+/* Leases: which sessions belong to a process that is alive.
+ *
+ * The rows of a session are needed as long as its process may send a commit
+ * again (store/retention.h). So an engine holds a lease for each session that
+ * it has written commits of: a shared lock on one byte of the lock file, whose
+ * place follows from the number of the session. The system releases it when
+ * the process ends, in whatever way; a process that is stopped keeps it.
+ *
+ *   lease-1  A lease is taken before the transaction that writes the first
+ *            commit of the session is committed. So a session whose rows can be
+ *            seen, and which has no lease, has ended.
+ *   lease-2  Where the file system has no such locks, or the lock file was
+ *            deleted, leases are missing for a while. What rests on them must
+ *            bear that. */
+
+#ifndef STORE_LEASES_H
+#define STORE_LEASES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+typedef VEC(uint64_t) lease_list;
+
+struct leases {
+    lease_list own; /* of this connection */
+};
+
+/* `fd` is the lock file's; -1: there is none, and only this connection knows.
+ * What is held already is not taken again. */
+void leases_take(struct leases *leases, int fd, uint64_t number);
+
+/* The lock file was made anew. */
+void leases_renew(const struct leases *leases, int fd);
+
+/* Adds the numbers up to `last` that have a lease, of this connection or any
+ * other. */
+void leases_list(const struct leases *leases,
+                 int fd,
+                 uint64_t last,
+                 lease_list *out);
+
+/* The locks end with the lock file's descriptor. */
+void leases_release(struct leases *leases);
+
+#endif
