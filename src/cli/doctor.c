@@ -18,6 +18,7 @@
 #include "host/system.h"
 #include "script/program.h"
 #include "store/engine.h"
+#include "store/retention.h"
 #include "store/schema.h"
 #include "store/spaces.h"
 #include "value/array.h"
@@ -26,7 +27,8 @@
 enum {
     FREE_BYTES_LEAST = 64 * 1024 * 1024,
     WAL_BYTES_MOST = 256 * 1024 * 1024,
-    HELD_MS_MOST = 1000, /* that the write lock is held without a remark */
+    TELL_BYTES = 64 * 1024, /* that could be returned, without a remark */
+    HELD_MS_MOST = 1000,    /* that the write lock is held without a remark */
 };
 
 /* File systems on which locks and shared memory between machines do not hold
@@ -137,6 +139,25 @@ static uint64_t bytes_of(const char *path, const char *ending)
     return bytes;
 }
 
+/* What a compaction would remove and return. */
+static enum err look_at_rows(struct engine *engine,
+                             struct value *object,
+                             struct err_detail *detail)
+{
+    const struct retention retention = retention_default(system_wall_ms());
+    struct reclaimable found;
+    struct value rows = value_empty_object();
+    const enum err err = engine_reclaimable(engine, &retention, &found, detail);
+    put_number(&rows, "revisions", found.revisions);
+    put_number(&rows, "receipts", found.receipts);
+    put_number(&rows, "commits", found.commits);
+    put_number(&rows, "sessions", found.sessions);
+    put_number(&rows, "freeBytes", found.free_bytes);
+    put_number(&rows, "bytes", found.row_bytes + found.free_bytes);
+    object_put_adopt(object, "reclaimable", rows);
+    return err;
+}
+
 static void look_into(struct examination *visit,
                       const char *path,
                       const char *name,
@@ -151,6 +172,7 @@ static void look_into(struct examination *visit,
         if (err == ERR_OK) {
             put_number(object, "seq", engine.seq);
             put_number(object, "horizon", engine.horizon);
+            err = look_at_rows(&engine, object, &detail);
             engine_read_end(&engine);
         }
         engine_close(&engine);
@@ -288,6 +310,35 @@ static void print_spaces(struct buf *line, struct value spaces)
     }
 }
 
+static void print_reclaimable(struct buf *line, struct value spaces)
+{
+    static const char *const kinds[] = {"revisions",
+                                        "receipts",
+                                        "commits",
+                                        "sessions"};
+    struct array_iter iter = array_iter(spaces);
+    struct value one;
+    while (array_next(&iter, &one)) {
+        const struct value rows = object_field(one, "reclaimable");
+        if (value_is_absent(rows) || number_of(rows, "bytes") < TELL_BYTES) {
+            continue;
+        }
+        look_append(line, object_field(one, "file"));
+        buf_printf(line,
+                   "  'heddle store compact' would return about %" PRIu64
+                   " KiB: %" PRIu64 " KiB are free",
+                   number_of(rows, "bytes") / 1024,
+                   number_of(rows, "freeBytes") / 1024);
+        for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+            buf_printf(line,
+                       ", %" PRIu64 " %s",
+                       number_of(rows, kinds[i]),
+                       kinds[i]);
+        }
+        print_line(line);
+    }
+}
+
 static void print_report(struct value report, struct value hazards)
 {
     const struct value versions = object_field(report, "versions");
@@ -311,6 +362,7 @@ static void print_report(struct value report, struct value hazards)
                number_of(disk, "freeBytes") / 1024 / 1024);
     print_line(&line);
     print_spaces(&line, object_field(report, "spaces"));
+    print_reclaimable(&line, object_field(report, "spaces"));
     while (array_next(&sessions, &one)) {
         buf_append_text(&line, "running: ");
         look_append(&line, object_field(one, "command"));

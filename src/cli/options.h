@@ -61,6 +61,10 @@
 #define OPTION_SPACE      (UINT64_C(1) << 56)
 #define OPTION_QUEUE      (UINT64_C(1) << 36)
 
+#define OPTION_KEEP_COMMITS (UINT64_C(1) << 52)
+#define OPTION_KEEP_AGE     (UINT64_C(1) << 53)
+#define OPTION_FULL         (UINT64_C(1) << 54)
+
 #define OPTIONS_COMMON (OPTION_HELP | OPTION_JSON)
 
 struct operand {
@@ -82,6 +86,8 @@ struct options {
         const char *scope;
         const char *limit;
         const char *keep_from;
+        const char *keep_commits;
+        const char *keep_age;
         const char *profile;
         const char *filter;
         const char *seed;

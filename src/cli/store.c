@@ -18,6 +18,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/store.h"
 #include "store/engine.h"
 #include "store/history.h"
 #include "store/maintain.h"
@@ -32,41 +33,43 @@
 
 /* -- Common -------------------------------------------------------------- */
 
-static const char *file_of(const struct options *options)
+const char *store_file(const struct options *options)
 {
     return options->operands[0].word;
 }
 
 /* The public code has the same number. */
-static int report_detail(const struct options *options,
-                         const struct err_detail *detail)
+int store_report(const struct options *options, const struct err_detail *detail)
 {
     hd_error error = {
         .status = (hd_status)detail->err,
         .class_of = hd_status_class((hd_status)detail->err),
     };
     (void)snprintf(error.text, sizeof error.text, "%s", detail->text);
-    return report_error(options, file_of(options), &error);
+    return report_error(options, store_file(options), &error);
 }
 
-static int open_space(const struct options *options, struct engine *engine)
+int store_open(const struct options *options,
+               bool (*interrupted)(void *ctx),
+               struct engine *engine)
 {
-    if (access(file_of(options), F_OK) != 0) {
-        return report_system(options, file_of(options), errno);
+    if (access(store_file(options), F_OK) != 0) {
+        return report_system(options, store_file(options), errno);
     }
-    const struct engine_options settings = {.path = file_of(options)};
+    const struct engine_options settings = {.path = store_file(options),
+                                            .interrupted = interrupted};
     struct err_detail detail = {0};
     return engine_open(engine, &settings, &detail) == ERR_OK
                ? CODE_OK
-               : report_detail(options, &detail);
+               : store_report(options, &detail);
 }
 
 /* A whole number; `fallback` if it is not given. */
-static int read_number(const struct options *options,
-                       const char *name,
-                       const char *text,
-                       uint64_t fallback,
-                       uint64_t *out)
+int store_read_number(const struct options *options,
+                      const char *name,
+                      const char *text,
+                      uint64_t fallback,
+                      uint64_t *out)
 {
     *out = fallback;
     if (text == NULL) {
@@ -89,7 +92,7 @@ static int read_number(const struct options *options,
     return CODE_OK;
 }
 
-static void print_json_adopt(const struct options *options, struct value value)
+void store_print_adopt(const struct options *options, struct value value)
 {
     struct buf text = {0};
     json_write(&text,
@@ -165,7 +168,7 @@ static int read_commit(const struct options *options,
     value_unref(value);
     hd_text_free(text);
     hd_value_unref(document);
-    return err == ERR_OK ? CODE_OK : report_detail(options, &detail);
+    return err == ERR_OK ? CODE_OK : store_report(options, &detail);
 }
 
 static int land(const struct options *options, struct engine *engine)
@@ -183,9 +186,9 @@ static int land(const struct options *options, struct engine *engine)
     };
     struct err_detail detail = {0};
     if (engine_commit(engine, &request, 1, &detail) != ERR_OK) {
-        code = report_detail(options, &detail);
+        code = store_report(options, &detail);
     } else {
-        print_json_adopt(options, verdict_write(&request.verdict));
+        store_print_adopt(options, verdict_write(&request.verdict));
         code = request.verdict.err == ERR_OK ? CODE_OK : CODE_NO;
     }
     verdict_release(&request.verdict);
@@ -196,10 +199,10 @@ static int land(const struct options *options, struct engine *engine)
 static int run_commit(const struct options *options)
 {
     struct engine engine;
-    const struct engine_options settings = {.path = file_of(options)};
+    const struct engine_options settings = {.path = store_file(options)};
     struct err_detail detail = {0};
     if (engine_open(&engine, &settings, &detail) != ERR_OK) {
-        return report_detail(options, &detail);
+        return store_report(options, &detail);
     }
     const int code = land(options, &engine);
     engine_close(&engine);
@@ -289,14 +292,14 @@ static int run_info(const struct options *options)
     struct engine engine;
     struct err_detail detail = {0};
     struct value info = value_empty_object();
-    int code = open_space(options, &engine);
+    int code = store_open(options, NULL, &engine);
     if (code != CODE_OK) {
         return code;
     }
     if (collect_info(&engine, &info, &detail) != ERR_OK) {
-        code = report_detail(options, &detail);
+        code = store_report(options, &detail);
     } else if (option_is_given(options, OPTION_JSON)) {
-        print_json_adopt(options, value_ref(info));
+        store_print_adopt(options, value_ref(info));
     } else {
         print_fields(info);
     }
@@ -358,7 +361,7 @@ static enum err log_record(void *ctx, const struct history_record *record)
     }
     printer->left--;
     if (option_is_given(printer->options, OPTION_JSON)) {
-        print_json_adopt(printer->options, value_ref(record->record));
+        store_print_adopt(printer->options, value_ref(record->record));
     } else {
         print_record(record->effects);
     }
@@ -378,20 +381,20 @@ static int print_log(const struct options *options,
     }
     return err == ERR_OK || err == ERR_LISTING_MOVED
                ? CODE_OK
-               : report_detail(options, &detail);
+               : store_report(options, &detail);
 }
 
 static int run_log(const struct options *options)
 {
     struct engine engine;
     uint64_t limit = 0;
-    int code = read_number(options,
-                           "--limit",
-                           options->values.limit,
-                           UINT64_MAX,
-                           &limit);
+    int code = store_read_number(options,
+                                 "--limit",
+                                 options->values.limit,
+                                 UINT64_MAX,
+                                 &limit);
     if (code == CODE_OK) {
-        code = open_space(options, &engine);
+        code = store_open(options, NULL, &engine);
     }
     if (code == CODE_OK) {
         code = print_log(options, &engine, limit);
@@ -424,7 +427,7 @@ static int print_ids(const struct options *options,
         for (uint32_t i = 0; err == ERR_OK && i < array_count(ids); i++) {
             const struct value id = array_at(ids, i);
             if (option_is_given(options, OPTION_JSON)) {
-                print_json_adopt(options, value_ref(id));
+                store_print_adopt(options, value_ref(id));
             } else {
                 const struct text text = value_text(&id);
                 output_bytes(text.at, text.length);
@@ -435,7 +438,7 @@ static int print_ids(const struct options *options,
     } while (err == ERR_OK && array_count(ids) == ENGINE_PAGE_MAX);
     value_unref(after);
     value_unref(ids);
-    return err == ERR_OK ? CODE_OK : report_detail(options, &detail);
+    return err == ERR_OK ? CODE_OK : store_report(options, &detail);
 }
 
 static int print_document(const struct options *options,
@@ -446,13 +449,13 @@ static int print_document(const struct options *options,
     struct value document = VALUE_NONE;
     struct err_detail detail = {0};
     if (engine_read(engine, address, at, &document, &detail) != ERR_OK) {
-        return report_detail(options, &detail);
+        return store_report(options, &detail);
     }
     if (value_is_absent(document)) {
         (void)err_set(&detail, ERR_NOT_FOUND, "there is no such document");
-        return report_detail(options, &detail);
+        return store_report(options, &detail);
     }
-    print_json_adopt(options, document);
+    store_print_adopt(options, document);
     return CODE_OK;
 }
 
@@ -461,8 +464,11 @@ static int show_in(const struct options *options, struct engine *engine)
     const char *branch = options->values.branch;
     const char *scope = options->values.scope;
     uint64_t at = ENGINE_HEAD;
-    int code =
-        read_number(options, "--at", options->values.at, ENGINE_HEAD, &at);
+    int code = store_read_number(options,
+                                 "--at",
+                                 options->values.at,
+                                 ENGINE_HEAD,
+                                 &at);
     if (code != CODE_OK) {
         return code;
     }
@@ -488,7 +494,7 @@ static int run_show(const struct options *options)
     if (options->operand_count > 2) {
         return report_usage(options, "'store show' takes FILE and one ID");
     }
-    int code = open_space(options, &engine);
+    int code = store_open(options, NULL, &engine);
     if (code == CODE_OK) {
         code = show_in(options, &engine);
         engine_close(&engine);
@@ -545,7 +551,7 @@ static void print_counts(const struct check_printer *printer,
         object_put_adopt(&object,
                          "differences",
                          value_ref(printer->differences));
-        print_json_adopt(printer->options, object);
+        store_print_adopt(printer->options, object);
         return;
     }
     char actions[48] = "";
@@ -594,7 +600,7 @@ static enum err repair(struct engine *engine,
 static int run_check(const struct options *options)
 {
     struct engine engine;
-    int code = open_space(options, &engine);
+    int code = store_open(options, NULL, &engine);
     if (code != CODE_OK) {
         return code;
     }
@@ -616,7 +622,7 @@ static int run_check(const struct options *options)
     }
     end_progress(&printer.progress);
     if (err != ERR_OK) {
-        code = report_detail(options, &detail);
+        code = store_report(options, &detail);
     } else {
         print_counts(&printer, &counts);
         code = counts.differences == 0 ? CODE_OK : CODE_NO;
@@ -626,12 +632,12 @@ static int run_check(const struct options *options)
     return code;
 }
 
-/* -- backup, compact ----------------------------------------------------- */
+/* -- backup -------------------------------------------------------------- */
 
 static int run_backup(const struct options *options)
 {
     struct engine engine;
-    int code = open_space(options, &engine);
+    int code = store_open(options, NULL, &engine);
     if (code != CODE_OK) {
         return code;
     }
@@ -644,73 +650,11 @@ static int run_backup(const struct options *options)
                                        &detail);
     end_progress(&progress);
     if (err != ERR_OK) {
-        code = report_detail(options, &detail);
+        code = store_report(options, &detail);
     } else if (option_is_given(options, OPTION_JSON)) {
         struct value object = value_empty_object();
         put_number(&object, "seq", engine.seq);
-        print_json_adopt(options, object);
-    }
-    engine_close(&engine);
-    return code;
-}
-
-static void print_compaction(const struct options *options,
-                             const struct compact_counts *counts,
-                             const struct collect_counts *collected)
-{
-    struct value object = value_empty_object();
-    put_number(&object, "horizon", counts->horizon);
-    put_number(&object, "documents", counts->documents);
-    put_number(&object, "revisionsRemoved", counts->revisions);
-    put_number(&object, "snapshotsRemoved", counts->snapshots);
-    put_number(&object, "actionsRemoved", collected->actions);
-    if (option_is_given(options, OPTION_JSON)) {
-        print_json_adopt(options, object);
-        return;
-    }
-    (void)printf("history begins at seq %" PRIu64 "; %" PRIu64
-                 " revisions and %" PRIu64 " snapshots of %" PRIu64
-                 " documents removed\n",
-                 counts->horizon,
-                 counts->revisions,
-                 counts->snapshots,
-                 counts->documents);
-    value_unref(object);
-}
-
-static int run_compact(const struct options *options)
-{
-    struct engine engine;
-    uint64_t keep_from = ENGINE_HEAD;
-    int code = read_number(options,
-                           "--keep-from",
-                           options->values.keep_from,
-                           ENGINE_HEAD,
-                           &keep_from);
-    if (code == CODE_OK) {
-        code = open_space(options, &engine);
-    }
-    if (code != CODE_OK) {
-        return code;
-    }
-    struct progress progress = begin_progress("folding documents");
-    struct compact_counts counts;
-    struct err_detail detail = {0};
-    struct collect_counts collected = {0};
-    enum err err = engine_compact(&engine,
-                                  keep_from,
-                                  show_progress,
-                                  &progress,
-                                  &counts,
-                                  &detail);
-    if (err == ERR_OK) {
-        err = engine_collect(&engine, NULL, NULL, &collected, &detail);
-    }
-    end_progress(&progress);
-    if (err != ERR_OK) {
-        code = report_detail(options, &detail);
-    } else {
-        print_compaction(options, &counts, &collected);
+        store_print_adopt(options, object);
     }
     engine_close(&engine);
     return code;
@@ -768,7 +712,7 @@ static void print_files_json(const struct options *options,
     struct value object = value_empty_object();
     object_put_adopt(&object, "spaces", spaces);
     object_put_adopt(&object, "others", others);
-    print_json_adopt(options, object);
+    store_print_adopt(options, object);
 }
 
 static void print_file(const struct space_file *file)
@@ -801,8 +745,8 @@ static int run_list(const struct options *options)
 {
     space_files files;
     struct err_detail detail = {0};
-    if (spaces_list(file_of(options), &files, &detail) != ERR_OK) {
-        return report_detail(options, &detail);
+    if (spaces_list(store_file(options), &files, &detail) != ERR_OK) {
+        return store_report(options, &detail);
     }
     if (option_is_given(options, OPTION_JSON)) {
         print_files_json(options, &files);
@@ -911,15 +855,24 @@ const struct command store_commands[] = {
         .name = "compact",
         .operands = "FILE",
         .operand_count = 1,
-        .options = OPTION_KEEP_FROM,
-        .brief = "fold old history",
+        .options = OPTION_KEEP_FROM | OPTION_KEEP_COMMITS | OPTION_KEEP_AGE |
+                   OPTION_FULL,
+        .brief = "fold old history, and return the space to the file system",
         .manual =
             "Folds the past of every document into one value, up to the head\n"
-            "or to --keep-from. What is above stays as it is; before it\n"
-            "nothing can be read any more. What is remembered of runs that\n"
-            "nobody can ask for goes, too. Others may go on working.\n",
+            "or to --keep-from: before that nothing can be read any more. No\n"
+            "document is removed. Then removes rows that no process can need:\n"
+            "commits, sessions that have ended, receipts of events, and what\n"
+            "is remembered of runs. An event with an id that is sent again\n"
+            "after its receipt is gone is handled again; receipts younger\n"
+            "than --keep-age stay, as do those of the last --keep-commits\n"
+            "commits. Last, free pages are returned to the file system.\n"
+            "Works in small steps, while other processes read and write. It\n"
+            "may be interrupted or killed; run it again to go on. A file that\n"
+            "an earlier version made cannot shrink until --full has written\n"
+            "it anew, which keeps other writers waiting.\n",
         .example = "  $ heddle store compact space.db --keep-from 10\n",
-        .run = run_compact,
+        .run = store_compact,
     },
     {.name = NULL},
 };

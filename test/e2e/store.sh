@@ -72,7 +72,10 @@ run 0 "2 commits, 1 documents, 0 snapshots: 0 differences" "which is sound" chec
 run 2 "" "backup never overwrites" backup a.db copy.db
 says "and says so" "exists"
 run 3 "" "a copy that cannot be written is 3" backup a.db no/such/folder/copy.db
-run 0 "history begins at seq 2; 1 revisions and 0 snapshots of 1 documents removed" "compact folds" compact a.db
+"$HEDDLE" store compact a.db >out
+same "compact folds" "$? $(sed 's/the file has [0-9]*/the file has some/' out)" "0 history begins at seq 2
+removed: 1 revisions, 0 snapshots, 0 receipts, 0 commits, 0 sessions, 0 actions
+returned 0 KiB to the file system; the file has some KiB"
 run 2 "" "and what was before cannot be read" show a.db of:a --at 1
 run 0 '{"value":{"l":[1],"n":1}}' "while the present is as it was" show a.db of:a --canonical
 run 0 "0 commits, 1 documents, 0 snapshots: 0 differences" "and the space is sound" check a.db
