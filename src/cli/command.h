@@ -32,12 +32,13 @@ struct command {
 };
 
 /* The whole tree, and its branches `value` (cli/value.c), `store`
- * (cli/store.c) and `lifecycle` (cli/lifecycle.c), and `test`
- * (cli/test.c). */
+ * (cli/store.c), `lifecycle` (cli/lifecycle.c) and `branch`
+ * (cli/branch.c), and `test` (cli/test.c). */
 extern const struct command root_command;
 extern const struct command value_commands[];
 extern const struct command store_commands[];
 extern const struct command lifecycle_commands[];
+extern const struct command branch_commands[];
 command_fn test_run;
 
 /* On a data directory: cli/run.c, cli/ask.c, cli/new.c, cli/repl.c. */

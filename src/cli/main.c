@@ -79,7 +79,7 @@ static int run_version(const struct options *options)
 
 /* -- The tree ------------------------------------------------------------ */
 
-#define DATA_OPTIONS (OPTION_DIR | OPTION_TIMEOUT | OPTION_USER)
+#define DATA_OPTIONS (OPTION_DIR | OPTION_TIMEOUT | OPTION_USER | OPTION_BRANCH)
 #define FORM_OPTIONS (OPTION_PRETTY | OPTION_CANONICAL)
 #define LOOK_OPTIONS (OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL)
 
@@ -272,6 +272,17 @@ static const struct command root_commands[] = {
             "whole, or not at all, and is used like any data directory.\n",
         .example = "  $ heddle backup /backups/monday\n",
         .run = backup_run,
+    },
+    {
+        .name = "branch",
+        .operands = "COMMAND ...",
+        .brief = "work on a copy of the data, and bring it back",
+        .manual =
+            "A branch begins with what another one has, shares its history\n"
+            "and goes its own way: 'run', 'send', 'get', 'set', 'watch' and\n"
+            "'repl' work on it with --branch NAME.\n"
+            "'heddle branch COMMAND --help' shows more, with an example.\n",
+        .children = branch_commands,
     },
     {
         .name = "value",

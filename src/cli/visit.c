@@ -551,6 +551,10 @@ int visit_open(struct visit *visit,
         .folder = visit->folder,
         .access = access,
         .user = options->values.user,
+        .branch = options->values.branch != NULL &&
+                          strcmp(options->values.branch, "main") != 0
+                      ? options->values.branch
+                      : NULL,
         .hooks = {.ctx = visit,
                   .error = on_error,
                   .circle = on_circle,

@@ -11,6 +11,7 @@
 #include "host/hub.h"
 #include "host/link.h"
 #include "host/mirrors.h"
+#include "host/names.h"
 #include "host/pages.h"
 #include "host/system.h"
 #include "host/wake.h"
@@ -175,7 +176,11 @@ static enum err connect(struct live *live,
         .batch = true,
     };
     enum err err = ERR_OK;
-    if (at->stored && !live->new_session) {
+    if (at->stored && live->runtime.spaces.count == 0) {
+        err =
+            names_branch(&live->options, &at->engine, &options.branch, detail);
+    }
+    if (err == ERR_OK && at->stored && !live->new_session) {
         err = engine_session_next(&at->engine,
                                   identity,
                                   &options.first_local_seq,
@@ -184,6 +189,7 @@ static enum err connect(struct live *live,
     if (err == ERR_OK) {
         err = runtime_open(&live->runtime, &options, &at->space, detail);
     }
+    value_unref(options.branch);
     if (err == ERR_OK) {
         at->space->held = at->stored; /* until send has the lock */
     }
@@ -302,27 +308,13 @@ static void forget(void *ctx, struct space *space, struct value piece)
     mirrors_note_removed(&live->mirrors, space->id, space->branch, piece);
 }
 
-/* A name that nobody has or ever had. */
-static struct value new_name(struct live *live, const char *kind)
-{
-    struct buf text = {0};
-    buf_printf(&text,
-               "%s-%016llx%016llx",
-               kind,
-               (unsigned long long)live->host->random(live->host),
-               (unsigned long long)live->host->random(live->host));
-    struct value name = value_string_new(buf_text(&text), text.length);
-    buf_release(&text);
-    return name;
-}
-
 static void name_session(struct live *live, const struct live_options *options)
 {
     live->new_session = options->session == NULL;
-    live->session = live->new_session ? new_name(live, "session")
+    live->session = live->new_session ? names_new(live->host, "session")
                                       : value_text_new(options->session);
     live->instance = live->new_session ? value_ref(live->session)
-                                       : new_name(live, "runtime");
+                                       : names_new(live->host, "runtime");
     live->user =
         options->user != NULL ? value_text_new(options->user) : VALUE_NONE;
 }

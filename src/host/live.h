@@ -81,6 +81,7 @@ struct live_options {
     enum durability durability;
     const char *const *spaces; /* names; the first is the default one */
     size_t space_count;        /* 0: one, "main" */
+    const char *branch;        /* of the first space; NULL: the main one */
     struct sched_hooks hooks;
     bool immediate; /* no debounce or throttle applies (sched/gates.h, T4) */
     const struct events_policy *policy;

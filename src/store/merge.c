@@ -293,8 +293,12 @@ static enum err merge_documents(struct merge *merge)
     struct object_iter iter = object_iter(ids);
     struct value id;
     struct value mark;
+    const struct merge_request *request = merge->request;
     while (err == ERR_OK && object_next(&iter, &id, &mark)) {
-        err = merge_document(merge, id);
+        if (request->is_derived == NULL ||
+            !request->is_derived(request->ctx, id)) {
+            err = merge_document(merge, id);
+        }
     }
     value_unref(ids);
     return err;

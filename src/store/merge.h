@@ -23,6 +23,11 @@ struct merge_request {
     struct value target;
     struct value session; /* of the commit */
     uint64_t local_seq;
+
+    /* Whether a document is left out: it follows from others, and is made anew
+     * on the target. Asks the engine nothing. NULL: none is. */
+    bool (*is_derived)(void *ctx, struct value id);
+    void *ctx;
 };
 
 /* Builds the commit. *conflicts is an array, new, of {"id","scope","path"},
