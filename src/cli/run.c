@@ -407,6 +407,7 @@ static int begin(struct running *running,
         .functions = running->functions,
         .with_effects = true,
         .handles_events = true,
+        .goes_on = option_is_given(running->options, OPTION_WATCH),
         .immediate = option_is_given(running->options, OPTION_ONCE),
         .kept = kept,
     };

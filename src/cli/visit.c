@@ -586,13 +586,37 @@ void visit_stop_piece(struct visit *visit)
     }
 }
 
+/* The process is to end while there is work left: it does so at once. */
+static bool ends_at_once(const struct visit *visit)
+{
+    return visit_was_stopped() ? !live_is_at_rest(visit->live)
+                               : visit->late && !visit->goes_on;
+}
+
+static int end_code(const struct visit *visit, int code)
+{
+    if (damaged && (code == CODE_OK || code == VISIT_CODE_STOPPED)) {
+        return CODE_IO;
+    }
+    return code == CODE_OK && visit->lost ? CODE_NO : code;
+}
+
 int visit_close(struct visit *visit, int code)
 {
+    /* Nothing of it is freed any more; and it is not lost, either. */
+    static struct visit left;
     end_progress(visit);
     if (visit->live != NULL) {
         stopping = NULL;
+        const bool at_once = ends_at_once(visit);
         code = visit_flush(visit, code);
         visit_report_waiting(visit);
+        if (at_once) {
+            live_leave(visit->live);
+            left = *visit;
+            *visit = (struct visit){.options = left.options, .lost = left.lost};
+            return end_code(&left, code);
+        }
         visit_stop_piece(visit);
         if (visit->program != NULL) {
             program_detach(visit->program);
@@ -620,10 +644,7 @@ int visit_close(struct visit *visit, int code)
     buf_release(&visit->file);
     visit->live = NULL;
     visit->program = NULL;
-    if (damaged && (code == CODE_OK || code == VISIT_CODE_STOPPED)) {
-        return CODE_IO;
-    }
-    return code == CODE_OK && visit->lost ? CODE_NO : code;
+    return end_code(visit, code);
 }
 
 /* -- Waiting ------------------------------------------------------------- */
@@ -680,15 +701,21 @@ static int wait_for_piece(struct visit *visit)
     struct live *live = visit->live;
     const struct piece *piece = visit->piece;
     const mono_ms deadline = live_now(live) + visit->timeout;
-    while (piece->state == PIECE_LOADING || piece->again) {
+    bool is_loading = piece->state == PIECE_LOADING || piece->again;
+    while (is_loading) {
+        /* A body that declares nodes ends at the deadline, too. */
+        live_set_deadline(live,
+                          deadline > live_now(live) ? deadline : MONO_NEVER);
         (void)live_step(live);
-        if (piece->state != PIECE_LOADING && !piece->again) {
-            break;
-        }
-        if (visit_was_stopped() || live_now(live) >= deadline) {
+        live_set_deadline(live, MONO_NEVER);
+        is_loading = piece->state == PIECE_LOADING || piece->again;
+        if ((is_loading || piece->state == PIECE_FAILED) &&
+            (visit_was_stopped() || live_now(live) >= deadline)) {
             return visit_report_wait(visit, "the start of the piece");
         }
-        (void)live_wait(live, deadline);
+        if (is_loading) {
+            (void)live_wait(live, deadline);
+        }
     }
     end_progress(visit);
     return piece->state == PIECE_FAILED

@@ -102,6 +102,7 @@ struct visit {
     bool immediate;      /* K4 */
     bool interactive;
     bool showed_progress;
+    bool goes_on;  /* the process does, after visit_close */
     bool late;     /* a wait was in vain, and its time is up */
     bool troubled; /* a trouble was reported, and is not over */
     bool gave_up;  /* changes could not be stored, which was reported */

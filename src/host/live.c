@@ -474,6 +474,17 @@ void live_drop(struct live *live)
     mem_free(live, sizeof *live);
 }
 
+void live_leave(struct live *live)
+{
+    VEC_FOREACH (&live->spaces, at) {
+        if ((*at)->stored) {
+            engine_leave(&(*at)->engine);
+        }
+    }
+    claim_free(live->claim);
+    live->claim = NULL;
+}
+
 /* -- What others have committed ------------------------------------------ */
 
 static void note_written(void *ctx, int number, bool gone)
@@ -859,7 +870,7 @@ size_t live_outstanding(const struct live *live)
     return count;
 }
 
-static bool is_at_rest(const struct live *live)
+bool live_is_at_rest(const struct live *live)
 {
     bool loading = false;
     VEC_FOREACH (&live->spaces, at) {
@@ -877,7 +888,7 @@ enum live_rest live_settle(struct live *live, mono_ms deadline)
         live->deadline = deadline > live_now(live) ? deadline : MONO_NEVER;
         (void)live_step(live);
         live->deadline = MONO_NEVER;
-        if (is_at_rest(live)) {
+        if (live_is_at_rest(live)) {
             scheduler_idle_over(live->runtime.sched);
             return LIVE_AT_REST;
         }

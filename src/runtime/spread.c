@@ -9,12 +9,14 @@
 #include "runtime/choice.h"
 #include "runtime/relink.h"
 #include "sched/scopes.h"
+#include "sched/settle.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/link.h"
 #include "value/object.h"
 
 enum {
+    INTERRUPT_EVERY = 256, /* children between two looks for an interrupt */
     BULK_CHANGES = 10000, /* more writes than this, and most of the elements: in
                              one */
 };
@@ -906,6 +908,27 @@ static enum err write_first(struct builder *builder,
                          : err;
 }
 
+/* The children of before, for a piece that is resumed. There may be very many,
+ * so the start of the piece can be interrupted here, as in the rest of its
+ * body. */
+static enum err restore_children(struct spread *spread,
+                                 struct value order,
+                                 struct err_detail *detail)
+{
+    read_keys(spread, order);
+    for (size_t i = 0; i < spread->keys.count; i++) {
+        const uint32_t key = spread->keys.at[i];
+        if (key >= spread->children.count || spread->children.at[key] == NULL) {
+            (void)child_add(spread, key); /* it was there: it can be */
+        }
+        if (i % INTERRUPT_EVERY == INTERRUPT_EVERY - 1 &&
+            settle_is_interrupted(spread->runtime->sched)) {
+            return err_set(detail, ERR_INTERRUPTED, "interrupted");
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err declare_in(struct builder *builder,
                            struct spread *spread,
                            struct builder *below,
@@ -947,11 +970,9 @@ static enum err declare_in(struct builder *builder,
     if (err == ERR_OK && !known) {
         return write_first(builder, spread, detail);
     }
-    if (err == ERR_OK) {
-        read_keys(spread, instance->visible.payload);
-        match_children(spread);
-    }
-    return err;
+    return err == ERR_OK
+               ? restore_children(spread, instance->visible.payload, detail)
+               : err;
 }
 
 enum err spread_declare(struct builder *builder,

@@ -476,22 +476,28 @@ enum err database_open(struct database *database,
     return err;
 }
 
-void database_close(struct database *database)
+/* The last connection checkpoints when it closes, unless it is told not to:
+ * that is a write. */
+static void close_file(struct database *database, bool checkpoint)
 {
-    /* The last connection checkpoints when it closes: a write, too. It does not
-     * wait for that: the next one finds the WAL. */
+    if (!checkpoint || has_moved(database) ||
+        (database->is_ours && wal_sync(database, NULL) != ERR_OK)) {
+        (void)sqlite3_db_config(database->db,
+                                SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+                                1,
+                                NULL);
+    }
+    disconnect(database);
+}
+
+static void close_with(struct database *database, bool checkpoint)
+{
     if (database->read_only) {
         disconnect(database);
     } else if (database->db != NULL) {
+        /* It does not wait for the lock: the next one finds the WAL. */
         const bool locked = write_lock_try(&database->lock, NULL) == ERR_OK;
-        if (!locked || has_moved(database) ||
-            (database->is_ours && wal_sync(database, NULL) != ERR_OK)) {
-            (void)sqlite3_db_config(database->db,
-                                    SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
-                                    1,
-                                    NULL);
-        }
-        disconnect(database);
+        close_file(database, locked && checkpoint);
         if (locked) {
             unlock(database);
         }
@@ -505,6 +511,16 @@ void database_close(struct database *database)
     leases_release(&database->leases);
     file_identity_release(&database->files);
     buf_release(&database->path);
+}
+
+void database_close(struct database *database)
+{
+    close_with(database, true);
+}
+
+void database_leave(struct database *database)
+{
+    close_with(database, false);
 }
 
 /* -- The lock ------------------------------------------------------------ */

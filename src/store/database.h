@@ -156,6 +156,9 @@ MUST_CHECK enum err database_open(struct database *database,
                                   struct err_detail *detail);
 void database_close(struct database *database);
 
+/* The same without a checkpoint: the next one finds the WAL. */
+void database_leave(struct database *database);
+
 /* Sets how the file is written, by `durability`. This changes the file, so its
  * owner is looked at first. */
 MUST_CHECK enum err database_set_journal(struct database *database,

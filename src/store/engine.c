@@ -256,6 +256,11 @@ void engine_close(struct engine *engine)
     path_table_release(&engine->paths);
 }
 
+void engine_leave(struct engine *engine)
+{
+    database_leave(&engine->database);
+}
+
 /* -- Transactions -------------------------------------------------------- */
 
 /* What has landed is told now, or never. */

@@ -145,6 +145,10 @@ MUST_CHECK enum err engine_open(struct engine *engine,
 /* Pieces that have changed since get their images (images.h) before. */
 void engine_close(struct engine *engine);
 
+/* For a process that ends: the file is closed as it is, without images and a
+ * checkpoint, and memory is left to the system. Nothing else may follow. */
+void engine_leave(struct engine *engine);
+
 /* The local seq with which a session of that identity goes on: above every one
  * of its commits that have landed. 1 if there is none. Nobody else may commit
  * for it meanwhile. */

@@ -198,4 +198,27 @@ kill -CONT "$build"
 wait "$build"
 same "many nodes that take long together are no circle" "$? $(tail -c 8 out)$(cat err)" "0 ,40000]"
 
+# ---- the start of a piece of very many nodes ends when it is told to ----
+
+mkdir many
+cat >many/many.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("many", function(p)
+  local n = p:state("n", 1)
+  for i = 1, 90000 do
+    p:computed("c" .. i, function() return n:get() + i end)
+  end
+  return { n = n }
+end)
+LUA
+"$HEDDLE" run many/many.lua --dir late --once --timeout 20 >out 2>err
+same "a body that declares nodes ends at its deadline" "$? $(cat err)" \
+    "1 heddle: the start of the piece did not come to an end within 20 ms: try again with a longer --timeout"
+"$HEDDLE" run many/many.lua --dir stopped --once >out 2>err &
+start=$!
+until [ -e stopped/main.db ]; do sleep 0.01; done
+kill -TERM "$start"
+wait "$start"
+same "and when it is stopped, without an error of its own" "$? $(cat err)" "130 "
+
 finish
