@@ -1,141 +1,91 @@
 /* Sizes on disk: what an element of a list, a piece and a node cost in a data
  * directory of more and more of them, by the command of the release. A figure
- * is the time that the command spends on a CPU, divided by how many there are:
- * a curve that bends upwards is work that grows faster than the data. */
+ * is the time that the command spends on a CPU, without what it spends where
+ * there is none of them, divided by how many there are: a curve that bends
+ * upwards is work that grows faster than the data. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/check.h"
-#include "lib/bench.h"
-#include "lib/command.h"
+#include "lib/desk.h"
 
 enum {
-    PATH_SIZE = 300,
     LAUNCHED = 1000, /* pieces by one event */
+    SMALL = 1000,    /* so many are measured ROUNDS times; the least counts */
+    ROUNDS = 5,
+    ROUNDS_QUICK = 2,
+    PATTERN_SIZE = 2000,
+    SIZES = 6,
+    QUICK_SIZES = 3,
 };
 
-static const unsigned sizes[] = {100, 1000, 10000, 100000};
+static const unsigned sizes[SIZES] = {10, 100, 1000, 10000, 100000, 1000000};
 
-/* The command and a folder for its data, both of this run. */
-struct desk {
-    struct bench *bench;
-    char heddle[PATH_SIZE];
-    char folder[64];
-    char data[PATH_SIZE];
-    char file[PATH_SIZE];
+/* What two commands of one workload cost. */
+struct two_costs {
+    struct command_cost first;
+    struct command_cost second;
 };
 
-static void stop(const char *what)
-{
-    (void)fprintf(stderr, "bench_disk: %s\n", what);
-    exit(1);
-}
+/* In a data directory with `size` of them. */
+typedef struct two_costs workload_fn(struct desk *desk, unsigned size);
 
-static double run(const char *const *arguments)
-{
-    struct command_cost cost;
-    if (!command_run(arguments, &cost)) {
-        stop(arguments[1]);
-    }
-    return cost.on_cpu;
-}
+struct workload {
+    const char *name; /* for --only */
+    workload_fn *run;
+    const char *first; /* rows, with SIZE in them */
+    const char *second;
+    unsigned largest;
+    unsigned bar_size; /* 0: no bar */
+    double bar_ns[2];  /* there, per unit; 0: none */
+};
 
-/* The first word after the program, --dir, and up to four operands. */
-static double heddle(const struct desk *desk,
-                     const char *word,
-                     const char *first,
-                     const char *second,
-                     const char *third)
+/* "heddle WORD --dir DATA FIRST SECOND THIRD". */
+static struct command_cost heddle(const struct desk *desk,
+                                  const char *word,
+                                  const char *first,
+                                  const char *second,
+                                  const char *third)
 {
-    const char *const arguments[] =
-        {desk->heddle, word, "--dir", desk->data, first, second, third, NULL};
-    return run(arguments);
-}
-
-/* A piece "p" of the pattern, in which %u is the size; what its start costs. */
-static double desk_begin(struct desk *desk, const char *lua, unsigned size)
-{
-    (void)snprintf(desk->data, sizeof desk->data, "%s/data", desk->folder);
-    (void)snprintf(desk->file, sizeof desk->file, "%s/p.lua", desk->folder);
-    FILE *file = fopen(desk->file, "w");
-    if (file == NULL) {
-        stop("a pattern cannot be written");
-    }
-    const char *mark = strstr(lua, "SIZE");
-    if (mark == NULL) {
-        (void)fputs(lua, file);
-    } else {
-        (void)fprintf(file,
-                      "%.*s%u%s",
-                      (int)(mark - lua),
-                      lua,
-                      size,
-                      mark + strlen("SIZE"));
-    }
-    if (fclose(file) != 0) {
-        stop("a pattern cannot be written");
-    }
     const char *const arguments[] = {desk->heddle,
-                                     "run",
-                                     "--once",
+                                     word,
                                      "--timeout",
                                      "600000",
                                      "--dir",
                                      desk->data,
-                                     desk->file,
+                                     first,
+                                     second,
+                                     third,
                                      NULL};
-    return run(arguments);
+    return desk_run(desk, arguments);
 }
 
-static void desk_end(struct desk *desk)
+/* The same for commands that do not wait. */
+static struct command_cost look(const struct desk *desk, const char *word)
 {
-    static const char *const names[] = {"main.db",
-                                        "main.db-wal",
-                                        "main.db-shm",
-                                        "main.db-lock"};
-    char path[PATH_SIZE + 32];
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", desk->data, names[i]);
-        (void)unlink(path);
-    }
-    (void)snprintf(path, sizeof path, "%s/run", desk->data);
-    (void)rmdir(path); /* where commands find each other */
-    (void)rmdir(desk->data);
-    (void)unlink(desk->file);
+    const char *const arguments[] = {desk->heddle,
+                                     word,
+                                     "--dir",
+                                     desk->data,
+                                     NULL};
+    return desk_run(desk, arguments);
 }
 
-/* One row, of `size` things that took so long together. */
-static void add(struct desk *desk,
-                const char *format,
-                unsigned size,
-                double ns,
-                double bar_ns)
+static void put_size(char *to,
+                     size_t room,
+                     const char *format,
+                     const char *number)
 {
-    char number[16];
-    struct bench_row row = {.unit = "ns", .ours = ns / size};
-    (void)snprintf(number,
-                   sizeof number,
-                   size < 1000 ? "%u" : "%u,%03u",
-                   size < 1000 ? size : size / 1000,
-                   size % 1000);
     const char *mark = strstr(format, "SIZE");
     CHECK(mark != NULL);
-    (void)snprintf(row.name,
-                   sizeof row.name,
+    (void)snprintf(to,
+                   room,
                    "%.*s%s%s",
                    (int)(mark - format),
                    format,
                    number,
                    mark + strlen("SIZE"));
-    (void)snprintf(row.note, sizeof row.note, "%.2f s in all", ns / 1e9);
-    if (bar_ns > 0) {
-        row.bar = (struct bench_bar){BENCH_AT_MOST, bar_ns};
-    }
-    (void)fprintf(stderr, "%s: %s\n", desk->bench->name, row.name);
-    bench_add(desk->bench, &row);
 }
 
 /* -- Lists --------------------------------------------------------------- */
@@ -154,23 +104,17 @@ static const char list_lua[] =
     "  return { doubled = doubled, fill = fill }\n"
     "end)\n";
 
-static void bench_list(struct desk *desk, unsigned size)
+static struct two_costs run_list(struct desk *desk, unsigned size)
 {
     char number[16];
+    struct two_costs costs;
     (void)snprintf(number, sizeof number, "%u", size);
-    (void)desk_begin(desk, list_lua, size);
+    (void)desk_begin(desk, "p", list_lua);
     (void)heddle(desk, "send", "p", "fill", number);
-    add(desk,
-        "list of SIZE on disk: first build, an element",
-        size,
-        heddle(desk, "get", "p", "doubled", NULL),
-        size == 100000 ? 50e3 : 0);
-    add(desk,
-        "list of SIZE on disk: taken up again, an element",
-        size,
-        heddle(desk, "get", "p", "doubled", NULL),
-        0);
+    costs.first = heddle(desk, "get", "p", "doubled", NULL);
+    costs.second = heddle(desk, "get", "p", "doubled", NULL);
     desk_end(desk);
+    return costs;
 }
 
 /* -- Pieces -------------------------------------------------------------- */
@@ -189,9 +133,10 @@ static const char pieces_lua[] =
     "  end) }\n"
     "end)\n";
 
-static void bench_pieces(struct desk *desk, unsigned size)
+static struct two_costs run_pieces(struct desk *desk, unsigned size)
 {
-    (void)desk_begin(desk, pieces_lua, size);
+    struct two_costs costs;
+    (void)desk_begin(desk, "p", pieces_lua);
     for (unsigned left = size; left > 0;) {
         const unsigned count = left < LAUNCHED ? left : LAUNCHED;
         char number[16];
@@ -199,17 +144,10 @@ static void bench_pieces(struct desk *desk, unsigned size)
         (void)heddle(desk, "send", "p", "go", number);
         left -= count;
     }
-    add(desk,
-        "SIZE pieces on disk: heddle ps, a piece",
-        size,
-        heddle(desk, "ps", NULL, NULL, NULL),
-        size == 10000 ? 20e3 : 0);
-    add(desk,
-        "SIZE pieces on disk: heddle log, a piece",
-        size,
-        heddle(desk, "log", NULL, NULL, NULL),
-        size == 10000 ? 20e3 : 0);
+    costs.first = look(desk, "ps");
+    costs.second = look(desk, "log");
     desk_end(desk);
+    return costs;
 }
 
 /* -- Nodes --------------------------------------------------------------- */
@@ -226,34 +164,134 @@ static const char nodes_lua[] =
     "  return fields\n"
     "end)\n";
 
-static void bench_nodes(struct desk *desk, unsigned size)
+static struct two_costs run_nodes(struct desk *desk, unsigned size)
 {
-    add(desk,
-        "SIZE nodes on disk: first run, a node",
-        size,
-        desk_begin(desk, nodes_lua, size),
-        0);
-    add(desk,
-        "SIZE nodes on disk: taken up again, a node",
-        size,
-        heddle(desk, "get", "p", "n", NULL),
-        0);
+    char number[16];
+    char lua[PATTERN_SIZE];
+    struct two_costs costs;
+    (void)snprintf(number, sizeof number, "%u", size);
+    put_size(lua, sizeof lua, nodes_lua, number);
+    costs.first = desk_begin(desk, "p", lua);
+    costs.second = heddle(desk, "get", "p", "n", NULL);
     desk_end(desk);
+    return costs;
 }
 
 /* -- All of it ----------------------------------------------------------- */
 
-/* The command beside the folder of this program: build/gcc-release/heddle. */
-static void find_command(struct desk *desk, const char *self)
+static const struct workload workloads[] = {
+    {
+        .name = "list on disk",
+        .run = run_list,
+        .first = "list of SIZE on disk: first build, an element",
+        .second = "list of SIZE on disk: taken up again, an element",
+        .largest = 1000000,
+        .bar_size = 100000,
+        .bar_ns = {50e3, 0},
+    },
+    {
+        .name = "pieces on disk",
+        .run = run_pieces,
+        .first = "SIZE pieces on disk: heddle ps, a piece",
+        .second = "SIZE pieces on disk: heddle log, a piece",
+        .largest = 10000,
+        .bar_size = 10000,
+        .bar_ns = {20e3, 20e3},
+    },
+    {
+        .name = "nodes on disk",
+        .run = run_nodes,
+        .first = "SIZE nodes on disk: first run, a node",
+        .second = "SIZE nodes on disk: taken up again, a node",
+        .largest = 100000,
+    },
+};
+
+/* 1234567: "1,234,567". */
+static void write_number(char to[16], unsigned number)
 {
-    const char *slash = strrchr(self, '/');
-    (void)snprintf(desk->heddle,
-                   sizeof desk->heddle,
-                   "%.*s../heddle",
-                   slash != NULL ? (int)(slash + 1 - self) : 0,
-                   self);
-    if (access(desk->heddle, X_OK) != 0) {
-        stop("there is no command beside it: make cli");
+    if (number < 1000) {
+        (void)snprintf(to, 16, "%u", number);
+    } else if (number < 1000000) {
+        (void)snprintf(to, 16, "%u,%03u", number / 1000, number % 1000);
+    } else {
+        (void)snprintf(to,
+                       16,
+                       "%u,%03u,%03u",
+                       number / 1000000,
+                       number / 1000 % 1000,
+                       number % 1000);
+    }
+}
+
+/* One row, of `size` things that took so long together, `none` of it for
+ * nothing. */
+static void add(struct desk *desk,
+                const char *format,
+                unsigned size,
+                const struct command_cost *cost,
+                double none,
+                double bar_ns)
+{
+    char number[16];
+    const double own = cost->on_cpu > none ? cost->on_cpu - none : 0;
+    struct bench_row row = {.unit = "ns", .ours = own / size};
+    write_number(number, size);
+    put_size(row.name, sizeof row.name, format, number);
+    (void)snprintf(row.note,
+                   sizeof row.note,
+                   "%.3g s and %.3g MiB in all",
+                   cost->on_cpu / 1e9,
+                   cost->memory / 1024 / 1024);
+    if (bar_ns > 0) {
+        row.bar = (struct bench_bar){BENCH_AT_MOST, bar_ns};
+    }
+    (void)fprintf(stderr, "%s: %s\n", desk->bench->name, row.name);
+    bench_add(desk->bench, &row);
+}
+
+static void take_less(struct command_cost *least,
+                      const struct command_cost *cost)
+{
+    if (cost->on_cpu < least->on_cpu) {
+        *least = *cost;
+    }
+}
+
+/* The least of some rounds. */
+static struct two_costs measure(const struct workload *workload,
+                                struct desk *desk,
+                                unsigned size)
+{
+    struct two_costs least = workload->run(desk, size);
+    const unsigned rounds = desk->bench->quick ? ROUNDS_QUICK : ROUNDS;
+    for (unsigned i = 1; size <= SMALL && i < rounds; i++) {
+        const struct two_costs costs = workload->run(desk, size);
+        take_less(&least.first, &costs.first);
+        take_less(&least.second, &costs.second);
+    }
+    return least;
+}
+
+static void bench_sizes(const struct workload *workload, struct desk *desk)
+{
+    const struct two_costs none = measure(workload, desk, 0);
+    const unsigned count = desk->bench->quick ? QUICK_SIZES : SIZES;
+    for (unsigned i = 0; i < count && sizes[i] <= workload->largest; i++) {
+        const struct two_costs costs = measure(workload, desk, sizes[i]);
+        const bool has_bar = sizes[i] == workload->bar_size;
+        add(desk,
+            workload->first,
+            sizes[i],
+            &costs.first,
+            none.first.on_cpu,
+            has_bar ? workload->bar_ns[0] : 0);
+        add(desk,
+            workload->second,
+            sizes[i],
+            &costs.second,
+            none.second.on_cpu,
+            has_bar ? workload->bar_ns[1] : 0);
     }
 }
 
@@ -264,25 +302,13 @@ int main(int argc, char **argv)
     if (!bench_begin(&bench, "disk", argc, argv, &exit_code)) {
         return exit_code;
     }
-    static struct desk desk = {.folder = "build/bench-disk-XXXXXX"};
-    desk.bench = &bench;
-    find_command(&desk, argv[0]);
-    if (mkdtemp(desk.folder) == NULL) {
-        stop("no temporary folder");
-    }
-    const size_t count = bench.quick ? 2 : COUNT_OF(sizes);
-    for (size_t i = 0; i < count && bench_wants(&bench, "list on disk"); i++) {
-        bench_list(&desk, sizes[i]);
-    }
-    for (size_t i = 0; i < count && bench_wants(&bench, "pieces on disk");
-         i++) {
-        if (sizes[i] <= 10000) {
-            bench_pieces(&desk, sizes[i]);
+    static struct desk desk;
+    desk_open(&desk, &bench, argv[0]);
+    for (size_t i = 0; i < COUNT_OF(workloads); i++) {
+        if (bench_wants(&bench, workloads[i].name)) {
+            bench_sizes(&workloads[i], &desk);
         }
     }
-    for (size_t i = 0; i < count && bench_wants(&bench, "nodes on disk"); i++) {
-        bench_nodes(&desk, sizes[i]);
-    }
-    (void)rmdir(desk.folder);
+    desk_close(&desk);
     return bench_end(&bench);
 }

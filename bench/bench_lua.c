@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "lib/bench.h"
-#include "lib/command.h"
+#include "lib/desk.h"
 #include "runtime/cell.h"
 #include "runtime/piece.h"
 #include "script/program.h"
@@ -33,7 +33,6 @@ enum {
     GROUP = 1000, /* documents, in one commit */
     ROUNDS = 15,
     ROUNDS_QUICK = 5,
-    PATH_SIZE = 300,
 };
 
 static void stop(const char *why)
@@ -397,68 +396,6 @@ static const char many_lua[] =
     "  return fields\n"
     "end)\n";
 
-/* The command and a folder for its data, both of this run. */
-struct desk {
-    struct bench *bench;
-    char heddle[PATH_SIZE];
-    char folder[64];
-    char data[PATH_SIZE];
-    char file[PATH_SIZE];
-};
-
-static void run_or_stop(const char *const *arguments, struct command_cost *cost)
-{
-    if (!command_run(arguments, cost)) {
-        (void)fprintf(stderr,
-                      "bench_lua: '%s %s' failed\n",
-                      arguments[0],
-                      arguments[1]);
-        exit(1);
-    }
-}
-
-/* A piece of that pattern in a data folder of its own. */
-static void desk_begin(struct desk *desk, const char *name, const char *lua)
-{
-    (void)snprintf(desk->data,
-                   sizeof desk->data,
-                   "%s/%s-data",
-                   desk->folder,
-                   name);
-    (void)snprintf(desk->file,
-                   sizeof desk->file,
-                   "%s/%s.lua",
-                   desk->folder,
-                   name);
-    FILE *file = fopen(desk->file, "w");
-    if (file == NULL || fputs(lua, file) < 0 || fclose(file) != 0) {
-        stop("a pattern cannot be written");
-    }
-    const char *const run[] =
-        {desk->heddle, "run", "--once", "--dir", desk->data, desk->file, NULL};
-    struct command_cost cost;
-    run_or_stop(run, &cost);
-}
-
-static void desk_end(struct desk *desk)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm", "-lock"};
-    for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
-        char path[PATH_SIZE + 16];
-        (void)snprintf(path,
-                       sizeof path,
-                       "%s/main.db%s",
-                       desk->data,
-                       suffixes[i]);
-        (void)unlink(path);
-    }
-    char run[PATH_SIZE + 16];
-    (void)snprintf(run, sizeof run, "%s/run", desk->data);
-    (void)rmdir(run); /* where commands find each other */
-    (void)rmdir(desk->data);
-    (void)unlink(desk->file);
-}
-
 static void commit_documents(struct engine *engine, uint64_t group)
 {
     struct commit commit = {
@@ -488,7 +425,7 @@ static void commit_documents(struct engine *engine, uint64_t group)
 static void add_documents(const struct desk *desk)
 {
     static struct engine engine;
-    char path[PATH_SIZE + 16];
+    char path[DESK_PATH + 16];
     (void)snprintf(path, sizeof path, "%s/main.db", desk->data);
     const struct engine_options options = {.path = path,
                                            .durability = DURABILITY_NORMAL};
@@ -531,11 +468,10 @@ static void time_command(const struct desk *desk,
     const unsigned rounds = desk->bench->quick ? ROUNDS_QUICK : ROUNDS;
     double wall[ROUNDS];
     double on_cpu[ROUNDS];
-    struct command_cost cost;
     (void)fprintf(stderr, "%s: %s\n", desk->bench->name, name);
-    run_or_stop(arguments, &cost);
+    (void)desk_run(desk, arguments);
     for (unsigned i = 0; i < rounds; i++) {
-        run_or_stop(arguments, &cost);
+        const struct command_cost cost = desk_run(desk, arguments);
         wall[i] = cost.wall;
         on_cpu[i] = cost.on_cpu;
     }
@@ -553,7 +489,7 @@ static void bench_commands(struct desk *desk)
         time_command(desk, version_name, version, 0);
     }
     if (bench_wants(desk->bench, get_name)) {
-        desk_begin(desk, "few", few_lua);
+        (void)desk_begin(desk, "few", few_lua);
         add_documents(desk);
         const char *const get[] =
             {desk->heddle, "get", "--dir", desk->data, "few", "double", NULL};
@@ -561,7 +497,7 @@ static void bench_commands(struct desk *desk)
         desk_end(desk);
     }
     if (bench_wants(desk->bench, send_name)) {
-        desk_begin(desk, "many", many_lua);
+        (void)desk_begin(desk, "many", many_lua);
         const char *const send[] = {desk->heddle,
                                     "send",
                                     "--dir",
@@ -575,20 +511,6 @@ static void bench_commands(struct desk *desk)
     }
 }
 
-/* The command beside the folder of this program: build/gcc-release/heddle. */
-static void find_command(struct desk *desk, const char *self)
-{
-    const char *slash = strrchr(self, '/');
-    (void)snprintf(desk->heddle,
-                   sizeof desk->heddle,
-                   "%.*s../heddle",
-                   slash != NULL ? (int)(slash + 1 - self) : 0,
-                   self);
-    if (access(desk->heddle, X_OK) != 0) {
-        stop("there is no command beside it: make cli");
-    }
-}
-
 int main(int argc, char **argv)
 {
     struct bench bench;
@@ -598,13 +520,9 @@ int main(int argc, char **argv)
     }
     bench.peer_name = "C";
     bench_nodes(&bench);
-    static struct desk desk = {.folder = "build/bench-lua-XXXXXX"};
-    desk.bench = &bench;
-    find_command(&desk, argv[0]);
-    if (mkdtemp(desk.folder) == NULL) {
-        stop("no temporary folder");
-    }
+    static struct desk desk;
+    desk_open(&desk, &bench, argv[0]);
     bench_commands(&desk);
-    (void)rmdir(desk.folder);
+    desk_close(&desk);
     return bench_end(&bench);
 }

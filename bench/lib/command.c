@@ -55,5 +55,6 @@ bool command_run(const char *const *arguments, struct command_cost *cost)
     CHECK(wait4(pid, &status, 0, &usage) == pid);
     cost->wall = wall_ns() - from;
     cost->on_cpu = ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
+    cost->memory = (double)usage.ru_maxrss * 1024;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

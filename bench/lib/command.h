@@ -14,6 +14,7 @@ enum {
 struct command_cost {
     double wall;   /* from before its start until its end was noticed */
     double on_cpu; /* its own and the system's on its behalf */
+    double memory; /* at its height, in bytes: not nanoseconds */
 };
 
 /* Runs it, with nothing at its standard input and its output thrown away, on
