@@ -15,33 +15,33 @@ static void put_text(struct value *object, const char *name, const char *text)
 }
 
 /* The piece that a document is of, and which part of it; NULL for anything
- * else. The longest name of a piece counts. *part is in the id. */
+ * else. The longest name of a piece counts: a name may have slashes. *part is
+ * in the id. */
 static const struct survey_piece *piece_of(const struct survey *survey,
                                            const struct value *id,
                                            struct text *part)
 {
-    const struct survey_piece *best = NULL;
     const struct text text = value_text(id);
     const size_t front = strlen("piece:");
+    const struct survey_piece *piece = NULL;
+    size_t end = text.length;
     *part = (struct text){"", 0};
     if (!value_begins_with(*id, "piece:")) {
         return NULL;
     }
-    VEC_FOREACH (&survey->pieces, piece) {
-        const struct text name = value_text(&(*piece)->name);
-        const size_t end = front + name.length;
-        if (text.length < end ||
-            memcmp(text.at + front, name.at, name.length) != 0 ||
-            (text.length > end && text.at[end] != '/') ||
-            (best != NULL && value_text(&best->name).length > name.length)) {
-            continue;
+    while (piece == NULL && end > front) {
+        if (end == text.length || text.at[end] == '/') {
+            const struct value name =
+                value_string_new(text.at + front, end - front);
+            piece = survey_piece_named(survey, name);
+            value_unref(name);
         }
-        best = *piece;
-        *part = text.length > end
-                    ? (struct text){text.at + end + 1, text.length - end - 1}
-                    : (struct text){"", 0};
+        if (piece != NULL && end < text.length) {
+            *part = (struct text){text.at + end + 1, text.length - end - 1};
+        }
+        end--;
     }
-    return best;
+    return piece;
 }
 
 /* Whether people may write there as well as nodes: then a write that is of no
@@ -84,16 +84,14 @@ static bool find_effect(const struct survey *survey,
     }
     author->kind = AUTHOR_EFFECT;
     author->piece = object_field(of, "piece");
-    VEC_FOREACH (&survey->pieces, piece) {
-        if (!key_equal((*piece)->name, author->piece)) {
-            continue;
-        }
-        VEC_FOREACH (&(*piece)->nodes, node) {
-            if (node->run != NULL && digest_equal(&node->run->name, &action)) {
-                author->kind = AUTHOR_NODE;
-                author->node = node;
-                author->earlier = node->run->landed != commit->seq;
-            }
+    const struct survey_piece *piece =
+        survey_piece_named(survey, author->piece);
+    for (size_t i = 0; piece != NULL && i < piece->nodes.count; i++) {
+        struct survey_node *node = &piece->nodes.at[i];
+        if (node->run != NULL && digest_equal(&node->run->name, &action)) {
+            author->kind = AUTHOR_NODE;
+            author->node = node;
+            author->earlier = node->run->landed != commit->seq;
         }
     }
     return true;

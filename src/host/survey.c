@@ -339,9 +339,10 @@ static bool is_piece(const void *item, const void *name)
     return key_equal(piece->name, *(const struct value *)name);
 }
 
-static bool has_piece(const struct survey *survey, struct value name)
+struct survey_piece *survey_piece_named(const struct survey *survey,
+                                        struct value name)
 {
-    return map_find(&survey->names, value_hash(name), is_piece, &name) != NULL;
+    return map_find(&survey->names, value_hash(name), is_piece, &name);
 }
 
 static void drop_last_piece(struct survey *survey)
@@ -371,7 +372,7 @@ static enum err add_launched(struct survey *survey, struct err_detail *detail)
         struct value name;
         struct value pattern;
         while (err == ERR_OK && object_next(&iter, &name, &pattern)) {
-            if (has_piece(survey, name)) {
+            if (survey_piece_named(survey, name) != NULL) {
                 continue;
             }
             err = add_piece(survey, name, detail);
@@ -412,7 +413,7 @@ static enum err add_pieces(struct survey *survey, struct err_detail *detail)
     }
     for (uint32_t i = 0; err == ERR_OK && i < array_count(observed); i++) {
         const struct value name = array_at(observed, i);
-        if (!has_piece(survey, name)) {
+        if (survey_piece_named(survey, name) == NULL) {
             err = add_piece(survey, name, detail);
             if (is_removed(*vec_last(&survey->pieces))) {
                 drop_last_piece(survey);

@@ -80,6 +80,8 @@ void survey_close(struct survey *survey);
 /* By name, or NULL. */
 struct survey_piece *survey_piece(const struct survey *survey,
                                   const char *name);
+struct survey_piece *survey_piece_named(const struct survey *survey,
+                                        struct value name);
 struct survey_node *survey_node(const struct survey_piece *piece,
                                 const char *name);
 
