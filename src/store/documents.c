@@ -12,6 +12,10 @@
 #include "value/object.h"
 #include "value/utf8.h"
 
+enum {
+    SHORT_TAIL = 8, /* patches behind a set that are read with it */
+};
+
 /* -- The cache ----------------------------------------------------------- */
 
 struct document_key {
@@ -516,6 +520,76 @@ enum err document_at(struct engine *engine,
     return err;
 }
 
+/* The head of a document with a short tail, as most have: its last set and all
+ * patches behind it, by one query. Rows that are not just these, because of a
+ * snapshot or of several operations in one commit, are left to fold_revisions:
+ * *whole is false. */
+static enum err fold_tail(struct engine *engine,
+                          const struct document *document,
+                          struct fold *fold,
+                          bool *whole,
+                          struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_REVISION_FROM);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, document->base_seq);
+    query_int(&query, 3, document->tail_count + 2);
+    enum err err = ERR_OK;
+    uint64_t rows = 0;
+    *whole = true;
+    for (; err == ERR_OK && *whole && query_step(&query); rows++) {
+        enum commit_op_kind op = COMMIT_DELETE;
+        const struct text data = query_get_text(&query, 1);
+        *whole = document_op_read(query_get_text(&query, 0), &op) &&
+                 op == (rows == 0 ? COMMIT_SET : COMMIT_PATCH);
+        engine->counters.rows++;
+        if (*whole && rows == 0) {
+            fold->bytes = data.length;
+            err = document_decode(engine, document, data, &fold->value, detail);
+            *whole = err != ERR_OK || value_is_object(fold->value);
+        } else if (*whole) {
+            fold->bytes += DOCUMENT_GROWTH * (uint64_t)data.length;
+            err = apply_row(engine, document, data, &fold->value, detail);
+        }
+    }
+    const enum err ended = query_end(&query, detail);
+    *whole = *whole && rows == document->tail_count + 1;
+    return err != ERR_OK ? err : ended;
+}
+
+static bool has_short_tail(const struct document *document)
+{
+    return document->number != 0 && document->op != COMMIT_DELETE &&
+           document->base_seq != 0 && document->tail_count <= SHORT_TAIL;
+}
+
+static enum err fold_head(struct engine *engine,
+                          struct document *document,
+                          struct fold *out,
+                          struct err_detail *detail)
+{
+    bool whole = false;
+    enum err err = ERR_OK;
+    *out = (struct fold){.value = VALUE_NONE};
+    if (has_short_tail(document)) {
+        err = fold_tail(engine, document, out, &whole, detail);
+    }
+    if (err != ERR_OK || !whole) {
+        value_unref(out->value);
+        out->value = VALUE_NONE;
+    }
+    if (err != ERR_OK || whole) {
+        return err;
+    }
+    return fold_revisions(engine,
+                          document,
+                          ENGINE_HEAD,
+                          FOLD_FAST,
+                          out,
+                          detail);
+}
+
 enum err document_head(struct engine *engine,
                        struct document *document,
                        struct value *out,
@@ -523,12 +597,7 @@ enum err document_head(struct engine *engine,
 {
     if (!document->head_known) {
         struct fold fold;
-        const enum err err = fold_revisions(engine,
-                                            document,
-                                            ENGINE_HEAD,
-                                            FOLD_FAST,
-                                            &fold,
-                                            detail);
+        const enum err err = fold_head(engine, document, &fold, detail);
         if (err != ERR_OK) {
             return err;
         }

@@ -195,6 +195,9 @@ X(REVISION_BASE,
   "SELECT seq, op_index, op, data FROM revision"
   " WHERE document = ?1 AND seq <= ?2 AND op <> 'patch'"
   " ORDER BY seq DESC, op_index DESC LIMIT 1")
+X(REVISION_FROM,
+  "SELECT op, data FROM revision WHERE document = ?1 AND seq >= ?2"
+  " ORDER BY seq, op_index LIMIT ?3")
 X(REVISION_PATCHES,
   "SELECT data FROM revision WHERE document = ?1 AND"
   " (seq, op_index) > (?2, ?3) AND seq <= ?4 AND op = 'patch'"
