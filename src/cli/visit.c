@@ -16,6 +16,7 @@
 #include "cli/report.h"
 #include "host/system.h"
 #include "sched/circle.h"
+#include "store/engine.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -593,6 +594,19 @@ static bool ends_at_once(const struct visit *visit)
                                : visit->late && !visit->goes_on;
 }
 
+/* For a process that ends at once: other processes see that it has left, and
+ * its memory is left to the system. Neither images nor a checkpoint are
+ * written. */
+static void leave_stores(struct live *live)
+{
+    VEC_FOREACH (&live_runtime(live)->spaces, space) {
+        struct engine *engine = live_engine(live, (*space)->id);
+        if (engine != NULL) {
+            engine_leave(engine);
+        }
+    }
+}
+
 static int end_code(const struct visit *visit, int code)
 {
     if (damaged && (code == CODE_OK || code == VISIT_CODE_STOPPED)) {
@@ -612,7 +626,7 @@ int visit_close(struct visit *visit, int code)
         code = visit_flush(visit, code);
         visit_report_waiting(visit);
         if (at_once) {
-            live_leave(visit->live);
+            leave_stores(visit->live);
             left = *visit;
             *visit = (struct visit){.options = left.options, .lost = left.lost};
             return end_code(&left, code);

@@ -474,17 +474,6 @@ void live_drop(struct live *live)
     mem_free(live, sizeof *live);
 }
 
-void live_leave(struct live *live)
-{
-    VEC_FOREACH (&live->spaces, at) {
-        if ((*at)->stored) {
-            engine_leave(&(*at)->engine);
-        }
-    }
-    claim_free(live->claim);
-    live->claim = NULL;
-}
-
 /* -- What others have committed ------------------------------------------ */
 
 static void note_written(void *ctx, int number, bool gone)

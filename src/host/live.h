@@ -208,11 +208,6 @@ MUST_CHECK enum err live_stop(struct live *live,
  * NULL. */
 void live_drop(struct live *live);
 
-/* The same for a process that ends at once: other processes see that it has
- * left, and its memory is left to the system, which takes it back in no time.
- * Neither images nor a checkpoint are written. */
-void live_leave(struct live *live);
-
 /* Whether all that was to be done is done, and confirmed. */
 bool live_is_at_rest(const struct live *live);
 
