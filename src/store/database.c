@@ -476,16 +476,15 @@ enum err database_open(struct database *database,
     return err;
 }
 
-/* The last connection checkpoints when it closes, unless it is told not to:
- * that is a write. */
+/* The last connection checkpoints when it closes, which is a write. */
 static void close_file(struct database *database, bool checkpoint)
 {
-    if (!checkpoint || has_moved(database) ||
-        (database->is_ours && wal_sync(database, NULL) != ERR_OK)) {
-        (void)sqlite3_db_config(database->db,
-                                SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
-                                1,
-                                NULL);
+    const bool skips =
+        !checkpoint || has_moved(database) ||
+        (database->is_ours && wal_sync(database, NULL) != ERR_OK);
+    if (skips) {
+        const int option = SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        (void)sqlite3_db_config(database->db, option, 1, NULL);
     }
     disconnect(database);
 }
