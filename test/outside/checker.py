@@ -8,8 +8,9 @@ explanation is an order of all calls in which
   - a call that was acknowledged is applied once, with the answer it was given,
   - a call that was refused has no effect,
   - a call whose caller was killed is applied once or not at all,
-  - events that a handler sent are handled once, in the order in which that
-    handler sent them, some time after it,
+  - events that a handler sent, and events that were queued, are handled once,
+    those of one handler in the order in which it sent them, some time after
+    it, whatever became of the process,
 
 and after which the pieces are what was read at the end. The search is
 depth-first over the calls that may come next; a state of the search that has
@@ -30,7 +31,6 @@ class Call:
         self.answer = None
         self.after = None  # an earlier call of the same caller at the same document
         self.loose = False  # the answer does not tell [] from {}
-        self.cut_off = False  # its process was killed: what it sent may be lost
 
     def __repr__(self):
         end = "?" if self.end is None else "%d" % self.end
@@ -78,12 +78,6 @@ class Search:
         return all(other.index in done or other.end is None or other.end >= call.begin
                    for other in self.calls if other is not call)
 
-    def _must_happen(self, event):
-        """Whether an event that a handler sent must be handled in the end. It
-        lives in the memory of the process that handled its origin."""
-        call = self.calls[int(event[0].split()[1])]
-        return not call.cut_off and call.answer.outcome != "unknown"
-
     def _note(self, done, text):
         if len(done) >= self.most_done:
             self.most_done = len(done)
@@ -96,7 +90,7 @@ class Search:
         self.seen.add(key)
         if len(self.seen) > self.steps:
             raise TooLong()
-        if len(done) == len(self.calls) and not any(self._must_happen(event) for event in world.waiting):
+        if len(done) == len(self.calls) and not world.waiting:
             differs = self.final(world)
             if differs is None:
                 return True

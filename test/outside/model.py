@@ -311,6 +311,11 @@ class World:
         self.receipts[key] = (payload, receipt)
         return receipt
 
+    def queue(self, piece, name, payload, user=None):
+        """An event of a caller that is handled some time later."""
+        piece, name = self.stream(Frame(self, piece, user), name)
+        self.waiting.append((self.origin, piece, name, payload, user))
+
     def handle(self, piece, name, payload, user=None):
         """Handles one event: what it returns, or Failed and nothing has changed."""
         group, handler = self.part(piece, name)

@@ -36,6 +36,8 @@ KINDS = [
     Kind("processes", 6, rounds_library.processes),
     Kind("sessions", 2, rounds_library.sessions),
     Kind("together", 6, rounds_process.together),
+    Kind("queued", 4, rounds_process.queued),
+    Kind("cut", 3, rounds_process.cut),
     Kind("crossing", 2, rounds_process.crossing),
     Kind("retry", 3, rounds_process.retry),
     Kind("runners", 4, rounds_process.runners),
@@ -79,6 +81,7 @@ FLOORS = {
     "ps of a launched piece": 4, "circle": 2, "broken file": 2, "explained piece": 4, "ps": 25, "why-not": 25,
     "graph": 4, "why": 2, "test with errors or without": 4, "dormant computation": 3,
     # faults
+    "queued event": 10, "kill beside queued events": 4, "killed between the events of a handler": 1,
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
     "full disk refused": 1, "held confirmations": 5, "refused commits": 2, "clock that moves": 3,
 }

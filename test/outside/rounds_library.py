@@ -328,8 +328,6 @@ def collect(round, pairs):
             if call.answer.outcome == "unknown":
                 round.count("unknown answer")
         process.take()
-        for call in calls:
-            call.cut_off = process.was_killed
         for earlier, later in zip(calls, calls[1:]):
             if earlier.answer.outcome != "unknown":
                 later.after = earlier

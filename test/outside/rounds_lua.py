@@ -115,9 +115,6 @@ class Stage:
     def restart(self, runtime):
         """As a crash: what is not confirmed may be lost."""
         self.look(runtime)
-        for call in self.round.calls:
-            if call.runtime == runtime:
-                call.cut_off = True
         self.open[runtime] = []
         self.held.discard(runtime)
         self.script.line("R[%d]:errors() R[%d]:violations()" % (runtime, runtime))

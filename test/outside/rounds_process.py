@@ -52,6 +52,9 @@ def final_get(round, pieces=("p",)):
     for piece in pieces:
         answer = round.command.run(piece)
         round.note("run %s --once -> %r" % (piece, answer))
+    answer = round.command.call("events", "--json")
+    if answer.outcome != "ok" or answer.value["events"]:
+        round.fail("events wait after all pieces were run: %r" % answer)
     for piece in pieces:
         answer = round.command.get(piece)
         round.note("get %s -> %r" % (piece, answer))
@@ -116,6 +119,63 @@ def together(round):
             round.answered(call, Command.finish(process))
             round.count("unknown answer" if call.answer.outcome == "unknown" else "answer")
     round.count("processes at once")
+    round.explain(final_get(round))
+    if round.generator.chance(35):
+        check(round)
+
+
+def queued(round):
+    """Events that are queued, beside others that are not; some processes are killed."""
+    pattern = new_piece(round, handlers=2)
+    runner = Runner(round, 0) if round.generator.chance(50) else None
+    for index in range(round.random.randrange(1, 3)):
+        pairs = [some_call(round, pattern)]
+        for number in range(round.random.randrange(1, 3)):
+            stream = round.random.choice(pattern["handlers"])["name"]
+            payload = round.generator.payload(near_lists(round.world, "p"))
+            words = Command.send_words("p", stream, payload) + ["--queue"]
+            if round.generator.chance(40):
+                words += ["--session", "me", "--id", "q%d.%d" % (index, number)]
+            call = round.call("queue %s %s" % (stream, json.dumps(payload)),
+                              lambda world, stream=stream, payload=payload: world.queue("p", stream, payload))
+            pairs.append((call, round.started(round.command.start(*words))))
+            round.count("queued event")
+        if round.generator.chance(60):
+            time.sleep(round.random.random() * 0.02)
+            victims = [process for _, process in pairs] + ([runner.process] if runner else [])
+            round.random.choice(victims).kill()
+            round.count("kill -9", "kill beside queued events")
+        for call, process in pairs:
+            answer = Command.finish(process)
+            if "queue" in call.text and answer.outcome == "ok":
+                answer.value = None  # an id
+            round.answered(call, answer)
+    if runner:
+        runner.process.kill()
+        runner.process.wait()
+    round.explain(final_get(round))
+    if round.generator.chance(35):
+        check(round)
+
+
+def cut(round):
+    """A process is killed while it handles the events that a handler has sent."""
+    count = round.random.randrange(20, 120)
+    body = [["send", "h0", ["object", {"v": ["const", number]}]] for number in range(count)]
+    pattern = {"name": "p", "states": [{"name": "l0", "initial": []}, {"name": "n0", "initial": 0}], "computed": [],
+               "lists": [], "children": [], "choices": [], "handlers": [
+                   {"name": "h0", "body": [["append", ["l0"], ["event", "v"]], ["increment", ["n0"], ["const", 1]]]},
+                   {"name": "h1", "body": [["increment", ["n0"], ["const", 1000]]] + body}]}
+    start(round, "p", pattern)
+    call = round.call("send h1", lambda world: world.send("p", "h1", {}))
+    process = round.started(round.command.start(*Command.send_words("p", "h1", {})))
+    time.sleep(round.random.random() * 0.03)
+    process.kill()
+    round.count("kill -9")
+    round.answered(call, Command.finish(process))
+    waiting = round.command.call("events", "p", "--json")
+    if waiting.outcome == "ok" and 0 < len(waiting.value["events"]) < count:
+        round.count("killed between the events of a handler")
     round.explain(final_get(round))
     if round.generator.chance(35):
         check(round)
@@ -231,7 +291,6 @@ def full_disk(round):
             answer.outcome = "unknown"
         if answer.lost and limit is not None:
             round.count("full disk, with a receipt")
-            call.cut_off = True
         round.answered(call, answer)
     round.explain(final_get(round))
     check(round)
