@@ -587,6 +587,9 @@ static enum err remove_in(struct transfer *transfer,
             err = write_gone(&writer, one, detail);
         }
     }
+    if (err == ERR_OK) {
+        err = moved_write_events(&writer, set, NULL, detail);
+    }
     return moved_write_end(&writer, err, detail);
 }
 
@@ -781,13 +784,12 @@ static enum err write_renamed(struct moved_writer *writer,
     return err;
 }
 
-static bool has_document(const struct moved_set *set,
-                         const struct moved_document *wanted)
+bool moved_set_has(const struct moved_set *set, struct value wanted)
 {
     VEC_FOREACH (&set->names, name) {
         const struct value id = piece_document_id(*name, VALUE_NONE);
         const struct text text = value_text(&id);
-        const struct text is = value_text(&wanted->id);
+        const struct text is = value_text(&wanted);
         const bool has =
             is.length >= text.length &&
             memcmp(is.at, text.at, text.length) == 0 &&
@@ -811,7 +813,7 @@ static enum err relink_others(struct moved_writer *writer,
     enum err err =
         engine_documents(&transfer->engine, "", "", add_document, &all, detail);
     VEC_FOREACH (&all.documents, one) {
-        if (err != ERR_OK || has_document(names->set, one)) {
+        if (err != ERR_OK || moved_set_has(names->set, one->id)) {
             continue;
         }
         struct value document = VALUE_NONE;
@@ -849,6 +851,9 @@ static enum err rename_in(struct transfer *transfer,
     }
     if (err == ERR_OK) {
         err = relink_others(&writer, names, relinked, detail);
+    }
+    if (err == ERR_OK) {
+        err = moved_write_events(&writer, NULL, names, detail);
     }
     if (err == ERR_OK) {
         err = moved_write_index(&writer, old_name, new_name, result, detail);

@@ -7,6 +7,8 @@
  *       it ("piece:NAME/..."), those of each user included, and the pieces that
  *       its handlers have launched. What belongs to a session of a process is
  *       left out: it is of no use to another process.
+ *       Events that wait for its streams (proto/event.h) go with it and follow
+ *       its name; they are not part of an export.
  *   T3  What is remembered of runs is forgotten for each name that changes: the
  *       nodes run again when the piece is started next.
  *

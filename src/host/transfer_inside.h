@@ -120,6 +120,17 @@ MUST_CHECK enum err moved_write_index(struct moved_writer *writer,
                                       struct value document,
                                       struct err_detail *detail);
 
+/* Whether the id is that of one of the pieces, or of what is below it. */
+bool moved_set_has(const struct moved_set *set, struct value id);
+
+/* The stored events for the streams of pieces that are `removed` are deleted;
+ * or, with `names`, all stored events get the new names. One of the two is
+ * given. */
+MUST_CHECK enum err moved_write_events(struct moved_writer *writer,
+                                       const struct moved_set *removed,
+                                       const struct moved_names *names,
+                                       struct err_detail *detail);
+
 /* After the transaction: what is remembered of the runs of the pieces. */
 MUST_CHECK enum err transfer_forget(struct transfer *transfer,
                                     const struct moved_set *set,

@@ -61,7 +61,7 @@ static struct value write_event(const struct event *event)
         .path = event->stream->place->path,
         .payload = event->payload,
         .time = event->time,
-        .instance = event->instance,
+        .instance = event_instance(event),
         .origin = event->origin_number,
         .counter = event->counter,
         .caller = event->caller,
@@ -376,9 +376,7 @@ void durable_take_up(struct sched *sched,
     event->payload = value_ref(stored->payload);
     event->time = stored->time;
     event->hops = (uint32_t)stored->hops;
-    value_unref(event->instance);
-    event->instance = value_ref(stored->instance);
-    event->is_taken_up = true;
+    event->taken_from = value_ref(stored->instance);
     event->origin_number = stored->origin;
     event->counter = (uint32_t)stored->counter;
     event->caller = value_ref(stored->caller);

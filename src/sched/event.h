@@ -89,19 +89,19 @@ struct event {
     struct value payload;
     const struct label_set *label; /* of who sent it, then; or NULL */
     uint64_t time;
-    struct lineage *origin; /* or NULL; a reference */
-    struct handler *sender; /* whose attempt sent it; a reference, or NULL */
-    struct place *stored;   /* the document that holds it (sched/durable.h); a
-                               reference, or NULL: the store has not got it */
-    struct value instance;  /* of the runtime that sent it, for the id, */
-    uint64_t origin_number; /* likewise, */
-    uint32_t counter;       /* likewise; */
-    uint32_t hops;          /* events before it in its chain */
-    struct value caller;    /* or what was made of the caller's; absent */
-    struct value digest;    /* of a caller's payload, as it was sent: a string
-                               (V6); absent */
-    bool is_taken_up;       /* another runtime sent it */
-    bool is_queued;         /* to be stored, not to be handled here */
+    struct lineage *origin;  /* or NULL; a reference */
+    struct handler *sender;  /* whose attempt sent it; a reference, or NULL */
+    struct place *stored;    /* the document that holds it (sched/durable.h); a
+                                reference, or NULL: the store has not got it */
+    struct value taken_from; /* the runtime that sent it, if that is another
+                                one (durable-4); or absent */
+    uint64_t origin_number;  /* for the id, */
+    uint32_t counter;        /* likewise; */
+    uint32_t hops;           /* events before it in its chain */
+    struct value caller;     /* or what was made of the caller's; absent */
+    struct value digest;     /* of a caller's payload, as it was sent: a string
+                                (V6); absent */
+    bool is_queued;          /* to be stored, not to be handled here */
     bool no_retry;
     bool refused; /* the store has refused an attempt */
     bool known;
@@ -227,6 +227,9 @@ struct value event_caller_id(const struct stream *stream,
                              struct value id,
                              struct value session,
                              struct value user);
+
+/* The name of the runtime that sent it, borrowed. */
+struct value event_instance(const struct event *event);
 
 /* The id that its receipt has if no caller has given it one; new. */
 struct value event_own_receipt_id(const struct event *event);

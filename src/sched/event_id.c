@@ -80,12 +80,19 @@ static void append_sorted(struct buf *to, uint64_t number)
     to->at[at] = (char)('a' + (to->length - at - 2));
 }
 
+struct value event_instance(const struct event *event)
+{
+    return value_is_absent(event->taken_from) ? event->events->instance
+                                              : event->taken_from;
+}
+
 struct value event_id(const struct event *event)
 {
     if (!value_is_absent(event->caller)) {
         return value_ref(event->caller);
     }
-    const struct text instance = value_text(&event->instance);
+    const struct value name = event_instance(event);
+    const struct text instance = value_text(&name);
     const struct text stream = value_text(&event->stream->place->entity->id);
     struct buf *text = &event->events->text;
     buf_clear(text);
@@ -125,11 +132,11 @@ static struct value receipts_begin(struct value instance,
 static struct value receipts_of(const struct event *event)
 {
     struct stream *stream = event->stream;
-    if (UNLIKELY(event->is_taken_up)) {
-        return receipts_begin(event->instance, stream);
+    if (UNLIKELY(!value_is_absent(event->taken_from))) {
+        return receipts_begin(event->taken_from, stream);
     }
     if (UNLIKELY(value_is_absent(stream->receipts))) {
-        stream->receipts = receipts_begin(event->instance, stream);
+        stream->receipts = receipts_begin(event->events->instance, stream);
     }
     return value_ref(stream->receipts);
 }

@@ -364,7 +364,6 @@ struct event *event_new(struct events *events, struct stream *stream)
     event->events = events;
     event->stream = stream;
     event->number = ++events->numbers;
-    event->instance = value_ref(events->instance);
     return event;
 }
 
@@ -396,7 +395,7 @@ static void release_parts(struct event *event)
         mem_free(event->refusal, sizeof *event->refusal);
     }
     value_unref(event->payload);
-    value_unref(event->instance);
+    value_unref(event->taken_from);
     value_unref(event->caller);
     value_unref(event->digest);
     value_unref(event->result);

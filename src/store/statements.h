@@ -156,12 +156,13 @@ X(DOCUMENT_REMOVE,
   " AND NOT EXISTS(SELECT 1 FROM revision WHERE document = ?1)")
 
 /* Receipts: documents by their ids. Those of events without an id have more
- * than one colon (sched/event_id.c). The last document stays, or its number
- * would be given again. */
+ * than one colon (sched/event_id.c). One that holds an event stays. The last
+ * document stays, or its number would be given again. */
 X(RECEIPT_RANGE,
   "SELECT document, head_seq, instr(substr(id, 9), ':') FROM document"
   " WHERE document > ?1 AND document <= ?2 AND id >= 'receipt:'"
   " AND id < 'receipt;' AND head_seq <= ?3"
+  " AND document NOT IN (SELECT document FROM waiting)"
   " AND document < (SELECT max(document) FROM document) ORDER BY document")
 X(DOCUMENT_COUNT, "SELECT count(*) FROM document")
 X(DOCUMENT_RANGE,
@@ -455,6 +456,7 @@ X(RECLAIM_COMMITS,
 X(RECLAIM_RECEIPTS,
   "SELECT count(*), avg(length(id)) * 2 + 150 FROM document"
   " WHERE id >= 'receipt:' AND id < 'receipt;'"
+  " AND document NOT IN (SELECT document FROM waiting)"
   " AND head_seq <= iif(instr(substr(id, 9), ':') > 0, ?1, ?2)")
 X(RECLAIM_REVISIONS,
   "SELECT max(0, (SELECT count(*) FROM revision)"

@@ -208,4 +208,22 @@ same "events to another piece are stored" "$(count_stored to)" 2
 same "the piece that sent them sees to it that they are handled" "$("$HEDDLE" get to log)" '[1,2]'
 same "all of them" "$(count_stored)" 0
 
+# ---- renamed, removed, compacted ----
+
+rm -rf heddle-data
+"$HEDDLE" run five.lua --once >/dev/null 2>&1
+"$HEDDLE" set five held false >/dev/null 2>&1
+"$HEDDLE" send five slow '{"i": 1}' --queue >/dev/null
+"$HEDDLE" send five slow '{"i": 2}' --queue --id two --session me >/dev/null
+"$HEDDLE" store compact heddle-data/main.db --keep-commits 0 --keep-age 0 >out 2>err
+same "a compaction keeps events that wait" "$? $(count_stored five)" '0 2'
+"$HEDDLE" rename five six >/dev/null 2>&1
+same "events follow the name of their piece" "$(count_stored six)" 2
+"$HEDDLE" run five.lua --name six --once >/dev/null 2>&1
+same "and are handled under it" "$("$HEDDLE" get six log) $(count_stored)" '[1,2] 0'
+"$HEDDLE" send six slow '{"i": 3}' --queue >/dev/null
+"$HEDDLE" rm six --yes >/dev/null 2>&1
+same "events go with their piece" "$(count_stored)" 0
+check "the history is sound after that" "$HEDDLE" check
+
 finish
