@@ -189,7 +189,7 @@ end)
 LUA
 "$HEDDLE" run slow.lua --once >/dev/null 2>&1
 "$HEDDLE" send slow fill 20000 >/dev/null
-"$HEDDLE" get slow doubled >out 2>err &
+"$HEDDLE" get slow doubled --timeout 300000 >out 2>err &
 build=$!
 sleep 0.3
 kill -STOP "$build"
@@ -216,7 +216,7 @@ same "a body that declares nodes ends at its deadline" "$? $(cat err)" \
     "1 heddle: the start of the piece did not come to an end within 20 ms: try again with a longer --timeout"
 "$HEDDLE" run many/many.lua --dir stopped --once >out 2>err &
 start=$!
-until [ -e stopped/main.db ]; do sleep 0.01; done
+until [ -e stopped/main.db ] || ! kill -0 "$start"; do sleep 0.01; done
 kill -TERM "$start"
 wait "$start"
 same "and when it is stopped, without an error of its own" "$? $(cat err)" "130 "
