@@ -60,6 +60,8 @@ TEST_LIBS := -ljansson $(LIBS)
 # need it. Its headers are not ours to warn about.
 LUA_FLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags lua5.4 2>/dev/null))
 LUA_LIBS  := -llua5.4
+# Lines of the conversation (heddle repl): the command alone needs it.
+EDIT_LIBS := -ledit
 
 LIB_SRC   := $(filter-out src/cli/% src/script/%,$(wildcard src/*/*.c))
 SCRIPT_SRC := $(wildcard src/script/*.c)
@@ -147,6 +149,7 @@ $(FUZZ_LUA): $(call objects,$(SCRIPT_SRC))
 $(FUZZ_LUA): LIBS += $(LUA_LIBS)
 # The whole command, in a program that has a main of its own.
 FUZZ_COMMAND := $(BUILD)/bin/fuzz_command $(BUILD)/bin/replay_command
+$(FUZZ_COMMAND): LIBS += $(EDIT_LIBS)
 $(FUZZ_COMMAND): $(call objects,$(filter-out src/cli/main.c,$(CLI_SRC))) $(BUILD)/fuzz/command_main.o
 $(BUILD)/fuzz/command_main.o: src/cli/main.c Makefile
 	@mkdir -p $(@D)
@@ -195,7 +198,7 @@ $(BUILD)/bin/outside_driver: $(call objects,$(wildcard test/outside/*.c)) $(BUIL
 
 cli: $(BUILD)/heddle
 $(BUILD)/heddle: $(call objects,$(CLI_SRC) $(LIB_SRC) $(SCRIPT_SRC))
-	@$(LINK) $(LIBS) $(LUA_LIBS)
+	@$(LINK) $(LIBS) $(LUA_LIBS) $(EDIT_LIBS)
 
 benches: $(BENCHES) $(BUILD)/bin/floor_signals $(BUILD)/bin/profile
 fuzzers: $(FUZZERS)

@@ -184,7 +184,8 @@ static const struct command root_commands[] = {
         .brief = "talk to pieces in Lua",
         .manual =
             "Reads lines of Lua and prints what they give. Each piece is a\n"
-            "variable of its name, with get, send, cell and node.\n",
+            "variable of its name, with get, send, cell and node. At a\n"
+            "terminal lines are edited and completed, and 'help' explains.\n",
         .example = "  $ echo 'list:get(\"open\") + 1' | heddle repl list\n"
                    "  1\n",
         .run = repl_run,

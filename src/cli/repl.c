@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/edit_line.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/visit.h"
@@ -141,32 +142,92 @@ static bool wait_for_input(void)
     return !visit_was_stopped();
 }
 
+/* -- At a terminal ------------------------------------------------------- */
+
+static const char help_text[] =
+    "Each piece is a variable of its name; piece(NAME) is one, too.\n"
+    "\n"
+    "  shop:get()             its result, up to date; shop:get(\"items.1\")\n"
+    "  shop:send(\"add\", {})   an event: a ticket with :state(), :receipt()\n"
+    "  shop:cell(\"items\")     a cell: :get(), :set(v), :append(v), ...\n"
+    "  shop:node(\"total\")     a node: :runs(), :status(), :causes(), ...\n"
+    "  doc(ID)                the cell of any document\n"
+    "\n"
+    "A line is an expression, which is printed, or statements; one that is\n"
+    "not complete goes on in the next. Tab completes, the arrow keys go\n"
+    "through the history, Ctrl-R searches it, Ctrl-D ends.\n";
+
+static void complete(void *ctx,
+                     const char *line,
+                     size_t length,
+                     void (*offer)(void *offer_ctx, const char *word),
+                     void *offer_ctx)
+{
+    const struct visit *visit = ctx;
+    program_complete(visit->program, line, length, offer, offer_ctx);
+}
+
+/* Reads a line, with the editor or without, into `line`; false at the end. */
+static bool read_line(struct edit_line *edit, bool goes_on, struct buf *line)
+{
+    char part[LINE_BYTES];
+    buf_clear(line);
+    if (edit != NULL) {
+        return edit_line_read(edit, goes_on ? ">> " : "> ", line);
+    }
+    if (!wait_for_input() || fgets(part, sizeof part, stdin) == NULL) {
+        return false;
+    }
+    buf_append_text(line, part);
+    return true;
+}
+
+/* "help" alone, at a terminal: nobody has a variable of that name. */
+static bool is_question(const struct edit_line *edit, const struct buf *line)
+{
+    return edit != NULL && (strcmp(buf_text(line), "help\n") == 0 ||
+                            strcmp(buf_text(line), "?\n") == 0);
+}
+
+static struct edit_line *begin_editing(struct visit *visit)
+{
+    const struct edit_line_options options = {
+        .wait = wait_for_input,
+        .complete = complete,
+        .ctx = visit,
+    };
+    (void)fprintf(stderr, "heddle: 'help' explains, Ctrl-D ends\n");
+    return edit_line_new(&options);
+}
+
 static int converse(struct visit *visit)
 {
-    const bool prompts = isatty(STDIN_FILENO) == 1;
+    const bool is_terminal =
+        isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+    struct edit_line *edit = is_terminal ? begin_editing(visit) : NULL;
     struct buf text = {0};
-    char line[LINE_BYTES];
+    struct buf line = {0};
     int code = CODE_OK;
     (void)setvbuf(stdin, NULL, _IONBF, 0);
-    while (code == CODE_OK && !visit_was_stopped()) {
-        if (prompts) {
-            (void)printf("%s", text.length > 0 ? ">> " : "> ");
-            (void)fflush(stdout);
+    while (code == CODE_OK && !visit_was_stopped() &&
+           read_line(edit, text.length > 0, &line)) {
+        if (text.length == 0 && is_question(edit, &line)) {
+            (void)fputs(help_text, stdout);
+            continue;
         }
-        if (!wait_for_input() || fgets(line, sizeof line, stdin) == NULL) {
-            break;
-        }
-        answer(visit, &text, line);
+        answer(visit, &text, buf_text(&line));
         /* What others have done meanwhile, and what this line has begun. */
         code = visit_was_stopped() ? CODE_OK : visit_settle(visit);
         (void)visit_tell_faults(visit);
     }
-    if (prompts) {
+    edit_line_free(edit);
+    if (is_terminal) {
         (void)printf("\n"); /* the shell's prompt is not for our line */
     }
     if (text.length > 0 && !visit_was_stopped()) {
         code = report_name(visit->options, "the last line is not complete");
     }
+    buf_release(&line);
     buf_release(&text);
     return code;
 }

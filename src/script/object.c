@@ -196,6 +196,12 @@ void *script_object_check(lua_State *L,
     return object;
 }
 
+const luaL_Reg *script_object_methods(lua_State *L, int index)
+{
+    const struct script_class *class = NULL;
+    return script_object_at(L, index, &class) != NULL ? class->methods : NULL;
+}
+
 /* -- Buffers ------------------------------------------------------------- */
 
 static void buffer_release(void *object)

@@ -65,6 +65,9 @@ void *script_object_check(lua_State *L,
                           int argument,
                           const struct script_class *class);
 
+/* The methods of the object at `index`, ended by an entry of NULL; or NULL. */
+const luaL_Reg *script_object_methods(lua_State *L, int index);
+
 /* Pushes an object that holds a string builder, which is released when Lua
  * collects it: for C functions that build text and call what may raise. */
 struct buf *script_buffer_push(lua_State *L);

@@ -439,6 +439,23 @@ static enum script_cause load_line(struct program *program,
     return cause;
 }
 
+/* The environment of the lines, made for the first one. */
+static enum script_cause begin_lines(struct program *program,
+                                     struct script_error *error)
+{
+    if (program->lines.reference != 0) {
+        return SCRIPT_FINE;
+    }
+    enum script_cause cause = script_environment_new(program->script,
+                                                     GLOBALS_DECLARED,
+                                                     &program->lines,
+                                                     error);
+    if (cause == SCRIPT_FINE) {
+        cause = script_protect(program->script, add_lines, program, 0, error);
+    }
+    return cause;
+}
+
 enum err program_eval(struct program *program,
                       const struct program_source *source,
                       struct buf *shown,
@@ -447,16 +464,7 @@ enum err program_eval(struct program *program,
     struct script *script = program->script;
     struct script_error error = {0};
     struct script_function line = {0};
-    enum script_cause cause = SCRIPT_FINE;
-    if (program->lines.reference == 0) {
-        cause = script_environment_new(script,
-                                       GLOBALS_DECLARED,
-                                       &program->lines,
-                                       &error);
-        if (cause == SCRIPT_FINE) {
-            cause = script_protect(script, add_lines, program, 0, &error);
-        }
-    }
+    enum script_cause cause = begin_lines(program, &error);
     if (cause == SCRIPT_FINE) {
         cause = load_line(program, source, &line, &error);
     }
@@ -470,6 +478,95 @@ enum err program_eval(struct program *program,
     }
     script_function_release(script, &line);
     return say(&error, cause, detail);
+}
+
+/* -- Completion ---------------------------------------------------------- */
+
+struct completing {
+    struct program *program;
+    const char *word; /* the variable before "." or ":"; empty: none */
+    size_t length;
+    void (*offer)(void *ctx, const char *name);
+    void *ctx;
+};
+
+/* The string keys of the table on top. */
+static void offer_keys(lua_State *L, const struct completing *completing)
+{
+    const int table = lua_gettop(L);
+    lua_pushnil(L);
+    while (lua_next(L, table) != 0) {
+        lua_pop(L, 1);
+        if (lua_type(L, -1) == LUA_TSTRING) {
+            completing->offer(completing->ctx, lua_tostring(L, -1));
+        }
+    }
+}
+
+/* Only what can be looked up without running code. */
+static int run_complete(lua_State *L)
+{
+    const struct completing *completing = lua_touserdata(L, 1);
+    script_function_push(L, completing->program->lines);
+    if (completing->length == 0) {
+        offer_keys(L, completing);
+        return 0;
+    }
+    lua_pushlstring(L, completing->word, completing->length);
+    const int type = lua_rawget(L, -2);
+    const luaL_Reg *method =
+        type == LUA_TUSERDATA ? script_object_methods(L, -1) : NULL;
+    if (type == LUA_TTABLE) {
+        offer_keys(L, completing);
+    }
+    for (; method != NULL && method->name != NULL; method++) {
+        completing->offer(completing->ctx, method->name);
+    }
+    return 0;
+}
+
+static bool is_word_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_';
+}
+
+void program_complete(struct program *program,
+                      const char *line,
+                      size_t length,
+                      void (*offer)(void *ctx, const char *name),
+                      void *ctx)
+{
+    struct completing completing = {
+        .program = program,
+        .offer = offer,
+        .ctx = ctx,
+    };
+    while (length > 0 && is_word_byte(line[length - 1])) {
+        length--;
+    }
+    if (length > 0 && (line[length - 1] == '.' || line[length - 1] == ':')) {
+        size_t start = --length;
+        while (start > 0 && is_word_byte(line[start - 1])) {
+            start--;
+        }
+        if (start == length) {
+            return; /* of a value that has to be computed */
+        }
+        completing.word = line + start;
+        completing.length = length - start;
+    }
+    struct script_error error = {0};
+    enum script_cause cause = begin_lines(program, &error);
+    if (cause == SCRIPT_FINE) {
+        cause = script_protect(program->script,
+                               run_complete,
+                               &completing,
+                               0,
+                               &error);
+    }
+    (void)cause; /* then there is nothing to offer */
+    script_error_release(&error);
 }
 
 /* -- The rest ------------------------------------------------------------ */

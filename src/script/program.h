@@ -124,6 +124,15 @@ void program_write_returned(const struct program *program, struct buf *to);
 struct pattern *program_pattern_named(const struct program *program,
                                       const char *name);
 
+/* Calls `offer` with each name that can follow in a line of Lua, of which
+ * `line` is the beginning: variables, or, after "name:" or "name.", methods and
+ * fields of that variable. Runs no code. */
+void program_complete(struct program *program,
+                      const char *line,
+                      size_t length,
+                      void (*offer)(void *ctx, const char *name),
+                      void *ctx);
+
 /* Runs a line of Lua on the ground, an expression or statements, in an
  * environment that the lines of a program share, and appends what it gives, as
  * JSON where it can be, one result a line. In that environment `doc(id)` is a

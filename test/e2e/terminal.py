@@ -40,7 +40,7 @@ class Terminal:
 
     def __init__(self, folder, *words, columns=80, **environment):
         variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        variables.update({"TERM": "xterm", **environment})
+        variables.update({"TERM": "xterm", "HOME": str(folder), **environment})
         self.text = ""
         self.pid, self.screen = pty.fork()
         if self.pid == 0:
@@ -244,6 +244,60 @@ def a_mistake_is_told_and_the_repl_goes_on():
         terminal.wait_for(r"still here[^>]*> $")
         terminal.type("\x04")
         expect_equal(terminal.end()[1], 0)
+
+
+@test
+def the_repl_explains_itself():
+    with Folder() as folder, Terminal(folder.path, "repl") as terminal:
+        terminal.wait_for(r"> $")
+        terminal.type("help\n")
+        terminal.wait_for(r"Tab completes[^>]*> $")
+        terminal.type("\x04")
+        expect_equal(terminal.end()[1], 0)
+
+
+@test
+def a_tab_completes_variables_and_methods():
+    with Folder() as folder, Terminal(folder.path, "repl") as terminal:
+        terminal.wait_for(r"> $")
+        terminal.type("tal\t")
+        terminal.wait_for(r"ly$")
+        terminal.type(":\t")
+        terminal.wait_for(r"get  cell  send[^>]*> tally:$")
+        terminal.type('ge\t("count") + 5\n')
+        terminal.wait_for(r"\n5\r\n> $")
+        terminal.type("\x04")
+        expect_equal(terminal.end()[1], 0)
+
+
+@test
+def lines_are_edited():
+    with Folder() as folder, Terminal(folder.path, "repl") as terminal:
+        terminal.wait_for(r"> $")
+        terminal.type("1 * 6\x017\n")  # Ctrl-A: to the beginning, where the 7 goes
+        terminal.wait_for(r"\n426\r\n> $")
+        terminal.type("\x04")
+        expect_equal(terminal.end()[1], 0)
+
+
+@test
+def lines_come_back_also_in_the_next_conversation():
+    with Folder() as folder:
+        with Terminal(folder.path, "repl") as terminal:
+            terminal.wait_for(r"> $")
+            terminal.type("7 * 6\n")
+            terminal.wait_for(r"\n42\r\n> $")
+            terminal.type("\x1b[A\n")
+            terminal.wait_for(r"\n42\r\n> $")
+            terminal.type("\x04")
+            expect_equal(terminal.end()[1], 0)
+        with Terminal(folder.path, "repl") as terminal:
+            terminal.wait_for(r"> $")
+            terminal.type("\x1b[A\n")
+            terminal.wait_for(r"\n42\r\n> $")
+            terminal.type("\x04")
+            expect_equal(terminal.end()[1], 0)
+        expect_equal(pathlib.Path(folder.path, ".heddle_history").stat().st_mode & 0o077, 0)
 
 
 @test
