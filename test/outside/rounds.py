@@ -83,7 +83,8 @@ FLOORS = {
     # faults
     "queued event": 10, "kill beside queued events": 4, "killed between the events of a handler": 1,
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
-    "full disk refused": 1, "held confirmations": 5, "refused commits": 2, "clock that moves": 3,
+    "full disk refused": 1, "held confirmations": 5, "refused commits": 2, "clock that moves": 3, "compact": 15, "compact killed": 1,
+    "compact beside a stopped process": 2,
 }
 
 

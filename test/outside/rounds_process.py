@@ -79,6 +79,23 @@ def new_piece(round, **options):
     return pattern
 
 
+def start_compact(round):
+    """Removes every row that no process needs, beside whatever else is at work. Receipts of named events stay: they
+    are younger than an hour."""
+    file = os.path.join(round.command.data, "main.db")
+    words = [round.command.heddle, "store", "compact", file, "--keep-commits", "0", "--keep-age", "3600"]
+    round.count("compact")
+    return round.started(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, cwd=round.directory, text=True))
+
+
+def finish_compact(round, process, killed=False):
+    out, err = process.communicate(timeout=60)
+    round.note("compact -> %d %s%s" % (process.returncode, out, err))
+    if process.returncode != 0 and not killed:
+        round.fail("compact: %d %s%s" % (process.returncode, out, err))
+
+
 # ---- kinds ----
 
 def retry(round):
@@ -91,6 +108,8 @@ def retry(round):
         action = lambda world, stream=stream, payload=payload, index=index: world.send(
             "p", stream, payload, ("me", "r%d" % index))
         for attempt in range(6):
+            if round.generator.chance(30):
+                finish_compact(round, start_compact(round))
             call = round.call("send %s %s as me/r%d" % (stream, json.dumps(payload), index), action)
             process = round.started(round.command.start(*words))
             if attempt < 5 and round.generator.chance(80):
@@ -115,9 +134,17 @@ def together(round):
             time.sleep(round.random.random() * 0.02)
             round.random.choice(pairs)[1].kill()
             round.count("kill -9")
+        compacting = start_compact(round) if round.generator.chance(40) else None
+        killed = compacting is not None and round.generator.chance(30)
+        if killed:
+            time.sleep(round.random.random() * 0.03)
+            compacting.kill()
+            round.count("kill -9", "compact killed")
         for call, process in pairs:
             round.answered(call, Command.finish(process))
             round.count("unknown answer" if call.answer.outcome == "unknown" else "answer")
+        if compacting is not None:
+            finish_compact(round, compacting, killed)
     round.count("processes at once")
     round.explain(final_get(round))
     if round.generator.chance(35):
@@ -264,9 +291,13 @@ def runners(round):
 
 def pause(round, runner):
     runner.process.send_signal(signal.SIGSTOP)
+    compacting = start_compact(round) if round.generator.chance(50) else None
     time.sleep(round.random.random() * 0.05)
     runner.process.send_signal(signal.SIGCONT)
     round.count("SIGSTOP")
+    if compacting is not None:
+        round.count("compact beside a stopped process")
+        finish_compact(round, compacting)
 
 
 # In pages of 4 KiB. Below 8 the store cannot be opened, because its shared memory has 32 KiB; some
