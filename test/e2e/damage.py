@@ -78,7 +78,7 @@ QUESTIONS = (
     ("run", "shop.lua", "--once"),
     ("check", "--repair"),
     ("get", "shop", "items"),
-    ("store", "compact", "heddle-data/main.db"),
+    ("store", "compact", "heddle-data/main.db", "--keep-commits", "0", "--keep-age", "0"),
     ("store", "stats", "heddle-data/main.db"),
     ("check",),
 )
