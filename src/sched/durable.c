@@ -205,11 +205,15 @@ enum err durable_handle_adopt(struct event *event,
         transaction_handles_event(transaction, to->entity);
         return transaction_put_adopt(transaction, to, receipt, detail);
     }
+    const struct space *home =
+        event->stored != NULL ? event->stored->entity->space : NULL;
+    if (home != NULL && home != to->entity->space) {
+        object_put_adopt(&receipt, "fromSpace", value_ref(home->id));
+    }
     transaction_create_only(transaction, to->entity);
     const enum err err =
         transaction_put_adopt(transaction, to, receipt, detail);
-    if (err != ERR_OK || event->stored == NULL ||
-        event->stored->entity->space != to->entity->space) {
+    if (err != ERR_OK || home != to->entity->space) {
         return err;
     }
     transaction_handles_event(transaction, event->stored->entity);

@@ -43,7 +43,10 @@ MUST_CHECK enum err durable_queue(struct event *event,
                                   struct err_detail *detail);
 
 /* What the commit of its handling says of the stored event; `receipt` is the
- * document that it gets. Adopts `receipt`. */
+ * document that it gets. Adopts `receipt`. If the event is stored in another
+ * space, the receipt names that: until the other space has been told, the event
+ * may be taken up there again, and the store must know it (store/retention.h).
+ */
 MUST_CHECK enum err durable_handle_adopt(struct event *event,
                                          struct transaction *transaction,
                                          struct value receipt,

@@ -250,7 +250,7 @@ static enum err find_receipts(struct pass *pass, uint64_t to)
            query_step(&query)) {
         const uint64_t document = query_get_int(&query, 0);
         const uint64_t seq = query_get_int(&query, 1);
-        const bool named = query_get_int(&query, 2) == 0;
+        const bool named = query_get_int(&query, 2) != 0;
         bool stays = named && seq > plan->receipts;
         if (!query_expects(&query, document > pass->at)) {
             break;

@@ -9,7 +9,8 @@
  *             runtime that made it does either.
  *   receipt   tells an event that is sent again from a new one. An event that
  *             was given no id is only sent again by its own runtime; one with
- *             an id by any sender, at any time.
+ *             an id by any sender, at any time, and one of another space by any
+ *             runtime, until that space knows that it was delivered.
  *   session   gives the rows of its commits a name.
  *
  * So a row goes when no runtime can need it any more:
@@ -19,8 +20,9 @@
  *   retention-2  Of a session whose process is alive (leases.h), also if it is
  *                stopped, the last `session_commits` commits stay, with their
  *                receipts. A runtime has fewer than that in flight.
- *   retention-3  The receipt of an event with an id stays for `receipts_ms` at
- *                least. After that the same event is handled again.
+ *   retention-3  The receipt of an event with an id, or of another space, stays
+ *                for `receipts_ms` at least. After that the same event is
+ *                handled again. An event that waits is no receipt, and stays.
  *   retention-4  The chain can be checked: the commit at the horizon stays, and
  *                so does the last one of each branch.
  *   retention-5  A session goes when it has no commit any more.

@@ -155,15 +155,22 @@ X(DOCUMENT_REMOVE,
   "DELETE FROM document WHERE document = ?1"
   " AND NOT EXISTS(SELECT 1 FROM revision WHERE document = ?1)")
 
-/* Receipts: documents by their ids. Those of events without an id have more
- * than one colon (sched/event_id.c). One that holds an event stays. The last
- * document stays, or its number would be given again. */
+/* Receipts: documents by their ids, unless they hold an event that waits
+ * (proto/event.h). Those of events without an id have more than one colon
+ * (sched/event_id.c); one that came from another space is like one with an id
+ * (sched/durable.c). The last document stays, or its number would be given
+ * again. */
 X(RECEIPT_RANGE,
-  "SELECT document, head_seq, instr(substr(id, 9), ':') FROM document"
-  " WHERE document > ?1 AND document <= ?2 AND id >= 'receipt:'"
-  " AND id < 'receipt;' AND head_seq <= ?3"
-  " AND document NOT IN (SELECT document FROM waiting)"
-  " AND document < (SELECT max(document) FROM document) ORDER BY document")
+  "SELECT d.document, d.head_seq, instr(substr(d.id, 9), ':') = 0"
+  "  OR r.data GLOB '{\"fromSpace\":*'"
+  " FROM document d JOIN revision r ON r.document = d.document"
+  "  AND r.seq = d.head_seq AND r.op_index = d.head_index"
+  " WHERE d.document > ?1 AND d.document <= ?2 AND d.id >= 'receipt:'"
+  " AND d.id < 'receipt;' AND d.head_seq <= ?3 AND r.op = 'set'"
+  " AND r.data NOT GLOB '{\"event\":*'"
+  " AND NOT EXISTS(SELECT 1 FROM waiting w WHERE w.document = d.document)"
+  " AND d.document < (SELECT max(document) FROM document)"
+  " ORDER BY d.document")
 X(DOCUMENT_COUNT, "SELECT count(*) FROM document")
 X(DOCUMENT_RANGE,
   "SELECT scope, id FROM document WHERE branch = 0 AND id >= ?1"
@@ -456,8 +463,8 @@ X(RECLAIM_COMMITS,
 X(RECLAIM_RECEIPTS,
   "SELECT count(*), avg(length(id)) * 2 + 150 FROM document"
   " WHERE id >= 'receipt:' AND id < 'receipt;'"
-  " AND document NOT IN (SELECT document FROM waiting)"
-  " AND head_seq <= iif(instr(substr(id, 9), ':') > 0, ?1, ?2)")
+  " AND head_seq <= iif(instr(substr(id, 9), ':') > 0, ?1, ?2)"
+  " AND document NOT IN (SELECT document FROM waiting)")
 X(RECLAIM_REVISIONS,
   "SELECT max(0, (SELECT count(*) FROM revision)"
   "  - (SELECT count(*) FROM document)), (SELECT avg(length(ifnull(data, ''))"

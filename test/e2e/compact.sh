@@ -124,6 +124,8 @@ rm -rf heddle-data
 start runner run counter.lua
 runner=$pid
 check "a process runs the piece" until_true says runner "n is 0"
+is_stored() { "$HEDDLE" get counter n >/dev/null 2>&1; }
+check "which is stored" until_true is_stored
 for id in 1 2 3 4 5; do
     named "$id" >/dev/null
 done
@@ -157,6 +159,22 @@ compact $gone
 same "then its session goes" "$(ask "SELECT count(*) FROM session WHERE session = $its")" 0
 sound "with processes" 11
 
+# ---- events that wait ----
+
+# Events that wait have the ids of their receipts, and are none.
+"$HEDDLE" send counter add '{"by": 1}' --queue >/dev/null
+"$HEDDLE" send counter add '{"by": 1}' --queue --id waits --session me >/dev/null
+"$HEDDLE" set other n 1
+# shellcheck disable=SC2086
+compact $gone
+same "events that wait are kept" "$("$HEDDLE" events --json | grep -o '"state":"waiting"' | wc -l)" 2
+"$HEDDLE" run counter.lua --once >/dev/null 2>&1
+same "and handled, once" "$("$HEDDLE" get counter n)" 13
+# shellcheck disable=SC2086
+compact $gone
+"$HEDDLE" run counter.lua --once >/dev/null 2>&1
+sound "without their receipts" 13
+
 # ---- other processes that write ----
 
 send_some() {
@@ -177,9 +195,9 @@ done
 wait "$one" "$two"
 same "every compaction beside writers ends well" "$bad" 0
 same "and every event is told done" "$(sort -u a.out b.out)" '{"by":1}'
-sound "beside writers" 41
+sound "beside writers" 43
 send_some a >a.out 2>&1
-sound "all of them are recognised" 41
+sound "all of them are recognised" 43
 
 # ---- killed ----
 

@@ -327,6 +327,47 @@ TEST(the_receipt_of_an_event_with_an_id_stays_for_its_time)
     kit_close(&kit);
 }
 
+/* It has the id of its receipt (proto/event.h), and is none. */
+TEST(an_event_that_waits_stays)
+{
+    struct store_kit kit;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | put receipt:x:a1:a0 {'event':{'n':1}}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | put receipt:named {'event':{'n':2}}");
+    EXPECT_LANDED(&kit, 3, "s1 3 | put receipt:x:a1:a1 {'event':{'n':3}}");
+    EXPECT_LANDED(&kit, 4, "s1 4 | put receipt:x:a1:a1 {'value':{}}");
+    EXPECT_LANDED(&kit, 5, "s1 5 | set Last 1");
+    kit_reopen(&kit);
+    EXPECT_EQ(retire(&kit, &nothing).receipts, 1);
+    EXPECT_TEXT(kit_read(&kit, "receipt:x:a1:a0"), "{'event':{'n':1}}");
+    EXPECT_TEXT(kit_read(&kit, "receipt:named"), "{'event':{'n':2}}");
+    EXPECT_TEXT(kit_read(&kit, "receipt:x:a1:a1"), "(absent)");
+    expect_sound(&kit);
+    /* Also if the table that lists them is damaged. */
+    kit_run(&kit, "DELETE FROM waiting");
+    EXPECT_EQ(retire(&kit, &nothing).receipts, 0);
+    kit_close(&kit);
+}
+
+/* The other space may not know yet that it was delivered. */
+TEST(the_receipt_of_an_event_of_another_space_stays_for_its_time)
+{
+    struct store_kit kit;
+    struct retention day = {.receipts_ms = DAY, .now_ms = NOW};
+    kit_open_file(&kit, NULL);
+    kit.at_ms = NOW;
+    EXPECT_LANDED(&kit,
+                  1,
+                  "s1 1 | put receipt:x:a1:a0 {'fromSpace':'b','value':{}}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | set Last 1");
+    kit_reopen(&kit);
+    EXPECT_EQ(retire(&kit, &day).receipts, 0);
+    day.now_ms = NOW + DAY;
+    EXPECT_EQ(retire(&kit, &day).receipts, 1);
+    expect_sound(&kit);
+    kit_close(&kit);
+}
+
 /* Most commits have no row any more, and the age is known all the same. */
 TEST(the_age_of_a_receipt_is_known_by_one_commit_in_many)
 {
