@@ -194,7 +194,7 @@ static bool on_progress(void *ctx, uint64_t actions, uint64_t total)
                       (unsigned long long)actions,
                       (unsigned long long)total);
     }
-    return !visit_was_stopped();
+    return !visit_was_stopped() && !live_is_due(visit->live);
 }
 
 static void end_progress(struct visit *visit)
