@@ -16,7 +16,14 @@
  * makes work, and the work is done by hd_runtime_step, which never waits for
  * anything. A program with a loop of its own asks hd_runtime_next_wake and
  * hd_runtime_fd when to step; one without calls hd_runtime_wait, _idle or
- * _settled, which step and wait until a deadline. */
+ * _settled, which step and wait until a deadline.
+ *
+ * Signals: the first runtime with a directory installs a handler of SIGBUS, if
+ * the program has none then, and never replaces one. It acts only on memory
+ * that this library shares with other processes, so that a file of the
+ * directory which is cut short does not kill the process; any other fault ends
+ * the process as without it. To have none of it, install a handler before the
+ * first hd_runtime_open. No other signal is touched. */
 
 #ifndef HEDDLE_RUNTIME_H
 #define HEDDLE_RUNTIME_H

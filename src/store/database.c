@@ -302,6 +302,7 @@ static enum err connect(struct database *database,
         err = database_error(database, code, detail);
     }
     if (err == ERR_OK) {
+        shm_guard_begin(&database->shm, database->db);
         (void)sqlite3_extended_result_codes(database->db, 1);
         (void)sqlite3_busy_handler(database->db, wait_for_sqlite, database);
         err = set_pragmas(database, detail);
@@ -605,7 +606,7 @@ static enum err run_statement(struct database *database,
 {
     struct query query = query_begin(database, statement);
     (void)query_step(&query);
-    return query_end(&query, detail);
+    return query_end_unseen(&query, detail);
 }
 
 /* Even the end of a transaction may fail for want of memory; then it ends
@@ -660,6 +661,24 @@ static enum err reconnect(struct database *database, struct err_detail *detail)
 static enum err checkpoint_locked(struct database *database,
                                   struct err_detail *detail);
 
+static bool has_lost_shm(struct database *database)
+{
+    return file_identity_look(&database->files, FILE_SHM) != FILE_SAME ||
+           shm_guard_is_lost(&database->shm);
+}
+
+enum err database_check_shm(struct database *database,
+                            struct err_detail *detail)
+{
+    return shm_guard_is_lost(&database->shm)
+               ? err_set(detail,
+                         ERR_IO,
+                         "%s was cut short while it was used: nothing is lost, "
+                         "try again",
+                         database->files.names[FILE_SHM])
+               : ERR_OK;
+}
+
 /* Under the lock, before each write. */
 static enum err check_files(struct database *database,
                             struct err_detail *detail)
@@ -678,8 +697,7 @@ static enum err check_files(struct database *database,
         err = checkpoint_locked(database, detail);
     }
     if (UNLIKELY(err == ERR_OK &&
-                 (change == FILE_DELETED ||
-                  file_identity_look(files, FILE_SHM) != FILE_SAME))) {
+                 (change == FILE_DELETED || has_lost_shm(database)))) {
         err = reconnect(database, detail);
     }
     return err;
@@ -824,8 +842,15 @@ enum err database_read_begin(struct database *database,
     }
     enum err err = thaw(database, detail);
     if (err == ERR_OK && database->is_ours &&
-        file_identity_look(&database->files, FILE_SHM) != FILE_SAME) {
+        UNLIKELY(file_identity_look(&database->files, FILE_WAL) ==
+                 FILE_REPLACED)) {
+        err = refuse_file(database, FILE_WAL, FILE_REPLACED, detail);
+    }
+    if (err == ERR_OK && database->is_ours && has_lost_shm(database)) {
         err = reconnect(database, detail);
+    } else if (err == ERR_OK && shm_guard_is_lost(&database->shm)) {
+        disconnect(database);
+        err = connect_reader(database, detail);
     }
     return err != ERR_OK ? err
                          : begin_with(database, STATEMENT_BEGIN_READ, detail);
@@ -895,6 +920,9 @@ enum err database_end(struct database *database,
                       struct err_detail *detail)
 {
     CHECK(database->writing);
+    if (err == ERR_OK) {
+        err = database_check_shm(database, detail);
+    }
     if (err == ERR_OK) {
         (void)sqlite3_wal_hook(database->db, count_wal_frames, database);
         err = run_statement(database, STATEMENT_COMMIT, detail);

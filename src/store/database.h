@@ -47,8 +47,9 @@
  *       wait (lock.wait_ms), and at least READ_PATIENCE_MS.
  *
  *   B6  A file that was deleted or replaced while it was open is noticed before
- *       the next write (file_identity.h). Without the -shm, or with another
- *       one, the connection is made anew, from the WAL: nothing is lost. A WAL
+ *       the next write (file_identity.h). Without the -shm, or with another or
+ *       a shorter one, the connection is made anew, from the WAL: nothing is
+ *       lost, and what was read meanwhile is refused (shm_guard.h). A WAL
  *       that was deleted is moved into the database first. A database that is
  *       not there any more, or is another one or empty, and a WAL that is
  *       another one are CORRUPT: nothing more is written. A lock file that was
@@ -69,6 +70,7 @@
 #include "store/file_identity.h"
 #include "store/leases.h"
 #include "store/ran.h"
+#include "store/shm_guard.h"
 #include "store/write_lock.h"
 #include "value/value.h"
 
@@ -109,6 +111,7 @@ struct database {
     sqlite3 *db;
     struct buf path;
     struct file_identity files; /* B6 */
+    struct shm_guard shm;       /* likewise */
     const char *vfs;            /* borrowed */
     enum durability durability;
     struct write_lock lock; /* without a file in memory */
@@ -241,6 +244,10 @@ MUST_CHECK enum err database_run(struct database *database,
                                  const char *sql,
                                  struct err_detail *detail);
 
+/* B6: whether what was read by now can be relied on. */
+MUST_CHECK enum err database_check_shm(struct database *database,
+                                       struct err_detail *detail);
+
 /* What SQLite's last answer means. */
 enum err database_error(struct database *database,
                         int code,
@@ -299,5 +306,9 @@ struct text query_get_text(struct query *query, int column);
  * twice. */
 bool query_expects(struct query *query, bool holds);
 MUST_CHECK enum err query_end(struct query *query, struct err_detail *detail);
+
+/* The same for one that has read nothing: a transaction begins or ends. */
+MUST_CHECK enum err query_end_unseen(struct query *query,
+                                     struct err_detail *detail);
 
 #endif

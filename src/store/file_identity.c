@@ -60,9 +60,16 @@ enum file_change file_identity_look(struct file_identity *files,
     }
     if (files->inodes[file] == 0) {
         files->inodes[file] = (uint64_t)found.st_ino;
+        files->shm_bytes = file == FILE_SHM ? 0 : files->shm_bytes;
     }
     if (files->inodes[file] != (uint64_t)found.st_ino) {
         return FILE_REPLACED;
+    }
+    if (file == FILE_SHM) {
+        if ((uint64_t)found.st_size < files->shm_bytes) {
+            return FILE_CUT;
+        }
+        files->shm_bytes = (uint64_t)found.st_size;
     }
     return file == FILE_DATABASE && found.st_size == 0 ? FILE_EMPTIED
                                                        : FILE_SAME;
@@ -75,6 +82,7 @@ const char *file_change_text(enum file_change change)
         [FILE_DELETED] = "was deleted",
         [FILE_REPLACED] = "was replaced by another file",
         [FILE_EMPTIED] = "was emptied",
+        [FILE_CUT] = "was cut short",
     };
     return texts[change];
 }

@@ -25,11 +25,13 @@ enum file_change {
     FILE_DELETED,
     FILE_REPLACED,
     FILE_EMPTIED, /* the database, which never is without bytes */
+    FILE_CUT,     /* the shared memory, which only grows while it is open */
 };
 
 struct file_identity {
     char *names[FILE_COUNT];     /* owned; NULL: there are no files */
     uint64_t inodes[FILE_COUNT]; /* 0: not known */
+    uint64_t shm_bytes;          /* the most that there were */
 };
 
 /* Of the database at `path`; nothing is known yet. */

@@ -152,6 +152,12 @@ struct text query_get_text(struct query *query, int column)
 
 enum err query_end(struct query *query, struct err_detail *detail)
 {
+    const enum err err = query_end_unseen(query, detail);
+    return err == ERR_OK ? database_check_shm(query->database, detail) : err;
+}
+
+enum err query_end_unseen(struct query *query, struct err_detail *detail)
+{
     enum err err = ERR_OK;
     if (query->code != SQLITE_OK) {
         err = database_error(query->database, query->code, detail);

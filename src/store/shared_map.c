@@ -21,6 +21,7 @@ struct map_entry {
 };
 
 static struct map_entry entries[MAPS_MAX];
+static _Atomic unsigned losses;
 
 static struct map_entry *find(uintptr_t address)
 {
@@ -34,6 +35,18 @@ static struct map_entry *find(uintptr_t address)
     return NULL;
 }
 
+/* SQLite shares its maps among the connections of a process: each has an entry
+ * of its own. */
+static void lose(uintptr_t at)
+{
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        if (atomic_load(&entries[i].at) == at) {
+            atomic_store(&entries[i].lost, true);
+        }
+    }
+    atomic_fetch_add(&losses, 1);
+}
+
 /* The instruction that was interrupted is executed again. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
@@ -43,7 +56,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     struct map_entry *entry = find(address);
     void *at = MAP_FAILED;
     if (entry != NULL) {
-        atomic_store(&entry->lost, true);
+        lose(atomic_load(&entry->at));
         at = mmap((char *)info->si_addr - (address - atomic_load(&entry->at)),
                   atomic_load(&entry->bytes),
                   PROT_READ | PROT_WRITE,
@@ -69,13 +82,8 @@ static void protect(void)
     }
 }
 
-void *shared_map_open(int fd, size_t bytes, bool writable)
+void shared_map_guard(void *at, size_t bytes)
 {
-    const int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    void *at = mmap(NULL, bytes, access, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED) {
-        return NULL;
-    }
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
         uintptr_t none = 0;
         if (atomic_compare_exchange_strong(&entries[i].at,
@@ -87,16 +95,31 @@ void *shared_map_open(int fd, size_t bytes, bool writable)
         }
     }
     protect();
-    return at;
 }
 
-void shared_map_close(void *at, size_t bytes)
+void shared_map_unguard(const void *at)
 {
     struct map_entry *entry = find((uintptr_t)at);
     if (entry != NULL) {
         atomic_store(&entry->bytes, 0);
         atomic_store(&entry->at, 0);
     }
+}
+
+void *shared_map_open(int fd, size_t bytes, bool writable)
+{
+    const int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *at = mmap(NULL, bytes, access, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        return NULL;
+    }
+    shared_map_guard(at, bytes);
+    return at;
+}
+
+void shared_map_close(void *at, size_t bytes)
+{
+    shared_map_unguard(at);
     (void)munmap(at, bytes);
 }
 
@@ -104,4 +127,9 @@ bool shared_map_is_lost(const void *at)
 {
     const struct map_entry *entry = find((uintptr_t)at);
     return entry != NULL && atomic_load(&entry->lost);
+}
+
+unsigned shared_map_losses(void)
+{
+    return atomic_load_explicit(&losses, memory_order_relaxed);
 }

@@ -56,6 +56,45 @@ rm heddle-data/main.db-shm
 survives "the -shm file was deleted"
 
 begin
+: >heddle-data/main.db-shm
+survives "the -shm file was cut short"
+
+begin
+truncate -s 100 heddle-data/main.db-shm
+survives "the -shm file has 100 bytes"
+
+# Nothing makes the file longer before the process that runs touches it.
+begin
+"$HEDDLE" send count add >/dev/null
+until_true says runner '{"n":2}'
+: >heddle-data/main.db-shm
+stop "$runner" TERM
+same "a process that ends without its -shm file is not killed" "$code" "0" "$(cat runner.err)"
+try "and nothing is lost" 0 '2' '' get count n
+
+# Again and again, while events are handled.
+begin
+for _ in 1 2 3 4 5 6; do
+    for _ in 1 2 3 4 5; do "$HEDDLE" send count add >>sent 2>>send.err; done &
+    for _ in 1 2 3 4 5 6 7 8 9 10; do : >heddle-data/main.db-shm; done
+    wait $!
+done
+stop "$runner" TERM
+same "a process that runs meanwhile is not killed" "$code" "0" "$(cat runner.err)"
+check "nothing that was acknowledged is lost" [ "$("$HEDDLE" get count n)" -ge "$(($(wc -l <sent) + 1))" ]
+check "no command was killed" sh -c '! grep -qi "bus error" send.err'
+run check
+same "and nothing is damaged" "$code" "0" "$out" "$err"
+
+begin
+cp heddle-data/main.db-wal heddle-data/other
+mv heddle-data/other heddle-data/main.db-wal
+"$HEDDLE" send count add >send.out 2>&1
+check "a runner whose WAL was replaced says so, also if it only reads" \
+    until_true grep -q "main.db-wal was replaced by another file" runner.err
+stop "$runner" TERM 2>/dev/null
+
+begin
 rm heddle-data/main.db-lock
 survives "the lock file was deleted"
 
