@@ -47,6 +47,7 @@ const char *__asan_default_options(void)
 {
     return "exitcode=99";
 }
+__attribute__((weak)) int __lsan_do_recoverable_leak_check(void);
 const char *__ubsan_default_options(void);
 const char *__ubsan_default_options(void)
 {
@@ -108,13 +109,22 @@ static void end_folder(void)
 
 static void run_child(char **words, int count)
 {
+    (void)signal(SIGTERM, SIG_DFL); /* which the fuzzer has taken */
+    (void)signal(SIGINT, SIG_DFL);
     const int nothing = open("/dev/null", O_RDWR);
     const int told = open(said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     const bool ready = nothing >= 0 && told >= 0 && chdir(folder) == 0 &&
                        dup2(nothing, STDIN_FILENO) >= 0 &&
                        dup2(told, STDOUT_FILENO) >= 0 &&
                        dup2(told, STDERR_FILENO) >= 0;
-    exit(ready ? heddle_main(count, words) : EXIT_SANITIZER);
+    int code = ready ? heddle_main(count, words) : EXIT_SANITIZER;
+    (void)fflush(NULL);
+    /* Not by exit: to the fuzzer that would be a target that ends itself. */
+    if (__lsan_do_recoverable_leak_check != NULL &&
+        __lsan_do_recoverable_leak_check() != 0) {
+        code = EXIT_SANITIZER;
+    }
+    _exit(code);
 }
 
 /* Shows the command line, how it ended and what it said, and gives up. */

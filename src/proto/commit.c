@@ -191,7 +191,9 @@ static enum err check_counts(const struct commit *commit,
         const char *what;
     } parts[] = {
         {commit->ops.count, LIMIT_COMMIT_OPERATIONS, "operations"},
-        {commit->reads.count, (size_t)2 * LIMIT_COMMIT_READS, "reads"},
+        {commit->reads.count,
+         LIMIT_COMMIT_READS,
+         "reads: read a container as a whole, or commit in parts"},
         {commit->preconditions.count,
          LIMIT_COMMIT_PRECONDITIONS,
          "preconditions"},

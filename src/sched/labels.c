@@ -379,8 +379,8 @@ static enum err check_declared(const struct place *place,
     return valid ? ERR_OK
                  : err_set(detail,
                            ERR_ARGUMENT,
-                           "labels are an array of strings that are not "
-                           "empty and not too long");
+                           "labels are an array of strings of 1 to %d bytes",
+                           LIMIT_LABEL_BYTES);
 }
 
 enum err labels_declare(struct transaction *transaction,

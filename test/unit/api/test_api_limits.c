@@ -1,6 +1,8 @@
-/* The limits of depth and paths through the public header, on disk: what is
- * accepted is read back after a restart, what is not is refused with the code
- * of its limit, and nothing of it is there. */
+/* The limits of docs/limits.md through the public header: what is accepted is
+ * read back after a restart, what is not is refused with the code of its limit,
+ * and nothing of it is there. Names of pieces, texts of documents and
+ * reads are tried through the command (test/e2e/limits.sh); keys, elements and
+ * documents of a commit, which are many, by test/programs/header_limits.c. */
 
 #include "base/limits.h"
 #include "unit/api/rig.h"
@@ -252,6 +254,221 @@ TEST(a_link_and_the_path_behind_it_are_one_path)
     box_close(&box);
     kit_folder_remove(box.folder);
     buf_release(&pointer);
+}
+
+/* -- Strings, pointers, ids, patches ------------------------------------- */
+
+static struct buf repeated(char byte, size_t count)
+{
+    struct buf text = {0};
+    for (size_t i = 0; i < count; i++) {
+        buf_append_char(&text, byte);
+    }
+    (void)buf_text(&text); /* terminated */
+    return text;
+}
+
+TEST(a_string_has_a_limit)
+{
+    for (size_t more = 0; more < 3; more++) {
+        const size_t length = LIMIT_STRING_BYTES - 1 + more;
+        struct buf text = repeated('x', length);
+        const bool fits = length <= LIMIT_STRING_BYTES;
+        hd_value *value = NULL;
+        EXPECT_INT(hd_value_new_string(text.at, length, &value),
+                   fits ? HD_OK : HD_LIMIT_STRING);
+        if (fits) {
+            struct box box;
+            box_begin(&box);
+            EXPECT_INT(hd_cell_set(box.cell, value, NULL), HD_OK);
+            box_end(&box, &box.cell, value);
+        }
+        hd_value_unref(value);
+        buf_release(&text);
+    }
+}
+
+TEST(a_pointer_has_a_limit)
+{
+    for (size_t more = 0; more < 3; more++) {
+        const size_t length = LIMIT_POINTER_BYTES - 1 + more;
+        struct buf keys = repeated('k', length);
+        keys.at[0] = '/';
+        const char *pointer = keys.at;
+        const bool fits = length <= LIMIT_POINTER_BYTES;
+        struct box box;
+        box_begin(&box);
+        hd_cell *below = NULL;
+        EXPECT_INT(hd_cell_child(box.cell, pointer, &below, NULL),
+                   fits ? HD_OK : HD_LIMIT_PATH);
+        hd_value *want = value_of("{}");
+        if (fits) {
+            hd_value *one = value_of("1");
+            hd_value *set = NULL;
+            EXPECT_INT(hd_cell_set_int(below, 1, NULL), HD_OK);
+            EXPECT_INT(hd_value_set(want, pointer, length, one, &set, NULL),
+                       HD_OK);
+            hd_value_unref(one);
+            hd_value_unref(want);
+            want = set;
+        }
+        hd_cell_free(below);
+        box_end(&box, &box.cell, want);
+        hd_value_unref(want);
+        buf_release(&keys);
+    }
+}
+
+TEST(an_id_has_a_limit)
+{
+    for (size_t more = 0; more < 3; more++) {
+        const size_t length = LIMIT_ID_BYTES - 1 + more;
+        struct buf name = repeated('d', length);
+        const char *id = name.at;
+        const bool fits = length <= LIMIT_ID_BYTES;
+        struct box box;
+        box_begin(&box);
+        hd_cell *cell = NULL;
+        EXPECT_INT(hd_cell_new(box.rig.runtime, id, NULL, &cell, NULL),
+                   fits ? HD_OK : HD_LIMIT_ID);
+        const hd_send_options options = {.id = id, .session = id};
+        hd_ticket *ticket = NULL;
+        EXPECT_INT(hd_cell_send(box.stream, NULL, &options, &ticket, NULL),
+                   fits ? HD_OK : HD_LIMIT_ID);
+        if (fits) {
+            EXPECT_INT(hd_cell_set_int(cell, 7, NULL), HD_OK);
+            rig_settle(&box.rig);
+            hd_cell_free(cell);
+            box_close(&box);
+            box_open(&box);
+            cell = cell_of(&box.rig, id, NULL);
+            expect_json(cell, "7");
+            hd_ticket_free(ticket);
+        }
+        hd_cell_free(cell);
+        box_close(&box);
+        kit_folder_remove(box.folder);
+        buf_release(&name);
+    }
+}
+
+TEST(a_patch_has_a_limit)
+{
+    for (unsigned more = 0; more < 3; more++) {
+        const unsigned count = LIMIT_PATCH_OPERATIONS - 1 + more;
+        struct buf text = {0};
+        buf_append_char(&text, '[');
+        for (unsigned i = 0; i < count; i++) {
+            buf_append_text(&text, i > 0 ? "," : "");
+            buf_append_text(&text,
+                            "{\"op\":\"increment\",\"path\":\"/n\",\"by\":1}");
+        }
+        buf_append_char(&text, ']');
+        hd_value *patch = value_of(buf_text(&text));
+        hd_value *object = value_of("{\"n\":0}");
+        hd_value *result = NULL;
+        const bool fits = count <= LIMIT_PATCH_OPERATIONS;
+        EXPECT_INT(hd_value_patch(object, patch, &result, NULL),
+                   fits ? HD_OK : HD_LIMIT_PATCH);
+        char want[32];
+        (void)snprintf(want, sizeof want, "{\"n\":%u}", count);
+        expect_value(result, fits ? want : NULL);
+        hd_value_unref(result);
+        hd_value_unref(object);
+        hd_value_unref(patch);
+        buf_release(&text);
+    }
+}
+
+/* -- Schemas and labels -------------------------------------------------- */
+
+static hd_status set_schema(const char *json)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    hd_cell *cell = cell_of(&rig, "box", NULL);
+    hd_value *schema = value_of(json);
+    const hd_status status = hd_cell_set_schema(cell, schema, false, NULL);
+    hd_value_unref(schema);
+    hd_cell_free(cell);
+    rig_close(&rig);
+    return status;
+}
+
+TEST(a_schema_has_a_depth)
+{
+    for (unsigned depth = LIMIT_SCHEMA_DEPTH - 1;
+         depth <= LIMIT_SCHEMA_DEPTH + 1;
+         depth++) {
+        struct buf text = {0};
+        for (unsigned i = 1; i < depth; i++) {
+            buf_append_text(&text, "{\"items\":");
+        }
+        buf_append_text(&text, "{}");
+        for (unsigned i = 1; i < depth; i++) {
+            buf_append_char(&text, '}');
+        }
+        EXPECT_INT(set_schema(buf_text(&text)),
+                   depth <= LIMIT_SCHEMA_DEPTH ? HD_OK : HD_LIMIT_SCHEMA);
+        buf_release(&text);
+    }
+}
+
+/* The schema itself is the first part. */
+TEST(a_schema_has_a_number_of_parts)
+{
+    for (unsigned parts = LIMIT_SCHEMA_NODES - 1;
+         parts <= LIMIT_SCHEMA_NODES + 1;
+         parts++) {
+        struct buf text = {0};
+        buf_append_text(&text, "{\"properties\":{");
+        for (unsigned i = 1; i < parts; i++) {
+            buf_printf(&text, "%s\"k%u\":{}", i > 1 ? "," : "", i);
+        }
+        buf_append_text(&text, "}}");
+        EXPECT_INT(set_schema(buf_text(&text)),
+                   parts <= LIMIT_SCHEMA_NODES ? HD_OK : HD_LIMIT_SCHEMA);
+        buf_release(&text);
+    }
+}
+
+TEST(a_label_has_a_length_and_a_runtime_knows_a_number_of_them)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    hd_cell *cell = cell_of(&rig, "box", NULL);
+    set_json(cell, "1");
+    for (size_t more = 0; more < 3; more++) {
+        const size_t length = LIMIT_LABEL_BYTES - 1 + more;
+        struct buf name = repeated('l', length);
+        struct buf text = {0};
+        buf_printf(&text, "[\"%s\"]", name.at);
+        hd_value *labels = value_of(buf_text(&text));
+        EXPECT_INT(hd_cell_set_labels(cell, labels, NULL),
+                   length <= LIMIT_LABEL_BYTES ? HD_OK : HD_ARGUMENT);
+        hd_value_unref(labels);
+        buf_release(&text);
+        buf_release(&name);
+    }
+    struct buf many = {0};
+    buf_append_char(&many, '[');
+    for (unsigned i = 0; i <= LIMIT_LABELS; i++) {
+        buf_printf(&many, "%s\"m%u\"", i > 0 ? "," : "", i);
+    }
+    buf_append_char(&many, ']');
+    hd_value *labels = value_of(buf_text(&many));
+    EXPECT_INT(hd_cell_set_labels(cell, labels, NULL), HD_OK);
+    rig_settle(&rig);
+    hd_value_unref(labels);
+    EXPECT_INT(hd_cell_labels(cell, &labels, NULL), HD_OK);
+    char *told = NULL;
+    EXPECT_INT(hd_value_write(labels, HD_CANONICAL, 0, &told, NULL), HD_OK);
+    EXPECT_CONTAINS(told, "unreadable");
+    hd_text_free(told);
+    hd_value_unref(labels);
+    buf_release(&many);
+    hd_cell_free(cell);
+    rig_close(&rig);
 }
 
 /* -- Chains of events ---------------------------------------------------- */

@@ -372,6 +372,12 @@ TEST(p1_lists_have_limits)
                         many("null", LIMIT_COMMIT_PRECONDITIONS + 1)),
         ERR_LIMIT_COMMIT,
         "preconditions");
+    expect_limit_adopt(
+        with_list_adopt(NULL,
+                        "observations",
+                        many("null", LIMIT_COMMIT_OBSERVATIONS + 1)),
+        ERR_LIMIT_COMMIT,
+        "observations");
 }
 
 TEST(p1_layers_patches_and_paths_have_limits)

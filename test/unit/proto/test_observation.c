@@ -352,6 +352,25 @@ TEST(what_is_missing_or_of_another_type_is_refused_by_name)
     }
 }
 
+TEST(the_other_spaces_have_a_limit)
+{
+    for (int more = 0; more < 2; more++) {
+        struct buf text = {0};
+        buf_append_text(&text, HEAD ",'elsewhere':[");
+        for (int i = 0; i < LIMIT_OBSERVATION_SPACES + more; i++) {
+            buf_printf(&text,
+                       "%s{'space':'s%04d','seq':1}",
+                       i > 0 ? "," : "",
+                       i);
+        }
+        buf_append_text(&text, "]}");
+        struct err_detail detail = {0};
+        EXPECT_INT(try_read(buf_text(&text), &detail),
+                   more > 0 ? ERR_LIMIT_COMMIT : ERR_OK);
+        buf_release(&text);
+    }
+}
+
 TEST(a_digest_has_one_text)
 {
     char text[DIGEST_TEXT_LENGTH + 1];
