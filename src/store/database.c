@@ -18,7 +18,6 @@
 enum {
     READ_PATIENCE_MS = 20, /* B5 */
     WAL_BYTES_MAX = 8 * 1024 * 1024,
-    LOCK_LISTENERS_BYTE = 1,
 };
 
 static_assert(offsetof(struct lock_file, page.queue) == LOCK_QUEUE_AT,
@@ -560,37 +559,6 @@ void database_end_dead_write(struct database *database)
         count_change(database, false);
     }
     (void)flock(database->lock.fd, LOCK_UN);
-}
-
-/* -- Listeners ----------------------------------------------------------- */
-
-/* A lock that they share. */
-void database_listen(struct database *database, bool listens)
-{
-    struct flock listener = {
-        .l_type = listens ? F_RDLCK : F_UNLCK,
-        .l_whence = SEEK_SET,
-        .l_start = LOCK_LISTENERS_BYTE,
-        .l_len = 1,
-    };
-    if (database->lock.fd >= 0) {
-        (void)fcntl(database->lock.fd, F_OFD_SETLK, &listener);
-    }
-    ran_hear(&database->ran, listens);
-}
-
-/* Who could not have it alone is not alone. */
-bool database_has_listeners(const struct database *database)
-{
-    struct flock alone = {
-        .l_type = F_WRLCK,
-        .l_whence = SEEK_SET,
-        .l_start = LOCK_LISTENERS_BYTE,
-        .l_len = 1,
-    };
-    return database->lock.fd >= 0 &&
-           fcntl(database->lock.fd, F_OFD_GETLK, &alone) == 0 &&
-           alone.l_type != F_UNLCK;
 }
 
 const char *database_library(void)

@@ -55,9 +55,9 @@
  *       another one are CORRUPT: nothing more is written. A lock file that was
  *       deleted or cut short is made anew.
  *
- * This file, file_identity.c and write_lock.c are the only ones of the store
- * that talk to the operating system, and this is the only one that turns
- * SQLite's codes into ours. */
+ * This file, file_identity.c, listeners.c, shared_map.c and write_lock.c are
+ * the only ones of the store that talk to the operating system, and this is the
+ * only one that turns SQLite's codes into ours. */
 
 #ifndef STORE_DATABASE_H
 #define STORE_DATABASE_H

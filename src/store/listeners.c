@@ -1,0 +1,39 @@
+/* The processes that want to hear of runs: a lock on a byte of the lock file,
+ * which they share. */
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "store/database.h"
+
+enum {
+    LOCK_LISTENERS_BYTE = 1,
+};
+
+void database_listen(struct database *database, bool listens)
+{
+    struct flock listener = {
+        .l_type = listens ? F_RDLCK : F_UNLCK,
+        .l_whence = SEEK_SET,
+        .l_start = LOCK_LISTENERS_BYTE,
+        .l_len = 1,
+    };
+    if (database->lock.fd >= 0) {
+        (void)fcntl(database->lock.fd, F_OFD_SETLK, &listener);
+    }
+    ran_hear(&database->ran, listens);
+}
+
+/* Who could not have it alone is not alone. */
+bool database_has_listeners(const struct database *database)
+{
+    struct flock alone = {
+        .l_type = F_WRLCK,
+        .l_whence = SEEK_SET,
+        .l_start = LOCK_LISTENERS_BYTE,
+        .l_len = 1,
+    };
+    return database->lock.fd >= 0 &&
+           fcntl(database->lock.fd, F_OFD_GETLK, &alone) == 0 &&
+           alone.l_type != F_UNLCK;
+}
