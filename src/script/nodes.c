@@ -1,6 +1,7 @@
 /* Nodes of Lua code: registering them, running them, asking them. */
 
 #include "script/nodes.h"
+#include "script/building.h"
 
 #include <string.h>
 
@@ -396,8 +397,20 @@ static void note_parent(struct stage *stage)
 
 int nodes_register(lua_State *L, struct stage *stage, enum node_kind kind)
 {
+    static const char *const names[] = {"name",
+                                        "fn",
+                                        "reads",
+                                        "writes",
+                                        "envelope",
+                                        "debounce",
+                                        "debounce_max",
+                                        "throttle",
+                                        "no_auto_debounce",
+                                        "group",
+                                        "clearance"};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
+    builders_check_options(L, 2, names, COUNT_OF(names));
     refuse_handlers(L, stage);
     if (lua_getfield(L, 2, "fn") != LUA_TFUNCTION) { /* at 3 */
         return luaL_error(L, "fn is missing: the function of the node");

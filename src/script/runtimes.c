@@ -1,6 +1,7 @@
 /* The methods of rt, and what makes one. */
 
 #include "script/runtimes.h"
+#include "script/building.h"
 
 #include <string.h>
 
@@ -241,8 +242,16 @@ static struct rig_options *push_options(lua_State *L,
     struct options_object *held =
         script_object_push(L, &options_class, sizeof *held);
     struct rig_options *options = &held->options;
+    static const char *const names[] = {"engine",
+                                        "spaces",
+                                        "user",
+                                        "persist",
+                                        "lanes",
+                                        "hops",
+                                        "idempotency_check",
+                                        "trace"};
+    builders_check_options(L, index, names, COUNT_OF(names));
     if (!lua_isnoneornil(L, index)) {
-        luaL_checktype(L, index, LUA_TTABLE);
         check_spaces(L, index, options);
         check_lanes(L, index, options);
         check_hops(L, index, options);
@@ -554,9 +563,10 @@ static struct value check_piece_name(lua_State *L,
                                      struct rig *rig,
                                      const struct pattern *pattern)
 {
+    static const char *const names[] = {"name", "replace"};
     struct view_found *held = view_hold(&rig->stage.frame->views);
+    builders_check_options(L, 4, names, COUNT_OF(names));
     if (!lua_isnoneornil(L, 4)) {
-        luaL_checktype(L, 4, LUA_TTABLE);
         const int type = lua_getfield(L, 4, "name");
         if (type != LUA_TNIL) {
             if (type != LUA_TSTRING) {

@@ -132,6 +132,23 @@ same "repl with a piece that does not exist" "$code" 1
 run repl beside nope
 same "or with another one that does" "$code" 1
 
+# ---- options in tests ----
+
+cat >options.lua <<'END'
+local heddle = require "heddle"
+local test = require "heddle.test"
+test("options", function(t)
+  t:fails(function() t:runtime{ spaecs = {} } end, "unknown option 'spaecs'; did you mean 'spaces'?")
+  local rt = t:runtime()
+  t:fails(function() rt:effect{ nam = "e", fn = function() end } end, "unknown option 'nam'; did you mean 'name'?")
+  local pattern = heddle.pattern("p", function() return {} end)
+  t:fails(function() rt:run(pattern, nil, { naem = "x" }) end, "unknown option 'naem'; did you mean 'name'?")
+  t:fails(function() return rt:idel() end, "did you mean 'idle'?")
+end)
+END
+try "they are known, too" 0 'ok    options
+1 passed, 0 failed' '' test options.lua
+
 # ---- types for the language server ----
 
 mkdir typed && cd typed || exit 1
