@@ -391,6 +391,11 @@ TEST(lin_14_another_space_waits_for_the_origin)
     EXPECT_EQ(pair.b->runs, 1);
     EXPECT_SETTLED(&on);
     EXPECT_TEXT(scene_stored(&on, ">r"), "{'value':11}");
+    /* Its receipt names the space that may send it again, for the store. */
+    struct buf receipt = {0};
+    buf_printf(&receipt, ">%s", buf_text(&on.sent.at[1]->receipt_id));
+    EXPECT_CONTAINS(scene_stored(&on, buf_text(&receipt)), "{'fromSpace':");
+    buf_release(&receipt);
     scene_end(&on);
 }
 
