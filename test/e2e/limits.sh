@@ -34,7 +34,6 @@ return heddle.pattern("box", function(p)
   local v = p:state("v", {})
   local n = p:state("n", 1)
   local m = p:state("m", 0)
-  p:arg("a", 0)
   local list = p:state("list", heddle.array {})
   local function below(count)
     local at = v
