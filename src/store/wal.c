@@ -102,27 +102,46 @@ static void walk(struct wal *wal, bool holds, struct wal_rest *out)
     mem_free(wal->frame, size);
 }
 
-/* A header that does not hold hides all frames. The size of a page, and the
- * salt, are then those of the frames themselves: the database has the one, the
- * first frame the other. */
-static bool guess_header(struct wal *wal, const char *database)
+/* The size of a page, as the database says; 0: it does not. */
+static size_t page_of(const char *database)
 {
-    uint8_t first[FRAME_BYTES];
-    uint8_t page[18];
+    uint8_t start[18];
     FILE *file = fopen(database, "rb");
     const bool is_read =
-        file != NULL && fread(page, 1, sizeof page, file) == sizeof page;
+        file != NULL && fread(start, 1, sizeof start, file) == sizeof start;
     if (file != NULL) {
         (void)fclose(file);
     }
-    if (!is_read || fread(first, 1, sizeof first, wal->file) != sizeof first ||
-        fseek(wal->file, HEADER_BYTES, SEEK_SET) != 0) {
-        return false;
+    const size_t size = is_read ? (size_t)start[16] << 8 | start[17] : 0;
+    return size == 1 ? PAGE_MAX : size;
+}
+
+/* The salt of the first two frames in a row that have the same one: what has
+ * damaged the header may have damaged the frame behind it as well. */
+static bool guess_salt(struct wal *wal)
+{
+    uint8_t before[FRAME_BYTES] = {0};
+    uint8_t frame[FRAME_BYTES];
+    uint64_t count = 0;
+    bool found = false;
+    while (!found && fread(frame, 1, sizeof frame, wal->file) == sizeof frame &&
+           fseek(wal->file, (long)wal->page, SEEK_CUR) == 0) {
+        found = count > 0 && word_at(frame, true) != 0 &&
+                memcmp(before + 8, frame + 8, 8) == 0;
+        memcpy(before, frame, sizeof frame);
+        count++;
     }
-    const size_t size = (size_t)page[16] << 8 | page[17];
-    wal->page = size == 1 ? PAGE_MAX : size;
-    memcpy(wal->header + 16, first + 8, 8);
-    return wal->page >= PAGE_MIN && (wal->page & (wal->page - 1)) == 0;
+    memcpy(wal->header + 16, before + 8, 8);
+    return found && fseek(wal->file, HEADER_BYTES, SEEK_SET) == 0;
+}
+
+/* A header that does not hold hides all frames. The size of a page and the salt
+ * are then those of the database and of the frames. */
+static bool guess_header(struct wal *wal, const char *database)
+{
+    wal->page = page_of(database);
+    return wal->page >= PAGE_MIN && (wal->page & (wal->page - 1)) == 0 &&
+           guess_salt(wal);
 }
 
 static enum err read_once(const char *database,

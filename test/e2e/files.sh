@@ -121,4 +121,18 @@ mkdir heddle-data
 run run count.lua --once
 same "an empty file that was never written to is a new space" "$code $out" '0 {"n":1}' "$err"
 
+# ---- a write-ahead log whose first page was exchanged with another ----
+
+begin
+for _ in 1 2 3 4 5; do "$HEDDLE" send count add >/dev/null 2>&1; done
+stop "$runner" KILL
+wal=heddle-data/main.db-wal
+dd if=$wal of=first bs=4096 count=1 2>/dev/null
+dd if=$wal of=third bs=4096 count=1 skip=2 2>/dev/null
+dd if=third of=$wal bs=4096 conv=notrunc 2>/dev/null
+dd if=first of=$wal bs=4096 seek=2 conv=notrunc 2>/dev/null
+run check
+same "check finds a log without its header and first frame" "$code" "1" "$out" "$err"
+contains "and says that transactions are not read" "$out" "the write-ahead log is damaged at byte 0"
+
 finish
