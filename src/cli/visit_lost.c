@@ -80,17 +80,24 @@ int visit_flush(struct visit *visit, int code)
     visit->gave_up = true;
     struct err_detail detail = {0};
     struct buf events = {0};
+    const struct sched *sched = live_runtime(live)->sched;
     const size_t lost = live_outstanding(live);
+    const bool is_kept = events_unconfirmed_stored(sched) == lost;
     trouble = live_trouble(live);
-    write_lost_events(live_runtime(live)->sched, &events);
+    write_lost_events(sched, &events);
     (void)err_set(&detail,
                   trouble != NULL ? trouble->err : ERR_IO,
-                  "%zu %s could not be stored and %s lost%s%s",
+                  "%zu %s could not be stored%s%s%s%s",
                   lost,
                   lost == 1 ? "change" : "changes",
-                  lost == 1 ? "is" : "are",
+                  is_kept     ? ""
+                  : lost == 1 ? " and is lost"
+                              : " and are lost",
                   buf_text(&events),
-                  trouble != NULL ? "" : ": there was no time left");
+                  trouble != NULL ? "" : ": there was no time left",
+                  is_kept ? "; the events are stored, and the next process "
+                            "that runs the piece handles them"
+                          : "");
     (void)visit_report(visit->options, visit->folder, &detail);
     buf_release(&events);
     return CODE_IO;

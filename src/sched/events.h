@@ -327,6 +327,9 @@ bool events_in_flight(const struct sched *sched);
 const struct event *events_next_unconfirmed(const struct sched *sched,
                                             const struct event *after);
 
+/* How many of them the store keeps until they are (sched/durable.h). */
+size_t events_unconfirmed_stored(const struct sched *sched);
+
 /* When a head's time comes; now, if one could be looked at. */
 mono_ms events_next_wake(const struct sched *sched);
 

@@ -457,6 +457,19 @@ size_t events_waiting_stored(const struct sched *sched)
     return count;
 }
 
+size_t events_unconfirmed_stored(const struct sched *sched)
+{
+    size_t count = 0;
+    for (const struct event *event = events_next_unconfirmed(sched, NULL);
+         event != NULL;
+         event = events_next_unconfirmed(sched, event)) {
+        count += event->stored != NULL && !event->is_queued &&
+                 (event->origin == NULL ||
+                  event->origin->state == LINEAGE_CONFIRMED);
+    }
+    return count;
+}
+
 bool events_in_flight(const struct sched *sched)
 {
     return sched->events != NULL &&

@@ -7,7 +7,7 @@
 
 cd "$scratch" || exit 1
 
-# "go" sends 300 events.
+# "go" sends 60 events.
 cat >many.lua <<'LUA'
 local heddle = require("heddle")
 return heddle.pattern("many", function(p)
@@ -18,8 +18,8 @@ return heddle.pattern("many", function(p)
     return { i = event.i }
   end)
   p:handler("go", function(event)
-    for i = 1, 300 do heddle.send(one, { i = i }) end
-    return { sent = 300 }
+    for i = 1, 60 do heddle.send(one, { i = i }) end
+    return { sent = 60 }
   end)
   return { log = log, note = note }
 end)
@@ -46,13 +46,13 @@ count_stored() {
 }
 
 # stuck COMMAND...: runs the command in the background, with files that cannot
-# grow beyond 1.5 MB: there is room for the commit of "go" with its 300 events,
+# grow beyond 900 KiB: there is room for the commit of "go" with its 60 events,
 # and for the commits of some of them. It tries to store the others until it is
 # killed.
 stuck() {
     (
         trap '' XFSZ
-        ulimit -f 3000
+        ulimit -f 900
         exec "$HEDDLE" --timeout 600000 "$@"
     ) >sender.out 2>sender.err &
     sender=$!
@@ -64,7 +64,7 @@ begin() {
     "$HEDDLE" run many.lua --once >/dev/null 2>&1
     stuck send many go "$@"
     waiting=$(count_stored many)
-    check "some events are handled and some are not" test "$waiting" -gt 0 -a "$waiting" -lt 300
+    check "some events are handled and some are not" test "$waiting" -gt 0 -a "$waiting" -lt 60
 }
 
 kill_sender() {
@@ -88,50 +88,50 @@ same "a kill loses none of them" "$(count_stored)" "$waiting"
 same "they are listed with what they wait for" "$(stored | sed 's/"i":[0-9]*/"i":N/' | cut -d, -f1-6)" \
     '{"events":[{"piece":"many","handler":"one","payload":{"i":N},"from":{"piece":"many","handler":"go"},"state":"waiting"}'
 check "a table says so, too" sh -c '"$HEDDLE" events many | grep -q "one of many.*go of many.*a process that runs many"'
-same "a look handles nothing" "$("$HEDDLE" get many log)" "$(log_of $((300 - waiting)))"
+same "a look handles nothing" "$("$HEDDLE" get many log)" "$(log_of $((60 - waiting)))"
 "$HEDDLE" set many note '"x"' >/dev/null 2>&1
 same "an edit handles nothing" "$(count_stored)" "$waiting"
 "$HEDDLE" run many.lua --once >out 2>err
-same "the next process that runs the piece handles all of them, in order" "$("$HEDDLE" get many log)" "$(log_of 300)"
+same "the next process that runs the piece handles all of them, in order" "$("$HEDDLE" get many log)" "$(log_of 60)"
 same "none is left" "$(count_stored)" 0
-same "the event that sent them has its receipt" "$("$HEDDLE" send many go --id first --session me)" '{"sent":300}'
-same "and sends nothing again" "$("$HEDDLE" get many log)" "$(log_of 300)"
+same "the event that sent them has its receipt" "$("$HEDDLE" send many go --id first --session me)" '{"sent":60}'
+same "and sends nothing again" "$("$HEDDLE" get many log)" "$(log_of 60)"
 check "the history is sound" "$HEDDLE" check
 
 begin
 kill_sender
 same "a send handles what waited before it" "$("$HEDDLE" send many one '{"i": 999}')" '{"i":999}'
-same "in the order of sending" "$("$HEDDLE" get many log)" "$(log_of 300 999)"
+same "in the order of sending" "$("$HEDDLE" get many log)" "$(log_of 60 999)"
 
 # ---- a process that is at work ----
 
 begin
 "$HEDDLE" run many.lua --once >/dev/null 2>&1
-same "another process leaves them to a sender that is there" "$("$HEDDLE" get many log)" "$(log_of $((300 - waiting)))"
+same "another process leaves them to a sender that is there" "$("$HEDDLE" get many log)" "$(log_of $((60 - waiting)))"
 "$HEDDLE" run many.lua >runner.out 2>&1 &
 runner=$!
 wait_for yes sh -c 'grep -q log runner.out && echo yes'
 kill_sender
-wait_for "$(log_of 300)" "$HEDDLE" get many log
-same "a process that runs the piece takes them up when the sender is gone" "$("$HEDDLE" get many log)" "$(log_of 300)"
+wait_for "$(log_of 60)" "$HEDDLE" get many log
+same "a process that runs the piece takes them up when the sender is gone" "$("$HEDDLE" get many log)" "$(log_of 60)"
 
 # ---- queued events ----
 
 id=$("$HEDDLE" send many one '{"i": 6}' --queue)
 check "the id of a queued event is printed" test "${id#\"receipt:}" != "$id"
-wait_for "$(log_of 300 6)" "$HEDDLE" get many log
-same "a process that runs the piece handles a queued event" "$("$HEDDLE" get many log)" "$(log_of 300 6)"
+wait_for "$(log_of 60 6)" "$HEDDLE" get many log
+same "a process that runs the piece handles a queued event" "$("$HEDDLE" get many log)" "$(log_of 60 6)"
 kill "$runner"
 wait "$runner" 2>/dev/null
 one=$("$HEDDLE" send many one '{"i": 7}' --queue --id seven --session me)
 same "queued again, it has the same id" "$("$HEDDLE" send many one '{"i": 7}' --queue --id seven --session me)" "$one"
 same "and waits once" "$(count_stored many)" 1
-same "it is handled later" "$("$HEDDLE" get many log)" "$(log_of 300 6)"
+same "it is handled later" "$("$HEDDLE" get many log)" "$(log_of 60 6)"
 "$HEDDLE" send many one '{"i": 8}' --queue --id seven --session me >out 2>err
 same "with another payload it is refused" "$? $(sed 's/(.*//' err)" \
     '1 heddle: many/one: an event with this session and id was sent before with another payload '
 same "who waits for it gets the receipt" "$("$HEDDLE" send many one '{"i": 7}' --id seven --session me)" '{"i":7}'
-same "it is handled once" "$("$HEDDLE" get many log)" "$(log_of 300 6 7)"
+same "it is handled once" "$("$HEDDLE" get many log)" "$(log_of 60 6 7)"
 same "and has its receipt when it is queued again" "$("$HEDDLE" send many one '{"i": 7}' --queue --id seven --session me)" '{"i":7}'
 "$HEDDLE" send many nothing --queue >out 2>err
 same "a stream that is not there is refused" "$?" 1
@@ -150,7 +150,7 @@ same "rows for nothing are found" "$? $(cat out err | grep -c 'listed as waiting
 "$HEDDLE" check --repair >/dev/null 2>&1
 check "and removed" "$HEDDLE" check
 "$HEDDLE" run many.lua --once >/dev/null 2>&1
-same "the event is handled after that" "$("$HEDDLE" get many log)" "$(log_of 300 6 7 8)"
+same "the event is handled after that" "$("$HEDDLE" get many log)" "$(log_of 60 6 7 8)"
 
 # ---- a handler that fails is not called again ----
 
@@ -190,7 +190,7 @@ local heddle = require("heddle")
 return heddle.pattern("from", function(p)
   local target = p:arg("target")
   p:handler("go", function(event)
-    for i = 1, 300 do heddle.send(target:key("add"), i) end
+    for i = 1, 60 do heddle.send(target:key("add"), i) end
   end)
   return { go = 1 }
 end)
@@ -201,9 +201,9 @@ rm -rf heddle-data
 stuck send from go
 waiting=$(count_stored to)
 kill_sender
-check "events to another piece are stored" test "$waiting" -gt 0 -a "$waiting" -lt 300
+check "events to another piece are stored" test "$waiting" -gt 0 -a "$waiting" -lt 60
 "$HEDDLE" run from.lua --once >/dev/null 2>&1
-same "the piece that sent them sees to it that they are handled" "$("$HEDDLE" get to log)" "$(log_of 300)"
+same "the piece that sent them sees to it that they are handled" "$("$HEDDLE" get to log)" "$(log_of 60)"
 same "all of them" "$(count_stored)" 0
 
 # ---- renamed, removed, compacted ----
