@@ -2,6 +2,8 @@
 
 #include "sched/durable.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "proto/event.h"
 #include "replica/space.h"
@@ -251,6 +253,17 @@ static bool is_final(enum err err)
            err != ERR_NOT_CONVERGED && err != ERR_NOT_SETTLED;
 }
 
+/* Whether the piece is there and this is no stream of it, nor can it become one
+ * in another version: each has a document of its own (O1 of
+ * runtime/owner.h). */
+static bool is_no_stream(const struct event *event)
+{
+    const struct err_detail *why = event->stream->no_owner;
+    const struct text id = value_text(&event->stream->place->entity->id);
+    return why != NULL && why->err == ERR_NO_HANDLER &&
+           memchr(id.at, '/', id.length) == NULL;
+}
+
 /* What the document becomes; absent: what it is by now. */
 static struct value ending(struct event *event,
                            enum event_outcome outcome,
@@ -264,6 +277,9 @@ static struct value ending(struct event *event,
                    ? delivered(event)
                    : VALUE_NONE;
     case EVENT_DROPPED:
+        if (why->err == ERR_NO_HANDLER && is_no_stream(event)) {
+            return failed(event, why);
+        }
         return elsewhere && why->err == ERR_RECEIPT_EXISTS ? delivered(event)
                                                            : VALUE_NONE;
     case EVENT_QUEUED:

@@ -232,6 +232,12 @@ enum err schema_open(struct database *database, struct err_detail *detail)
     if (err != ERR_OK || version == SCHEMA_VERSION) {
         return err;
     }
+    if (database->read_only && version == SCHEMA_READABLE) {
+        return database_run(database,
+                            "CREATE TEMP TABLE waiting("
+                            "document INTEGER PRIMARY KEY)",
+                            detail);
+    }
     if (database->read_only) {
         return err_set(detail,
                        ERR_READ_ONLY,

@@ -13,6 +13,11 @@
 enum {
     SCHEMA_VERSION = 6,
 
+    /* What it adds to this one is empty in a file of it: such a file can be
+     * read without being changed, with an empty table of the connection's
+     * own. */
+    SCHEMA_READABLE = 5,
+
     /* "Hdle": other programs' files are recognised by having another one. */
     SCHEMA_APPLICATION_ID = 1214541925,
 };

@@ -332,7 +332,8 @@ lost "a target that has no such stream any more" "the piece counter has no such 
 mv away.lua counter.lua
 value "nothing was counted meanwhile" 9 counter n
 send sender
-value "and when it is back, an event is" 10 counter n
+value "when it is back, the events that wait are handled, but for the one that was sent to no stream; and the next event is" 12 counter n
+same "none waits for it any more" "$("$HEDDLE" events counter --json)" '{"events":[]}'
 
 cat >chain.lua <<'LUA'
 local heddle = require "heddle"
