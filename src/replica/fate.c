@@ -350,7 +350,7 @@ static bool is_contained(const struct pending *pending,
 }
 
 /* Whether no layer from there on is contained. */
-static bool is_all_open(const struct entity *entity, size_t from)
+static inline bool is_all_open(const struct entity *entity, size_t from)
 {
     const struct overlay *overlay = entity->overlay;
     for (size_t i = from; i < overlay->layers.count; i++) {
