@@ -349,8 +349,10 @@ static bool is_contained(const struct pending *pending,
            pending->verdict.seq <= entity->seq;
 }
 
-/* Whether no layer from there on is contained. */
-static inline bool is_all_open(const struct entity *entity, size_t from)
+/* Whether no layer from there on is contained: for deep checks, and in other
+ * builds nothing calls it. */
+__attribute__((unused)) static bool is_all_open(const struct entity *entity,
+                                                size_t from)
 {
     const struct overlay *overlay = entity->overlay;
     for (size_t i = from; i < overlay->layers.count; i++) {
