@@ -98,7 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct script_function environment;
     CHECK(script_module_register(script, "heddle", open_heddle, NULL, NULL) ==
           SCRIPT_FINE);
-    CHECK(script_environment_new(script, &environment, NULL) == SCRIPT_FINE);
+    CHECK(script_environment_new(script, GLOBALS_OPEN, &environment, NULL) ==
+          SCRIPT_FINE);
 
     const struct script_chunk chunk = {"fuzz.lua", (const char *)data, size};
     struct script_function result;
@@ -114,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                        "assert(n == 55 and ('x'):rep(3) == 'xxx')\n"
                        "assert(select('#', pcall(error)) == 2)";
     const struct script_chunk health = {"health.lua", text, strlen(text)};
-    CHECK(script_environment_new(script, &environment, NULL) == SCRIPT_FINE);
+    CHECK(script_environment_new(script, GLOBALS_FIXED, &environment, NULL) ==
+          SCRIPT_FINE);
     CHECK(run(script, environment, &health, &result) == SCRIPT_FINE);
     script_function_release(script, &result);
     script_function_release(script, &environment);

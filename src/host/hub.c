@@ -519,7 +519,7 @@ static enum err decide_judged(struct hub *hub, struct err_detail *detail)
     return decide_some(hub, from, hub->requests.count, detail);
 }
 
-/* One word, and one for who writes with the same engine past the hub. */
+/* One word; and another for writers that use the engine without the hub. */
 static bool nothing_landed(const struct hub *hub)
 {
     return hub->changes != 0 && hub->engine->seq == hub->seq &&
@@ -527,7 +527,7 @@ static bool nothing_landed(const struct hub *hub)
            hub->changes == database_changes(&hub->engine->database);
 }
 
-/* Marks what others have changed; nobody is told yet. */
+/* Marks what others have changed; the sessions are told later. */
 static void notice_others(struct hub *hub)
 {
     if (nothing_landed(hub)) {

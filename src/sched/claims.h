@@ -3,7 +3,8 @@
  *
  * The value of a computation was up to date when it was read. It must be so
  * when the commit lands, too: another session may have changed an input of the
- * computation, or of one that it reads from, and nobody may have run it since.
+ * computation, or of one that it reads from, and no process may have run it
+ * since.
  *
  *   claims-1  If something that the transaction has read is written by a node
  *             here, its commit claims what it has in view (T10 of

@@ -250,7 +250,7 @@ struct sched {
     bool in_pass;
     bool paused;       /* the pass under way, until the next call */
     size_t burst_from; /* commits without a verdict when it began or went on */
-    bool stepping;     /* somebody steps: `now` is the time */
+    bool stepping;     /* inside a step: `now` is the time */
     uint32_t sweep;
     uint32_t cursor; /* the height that the sweep has reached */
     uint32_t floor;  /* what is lower waits for the next one */

@@ -11,7 +11,7 @@
  *       nothing else is left.
  *   P4  At most SCHED_SWEEPS_MAX sweeps, and SCHED_RUNS_MAX runs of one node:
  *       what is left then waits behind a gate, and is named.
- *   P5  The cost is that of what runs: nobody walks over all nodes.
+ *   P5  The cost is that of what runs: no pass walks over all nodes.
  *   P6  A pass pauses after SCHED_BURST_MAX commits that wait for the store,
  * and when the host is interrupted: the caller sends what there is, and the
  *       next call goes on. So what is in flight is bounded, however much one

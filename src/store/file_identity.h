@@ -1,9 +1,9 @@
 /* Whether the files of a database are still the ones that were opened.
  *
- * SQLite and this layer keep descriptors and shared memory. When somebody
- * deletes or replaces a file meanwhile, a process goes on with one that nobody
- * else sees: its commits would be lost, or would damage the new file. So each
- * write looks at the files first, under the write lock, and so does each
+ * SQLite and this layer keep descriptors and shared memory. When a file
+ * is deleted or replaced meanwhile, a process goes on with one that no other
+ * process sees: its commits would be lost, or would damage the new file. So
+ * each write looks at the files first, under the write lock, and so does each
  * connection that begins to read. */
 
 #ifndef STORE_FILE_IDENTITY_H
