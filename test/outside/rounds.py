@@ -81,7 +81,7 @@ FLOORS = {
     "ps of a launched piece": 4, "circle": 2, "broken file": 2, "explained piece": 4, "ps": 25, "why-not": 25,
     "graph": 4, "why": 2, "test with errors or without": 4, "dormant computation": 3,
     # faults
-    "queued event": 10, "kill beside queued events": 4, "killed between the events of a handler": 1,
+    "queued event": 10, "kill beside queued events": 4, "ended between the events of a handler": 1,
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
     "full disk refused": 1, "held confirmations": 5, "refused commits": 2, "clock that moves": 3, "compact": 15, "compact killed": 1,
     "compact beside a stopped process": 2,

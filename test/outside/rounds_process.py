@@ -186,8 +186,9 @@ def queued(round):
 
 
 def cut(round):
-    """A process is killed while it handles the events that a handler has sent."""
-    count = round.random.randrange(20, 120)
+    """A process is killed, or its disk is full, while it handles the events that a handler has sent."""
+    count = round.random.randrange(60, 120)
+    limit = round.random.randrange(600, 1000) * 1024 if round.generator.chance(50) else None
     body = [["send", "h0", ["object", {"v": ["const", number]}]] for number in range(count)]
     pattern = {"name": "p", "states": [{"name": "l0", "initial": []}, {"name": "n0", "initial": 0}], "computed": [],
                "lists": [], "children": [], "choices": [], "handlers": [
@@ -195,14 +196,18 @@ def cut(round):
                    {"name": "h1", "body": [["increment", ["n0"], ["const", 1000]]] + body}]}
     start(round, "p", pattern)
     call = round.call("send h1", lambda world: world.send("p", "h1", {}))
-    process = round.started(round.command.start(*Command.send_words("p", "h1", {})))
-    time.sleep(round.random.random() * 0.03)
-    process.kill()
-    round.count("kill -9")
-    round.answered(call, Command.finish(process))
+    process = round.started(start_limited(round, Command.send_words("p", "h1", {}), limit))
+    if limit is None:
+        time.sleep(round.random.random() * 0.03)
+        process.kill()
+        round.count("kill -9")
+    answer = Command.finish(process)
+    if answer.outcome == "refused" and limit is not None:
+        answer.outcome = "unknown"  # it is not told what was stored
+    round.answered(call, answer)
     waiting = round.command.call("events", "p", "--json")
     if waiting.outcome == "ok" and 0 < len(waiting.value["events"]) < count:
-        round.count("killed between the events of a handler")
+        round.count("ended between the events of a handler")
     round.explain(final_get(round))
     if round.generator.chance(35):
         check(round)
