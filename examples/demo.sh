@@ -139,7 +139,7 @@ step "heddle send shopping add '{\"name\": \"comb\", \"price\": 2}'" 0 '{"count"
 step "heddle get shopping total" 0 "66"
 
 say "An error is a sentence that says where."
-step "heddle send shopping buy '{\"name\": \"milk\"}'" 1 "heddle: buy: $folder/work/shopping.lua:49: there is no milk on the list"
+step "heddle send shopping buy '{\"name\": \"milk\"}'" 1 "heddle: shopping/buy: $folder/work/shopping.lua:49: there is no milk on the list"
 
 say "A document. Numbers are numbers: 4.0 is 4."
 step "echo '{\"name\": \"loom\", \"size\": [3, 4.0], \"yarn\": {\"red\": 2}}' > loom.json" 0 ""

@@ -6,7 +6,7 @@
 
 enum {
     COMMITS_STEP = 1000, /* rows looked at in one transaction, */
-    NUMBERS_STEP = 2000, /* numbers of documents or sessions, */
+    NUMBERS_STEP = 2000, /* rows of documents or sessions, */
     RECEIPTS_STEP = 500, /* and receipts that are removed */
     AGE_MARK_EVERY = 1024,
 };
@@ -267,12 +267,29 @@ static enum err find_receipts(struct pass *pass, uint64_t to)
     return err != ERR_OK ? err : ended;
 }
 
+/* The number of the row with which a step ends, at most `last`. It is asked
+ * for, because numbers of a damaged file can be far apart. */
+static enum err find_end(const struct pass *pass,
+                         enum statement statement,
+                         uint64_t last,
+                         uint64_t *to)
+{
+    struct query query = begin_pass(pass, statement, NUMBERS_STEP);
+    *to = query_step(&query) ? query_get_int(&query, 0) : 0;
+    if (*to <= pass->at || *to > last) {
+        *to = last;
+    }
+    return query_end(&query, pass->plan->detail);
+}
+
 static enum err retire_receipts(struct pass *pass)
 {
     const uint64_t last = pass->plan->last_document;
-    const uint64_t left = last - pass->at;
-    const uint64_t to = left > NUMBERS_STEP ? pass->at + NUMBERS_STEP : last;
-    enum err err = find_receipts(pass, to);
+    uint64_t to = last;
+    enum err err = find_end(pass, STATEMENT_DOCUMENT_STEP, last, &to);
+    if (err == ERR_OK) {
+        err = find_receipts(pass, to);
+    }
     if (pass->rows.count < RECEIPTS_STEP) {
         pass->at = to;
     }
@@ -330,11 +347,14 @@ static enum err retire_commits(struct pass *pass)
 static enum err retire_sessions(struct pass *pass)
 {
     const uint64_t last = pass->plan->last_session;
-    const uint64_t left = last - pass->at;
-    const uint64_t to = left > NUMBERS_STEP ? pass->at + NUMBERS_STEP : last;
+    uint64_t to = last;
+    enum err err = find_end(pass, STATEMENT_SESSION_STEP, last, &to);
+    if (err != ERR_OK) {
+        return err;
+    }
     struct query query = begin_pass(pass, STATEMENT_SESSION_REMOVE, to);
     (void)query_step(&query);
-    const enum err err = query_end(&query, pass->plan->detail);
+    err = query_end(&query, pass->plan->detail);
     if (err == ERR_OK) {
         pass->counts->sessions +=
             (uint64_t)sqlite3_changes64(pass->plan->engine->database.db);

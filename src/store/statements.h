@@ -43,6 +43,9 @@ X(SESSION_FIND,
   " WHERE c.session = s.session ORDER BY local_seq DESC LIMIT 1)"
   " FROM session s WHERE key = ?1")
 X(SESSION_LAST, "SELECT max(session) FROM session")
+X(SESSION_STEP,
+  "SELECT max(session) FROM (SELECT session FROM session WHERE session > ?1"
+  " ORDER BY session LIMIT ?2)")
 X(SESSION_REMOVE,
   "DELETE FROM session WHERE session > ?1 AND session <= ?2"
   " AND session < (SELECT max(session) FROM session)"
@@ -126,6 +129,9 @@ X(DOCUMENT_ALL,
 X(DOCUMENT_HEADS,
   "SELECT scope, id, head_seq FROM document WHERE head_seq > ?1")
 X(DOCUMENT_LAST, "SELECT max(document) FROM document")
+X(DOCUMENT_STEP,
+  "SELECT max(document) FROM (SELECT document FROM document"
+  " WHERE document > ?1 ORDER BY document LIMIT ?2)")
 X(DOCUMENT_TAIL,
   "SELECT count(*), coalesce(sum(length(data)), 0) FROM revision"
   " WHERE document = ?1 AND op = 'patch' AND seq > max("
