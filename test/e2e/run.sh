@@ -330,13 +330,14 @@ size=$(($(stat -c %s heddle-data/main.db-wal 2>/dev/null || echo 0) / 512 + 200)
 same "a second event that does not fit is an error" "$(cat full.code)" 3
 same "with the receipt of the first" "$(cat full.out)" '{"count":2}'
 check "it says that the first is stored" grep -qF "the event itself was handled and is stored" full.err
-check "and which one is lost" grep -qF "1 change could not be stored and is lost (1 event of chain/write)" full.err
+check "and which one is handled later" \
+    grep -qF "1 change could not be stored (1 event of chain/write); the events are stored, and the next process" full.err
 try "the first is there" 0 '[3,300000]' '' get chain sizes
 try "the second is not" 0 '"xxx"' '' get chain text
 try "the first is not handled again" 0 '{"count":2}' '' send chain add 300000 --id 1 --session me
 try "so it is there once" 0 '[3,300000]' '' get chain sizes
 same "an event that does not fit itself has no receipt" "$(cat alone.code alone.out)" 3
-check "and is named" grep -qF "1 change could not be stored and is lost (1 event of chain/write)" alone.err
+check "and is told as lost, unlike the one that waited" grep -qF "1 event was not handled, and is lost" alone.err
 check "and not said to be stored" sh -c '! grep -q "is stored" alone.err'
 
 # ---- a handler that reads a computation after writing its input ----
