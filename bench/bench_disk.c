@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "lib/desk.h"
+#include "lib/command_bench.h"
 
 enum {
     LAUNCHED = 1000, /* pieces by one event */
@@ -29,7 +29,8 @@ struct two_costs {
 };
 
 /* In a data directory with `size` of them. */
-typedef struct two_costs workload_fn(struct desk *desk, unsigned size);
+typedef struct two_costs workload_fn(struct command_bench *commands,
+                                     unsigned size);
 
 struct workload {
     const char *name; /* for --only */
@@ -42,34 +43,35 @@ struct workload {
 };
 
 /* "heddle WORD --dir DATA FIRST SECOND THIRD". */
-static struct command_cost heddle(const struct desk *desk,
+static struct command_cost heddle(const struct command_bench *commands,
                                   const char *word,
                                   const char *first,
                                   const char *second,
                                   const char *third)
 {
-    const char *const arguments[] = {desk->heddle,
+    const char *const arguments[] = {commands->heddle,
                                      word,
                                      "--timeout",
                                      "600000",
                                      "--dir",
-                                     desk->data,
+                                     commands->data,
                                      first,
                                      second,
                                      third,
                                      NULL};
-    return desk_run(desk, arguments);
+    return command_bench_run(commands, arguments);
 }
 
 /* The same for commands that do not wait. */
-static struct command_cost look(const struct desk *desk, const char *word)
+static struct command_cost look(const struct command_bench *commands,
+                                const char *word)
 {
-    const char *const arguments[] = {desk->heddle,
+    const char *const arguments[] = {commands->heddle,
                                      word,
                                      "--dir",
-                                     desk->data,
+                                     commands->data,
                                      NULL};
-    return desk_run(desk, arguments);
+    return command_bench_run(commands, arguments);
 }
 
 static void put_size(char *to,
@@ -104,16 +106,16 @@ static const char list_lua[] =
     "  return { doubled = doubled, fill = fill }\n"
     "end)\n";
 
-static struct two_costs run_list(struct desk *desk, unsigned size)
+static struct two_costs run_list(struct command_bench *commands, unsigned size)
 {
     char number[16];
     struct two_costs costs;
     (void)snprintf(number, sizeof number, "%u", size);
-    (void)desk_begin(desk, "p", list_lua);
-    (void)heddle(desk, "send", "p", "fill", number);
-    costs.first = heddle(desk, "get", "p", "doubled", NULL);
-    costs.second = heddle(desk, "get", "p", "doubled", NULL);
-    desk_end(desk);
+    (void)command_bench_begin(commands, "p", list_lua);
+    (void)heddle(commands, "send", "p", "fill", number);
+    costs.first = heddle(commands, "get", "p", "doubled", NULL);
+    costs.second = heddle(commands, "get", "p", "doubled", NULL);
+    command_bench_end(commands);
     return costs;
 }
 
@@ -133,20 +135,21 @@ static const char pieces_lua[] =
     "  end) }\n"
     "end)\n";
 
-static struct two_costs run_pieces(struct desk *desk, unsigned size)
+static struct two_costs run_pieces(struct command_bench *commands,
+                                   unsigned size)
 {
     struct two_costs costs;
-    (void)desk_begin(desk, "p", pieces_lua);
+    (void)command_bench_begin(commands, "p", pieces_lua);
     for (unsigned left = size; left > 0;) {
         const unsigned count = left < LAUNCHED ? left : LAUNCHED;
         char number[16];
         (void)snprintf(number, sizeof number, "%u", count);
-        (void)heddle(desk, "send", "p", "go", number);
+        (void)heddle(commands, "send", "p", "go", number);
         left -= count;
     }
-    costs.first = look(desk, "ps");
-    costs.second = look(desk, "log");
-    desk_end(desk);
+    costs.first = look(commands, "ps");
+    costs.second = look(commands, "log");
+    command_bench_end(commands);
     return costs;
 }
 
@@ -164,16 +167,16 @@ static const char nodes_lua[] =
     "  return fields\n"
     "end)\n";
 
-static struct two_costs run_nodes(struct desk *desk, unsigned size)
+static struct two_costs run_nodes(struct command_bench *commands, unsigned size)
 {
     char number[16];
     char lua[PATTERN_SIZE];
     struct two_costs costs;
     (void)snprintf(number, sizeof number, "%u", size);
     put_size(lua, sizeof lua, nodes_lua, number);
-    costs.first = desk_begin(desk, "p", lua);
-    costs.second = heddle(desk, "get", "p", "n", NULL);
-    desk_end(desk);
+    costs.first = command_bench_begin(commands, "p", lua);
+    costs.second = heddle(commands, "get", "p", "n", NULL);
+    command_bench_end(commands);
     return costs;
 }
 
@@ -226,7 +229,7 @@ static void write_number(char to[16], unsigned number)
 
 /* One row, of `size` things that took so long together, `none` of it for
  * nothing. */
-static void add(struct desk *desk,
+static void add(struct command_bench *commands,
                 const char *format,
                 unsigned size,
                 const struct command_cost *cost,
@@ -246,8 +249,8 @@ static void add(struct desk *desk,
     if (bar_ns > 0) {
         row.bar = (struct bench_bar){BENCH_AT_MOST, bar_ns};
     }
-    (void)fprintf(stderr, "%s: %s\n", desk->bench->name, row.name);
-    bench_add(desk->bench, &row);
+    (void)fprintf(stderr, "%s: %s\n", commands->bench->name, row.name);
+    bench_add(commands->bench, &row);
 }
 
 static void take_less(struct command_cost *least,
@@ -260,33 +263,34 @@ static void take_less(struct command_cost *least,
 
 /* The least of some rounds. */
 static struct two_costs measure(const struct workload *workload,
-                                struct desk *desk,
+                                struct command_bench *commands,
                                 unsigned size)
 {
-    struct two_costs least = workload->run(desk, size);
-    const unsigned rounds = desk->bench->quick ? ROUNDS_QUICK : ROUNDS;
+    struct two_costs least = workload->run(commands, size);
+    const unsigned rounds = commands->bench->quick ? ROUNDS_QUICK : ROUNDS;
     for (unsigned i = 1; size <= SMALL && i < rounds; i++) {
-        const struct two_costs costs = workload->run(desk, size);
+        const struct two_costs costs = workload->run(commands, size);
         take_less(&least.first, &costs.first);
         take_less(&least.second, &costs.second);
     }
     return least;
 }
 
-static void bench_sizes(const struct workload *workload, struct desk *desk)
+static void bench_sizes(const struct workload *workload,
+                        struct command_bench *commands)
 {
-    const struct two_costs none = measure(workload, desk, 0);
-    const unsigned count = desk->bench->quick ? QUICK_SIZES : SIZES;
+    const struct two_costs none = measure(workload, commands, 0);
+    const unsigned count = commands->bench->quick ? QUICK_SIZES : SIZES;
     for (unsigned i = 0; i < count && sizes[i] <= workload->largest; i++) {
-        const struct two_costs costs = measure(workload, desk, sizes[i]);
+        const struct two_costs costs = measure(workload, commands, sizes[i]);
         const bool has_bar = sizes[i] == workload->bar_size;
-        add(desk,
+        add(commands,
             workload->first,
             sizes[i],
             &costs.first,
             none.first.on_cpu,
             has_bar ? workload->bar_ns[0] : 0);
-        add(desk,
+        add(commands,
             workload->second,
             sizes[i],
             &costs.second,
@@ -302,13 +306,13 @@ int main(int argc, char **argv)
     if (!bench_begin(&bench, "disk", argc, argv, &exit_code)) {
         return exit_code;
     }
-    static struct desk desk;
-    desk_open(&desk, &bench, argv[0]);
+    static struct command_bench commands;
+    command_bench_open(&commands, &bench, argv[0]);
     for (size_t i = 0; i < COUNT_OF(workloads); i++) {
         if (bench_wants(&bench, workloads[i].name)) {
-            bench_sizes(&workloads[i], &desk);
+            bench_sizes(&workloads[i], &commands);
         }
     }
-    desk_close(&desk);
+    command_bench_close(&commands);
     return bench_end(&bench);
 }

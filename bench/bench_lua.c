@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "lib/bench.h"
-#include "lib/desk.h"
+#include "lib/command_bench.h"
 #include "runtime/cell.h"
 #include "runtime/piece.h"
 #include "script/program.h"
@@ -422,11 +422,11 @@ static void commit_documents(struct engine *engine, uint64_t group)
 }
 
 /* More documents, beside those of the piece. */
-static void add_documents(const struct desk *desk)
+static void add_documents(const struct command_bench *commands)
 {
     static struct engine engine;
-    char path[DESK_PATH + 16];
-    (void)snprintf(path, sizeof path, "%s/main.db", desk->data);
+    char path[COMMAND_PATH + 16];
+    (void)snprintf(path, sizeof path, "%s/main.db", commands->data);
     const struct engine_options options = {.path = path,
                                            .durability = DURABILITY_NORMAL};
     struct err_detail detail = {0};
@@ -460,54 +460,59 @@ static void add_cost(struct bench *bench,
 }
 
 /* Two rows. The first time is not counted: it warms what is cold. */
-static void time_command(const struct desk *desk,
+static void time_command(const struct command_bench *commands,
                          const char *name,
                          const char *const *arguments,
                          double bar_ns)
 {
-    const unsigned rounds = desk->bench->quick ? ROUNDS_QUICK : ROUNDS;
+    const unsigned rounds = commands->bench->quick ? ROUNDS_QUICK : ROUNDS;
     double wall[ROUNDS];
     double on_cpu[ROUNDS];
-    (void)fprintf(stderr, "%s: %s\n", desk->bench->name, name);
-    (void)desk_run(desk, arguments);
+    (void)fprintf(stderr, "%s: %s\n", commands->bench->name, name);
+    (void)command_bench_run(commands, arguments);
     for (unsigned i = 0; i < rounds; i++) {
-        const struct command_cost cost = desk_run(desk, arguments);
+        const struct command_cost cost = command_bench_run(commands, arguments);
         wall[i] = cost.wall;
         on_cpu[i] = cost.on_cpu;
     }
-    add_cost(desk->bench, name, "on a CPU", on_cpu, rounds, bar_ns);
-    add_cost(desk->bench, name, "wall clock", wall, rounds, bar_ns);
+    add_cost(commands->bench, name, "on a CPU", on_cpu, rounds, bar_ns);
+    add_cost(commands->bench, name, "wall clock", wall, rounds, bar_ns);
 }
 
-static void bench_commands(struct desk *desk)
+static void bench_commands(struct command_bench *commands)
 {
     static const char get_name[] = "heddle get, 100,000 documents";
     static const char send_name[] = "heddle send, a piece of 1,000 nodes";
     static const char version_name[] = "heddle version";
-    if (bench_wants(desk->bench, version_name)) {
-        const char *const version[] = {desk->heddle, "version", NULL};
-        time_command(desk, version_name, version, 0);
+    if (bench_wants(commands->bench, version_name)) {
+        const char *const version[] = {commands->heddle, "version", NULL};
+        time_command(commands, version_name, version, 0);
     }
-    if (bench_wants(desk->bench, get_name)) {
-        (void)desk_begin(desk, "few", few_lua);
-        add_documents(desk);
-        const char *const get[] =
-            {desk->heddle, "get", "--dir", desk->data, "few", "double", NULL};
-        time_command(desk, get_name, get, 20e6);
-        desk_end(desk);
+    if (bench_wants(commands->bench, get_name)) {
+        (void)command_bench_begin(commands, "few", few_lua);
+        add_documents(commands);
+        const char *const get[] = {commands->heddle,
+                                   "get",
+                                   "--dir",
+                                   commands->data,
+                                   "few",
+                                   "double",
+                                   NULL};
+        time_command(commands, get_name, get, 20e6);
+        command_bench_end(commands);
     }
-    if (bench_wants(desk->bench, send_name)) {
-        (void)desk_begin(desk, "many", many_lua);
-        const char *const send[] = {desk->heddle,
+    if (bench_wants(commands->bench, send_name)) {
+        (void)command_bench_begin(commands, "many", many_lua);
+        const char *const send[] = {commands->heddle,
                                     "send",
                                     "--dir",
-                                    desk->data,
+                                    commands->data,
                                     "many",
                                     "add",
                                     "1",
                                     NULL};
-        time_command(desk, send_name, send, 50e6);
-        desk_end(desk);
+        time_command(commands, send_name, send, 50e6);
+        command_bench_end(commands);
     }
 }
 
@@ -520,9 +525,9 @@ int main(int argc, char **argv)
     }
     bench.peer_name = "C";
     bench_nodes(&bench);
-    static struct desk desk;
-    desk_open(&desk, &bench, argv[0]);
-    bench_commands(&desk);
-    desk_close(&desk);
+    static struct command_bench commands;
+    command_bench_open(&commands, &bench, argv[0]);
+    bench_commands(&commands);
+    command_bench_close(&commands);
     return bench_end(&bench);
 }
