@@ -536,7 +536,7 @@ const struct command branch_commands[] = {
         .takes_more = true,
         .options =
             OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL | OPTION_EXIT_CODE,
-        .brief = "what a branch has that another one has not",
+        .brief = "show how a branch differs from another",
         .manual = "Prints a line per document that differs: the patch from\n"
                   "OTHER, main unless told, to BRANCH.\n",
         .example = "  $ heddle branch diff draft\n",
@@ -548,7 +548,7 @@ const struct command branch_commands[] = {
         .operand_count = 1,
         .takes_more = true,
         .options = OPTION_DIR,
-        .brief = "bring the changes of a branch to another one",
+        .brief = "apply the changes of a branch to another branch",
         .manual =
             "Brings what changed on BRANCH since it began to OTHER, main\n"
             "unless told, in one commit. What both changed differently is a\n"

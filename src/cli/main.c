@@ -279,9 +279,9 @@ static const struct command root_commands[] = {
         .operands = "COMMAND ...",
         .brief = "work on a copy of the data, and bring it back",
         .manual =
-            "A branch begins with what another one has, shares its history\n"
-            "and goes its own way: 'run', 'send', 'get', 'set', 'watch' and\n"
-            "'repl' work on it with --branch NAME.\n"
+            "A branch begins with the state of another branch. Later commits\n"
+            "to one are not visible in the other. 'run', 'send', 'get',\n"
+            "'set', 'watch' and 'repl' work on it with --branch NAME.\n"
             "'heddle branch COMMAND --help' shows more, with an example.\n",
         .children = branch_commands,
     },
