@@ -533,6 +533,9 @@ static int print_end(struct visit *visit,
     if (failed) {
         return code;
     }
+    if (sending->error.err == ERR_SCHEMA) {
+        return CODE_BAD; /* the payload: what a handler raises is no SCHEMA */
+    }
     return sending->error.err == ERR_NOT_SETTLED ? CODE_UNSETTLED : CODE_NO;
 }
 

@@ -111,6 +111,7 @@ struct entity {
     bool queued : 1;   /* among the space's wanted */
     bool torn : 1;     /* known as of two seqs, and not here */
     bool plain : 1;    /* N5 */
+    bool followed : 1; /* its schemas are known (runtime/piece_schemas.h) */
     uint32_t written;  /* quickly, by which transaction (replica/quick.h) */
     struct entity_state visible;
     uint64_t version; /* N1 */

@@ -9,8 +9,10 @@
 #include "runtime/building.h"
 #include "runtime/cell.h"
 #include "runtime/change.h"
+#include "runtime/piece_schemas.h"
 #include "value/compare.h"
 #include "value/object.h"
+#include "value/schema.h"
 
 enum {
     NAME_BYTES_MAX = 128, /* of one part */
@@ -194,6 +196,43 @@ enum err building_write_adopt(struct transaction *transaction,
                : transaction_put_adopt(transaction, place, value, detail);
 }
 
+/* What a state or an argument is to begin with. */
+struct first_value {
+    struct value value; /* borrowed; or absent */
+    const char *what;   /* it is, for a sentence */
+    bool known;         /* the piece has had the part before */
+    bool anew;          /* it is written all the same */
+};
+
+static enum err write_first(struct builder *builder,
+                            const struct part *part,
+                            const struct builder_cell *cell,
+                            const struct first_value *first,
+                            struct err_detail *detail)
+{
+    struct schema *schema = NULL;
+    struct value value = value_ref(first->value);
+    enum err err =
+        piece_schemas_declare(builder, part, cell->schema, &schema, detail);
+    if (err == ERR_OK && first->known && !first->anew) {
+        piece_schemas_compare(builder, part, schema);
+    } else if (err == ERR_OK) {
+        err = piece_schemas_fill(schema,
+                                 first->what,
+                                 cell->name,
+                                 &value,
+                                 detail);
+    }
+    if (err == ERR_OK && cell->scope != SCOPE_SPACE) {
+        err = building_scoped(builder, part, value, first->anew, detail);
+    } else if (err == ERR_OK && (!first->known || first->anew)) {
+        err = write_initial(builder, part, value, detail);
+    }
+    schema_unref(schema);
+    value_unref(value);
+    return err;
+}
+
 enum err builder_state(struct builder *builder,
                        const struct builder_cell *cell,
                        struct place **out,
@@ -212,10 +251,12 @@ enum err builder_state(struct builder *builder,
         return err;
     }
     *out = part->place;
-    if (cell->scope != SCOPE_SPACE) {
-        return building_scoped(builder, part, cell->initial, false, detail);
-    }
-    return known ? ERR_OK : write_initial(builder, part, cell->initial, detail);
+    const struct first_value first = {
+        .value = cell->initial,
+        .what = "the initial value of",
+        .known = known,
+    };
+    return write_first(builder, part, cell, &first, detail);
 }
 
 static struct value argument_of(struct value arguments, struct value name)
@@ -313,17 +354,13 @@ enum err builder_argument(struct builder *builder,
     if (value_is_absent(given)) {
         given = cell->initial;
     }
-    if (cell->scope != SCOPE_SPACE) {
-        return building_scoped(builder,
-                               part,
-                               given,
-                               is_given_anew(builder, cell->name),
-                               detail);
-    }
-    if (!known || is_given_anew(builder, cell->name)) {
-        err = write_initial(builder, part, given, detail);
-    }
-    return err;
+    const struct first_value first = {
+        .value = given,
+        .what = "the argument",
+        .known = known,
+        .anew = is_given_anew(builder, cell->name),
+    };
+    return write_first(builder, part, cell, &first, detail);
 }
 
 enum err builder_document(struct builder *builder,
@@ -556,6 +593,15 @@ enum err builder_handler(struct builder *builder,
                                     SCOPE_SPACE,
                                     &part,
                                     detail);
+    struct schema *schema = NULL;
+    if (err == ERR_OK) {
+        err = piece_schemas_declare(builder,
+                                    part,
+                                    handler->schema,
+                                    &schema,
+                                    detail);
+        schema_unref(schema);
+    }
     if (err != ERR_OK) {
         body_release(&handler->body);
         return err;

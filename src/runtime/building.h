@@ -32,6 +32,8 @@ struct builder {
     /* Of the piece itself only. */
     struct value cells;    /* W2; an object */
     struct value children; /* their patterns and arguments, by name */
+    struct value schemas;  /* by name (runtime/piece_schemas.h); an object */
+    struct buf misfits;    /* data that does not fit them: sentences */
     struct value declared; /* `cells` before former ones were added */
     struct value dropped;  /* names that a migration has removed; an object */
     struct value versions; /* runtime/migration.h; an object */

@@ -3,6 +3,7 @@
 #include "runtime/cell.h"
 
 #include "replica/overlay.h"
+#include "runtime/piece_schemas.h"
 #include "runtime/schemas.h"
 #include "sched/evaluation.h"
 #include "sched/labels.h"
@@ -13,9 +14,8 @@
 
 /* -- One place ----------------------------------------------------------- */
 
-/* Fetches a document that is not available here. While a transaction is open
- * nothing can arrive. */
-static void bring(const struct runtime *runtime, struct entity *entity)
+/* While a transaction is open nothing can arrive. */
+void cell_fetch(const struct runtime *runtime, struct entity *entity)
 {
     if (UNLIKELY(!entity_is_available(entity)) && runtime->fetch != NULL &&
         runtime->replica.open == 0 && !runtime->replica.telling) {
@@ -44,7 +44,7 @@ static enum err look(const struct cell_access *access,
         }
         return transaction_read(access->transaction, place, kind, flags, out);
     }
-    bring(access->runtime, place->entity);
+    cell_fetch(access->runtime, place->entity);
     return entity_state_at(&place->entity->visible, place->path, out);
 }
 
@@ -382,6 +382,7 @@ enum err cell_stream(const struct cell_access *access,
         return err;
     }
     struct entity *entity = at->entity;
+    (void)piece_schemas_are_known(access, entity); /* or awaited */
     *out = events_stream(access->runtime->sched, at);
     if (!entity->loaded && !events_is_handled(*out)) {
         struct value unseen = VALUE_NONE;
@@ -411,6 +412,9 @@ static enum err write_at(const struct cell_access *access,
                          struct err_detail *detail)
 {
     struct transaction *transaction = access->transaction;
+    if (!piece_schemas_are_known(access, at->entity)) {
+        return ERR_OK; /* it is awaited: T9 of replica/transaction.h */
+    }
     struct value value = value_ref(write->value);
     if (UNLIKELY(access->runtime->schemas != NULL)) {
         const enum err err = schemas_judge(access->runtime,
@@ -588,7 +592,8 @@ void cell_bring(struct runtime *runtime, struct place *place)
     struct place *at = NULL;
     if (cell_follow(&ground, place, READ_UNTRACKED, true, &at, NULL) ==
         ERR_OK) {
-        bring(runtime, at->entity);
+        cell_fetch(runtime, at->entity);
+        (void)piece_schemas_are_known(&ground, at->entity);
         place_unref(at);
     }
 }

@@ -53,6 +53,10 @@ MUST_CHECK enum err cell_follow(const struct cell_access *access,
                                 struct place **out,
                                 struct err_detail *detail);
 
+/* Fetches a document that is not available here, if that can be done now: not
+ * while a transaction is open. */
+void cell_fetch(const struct runtime *runtime, struct entity *entity);
+
 /* The same for a write in the access's transaction. *out is NULL, and the
  * answer OK, if a document on the way is not available: the transaction awaits
  * it, cannot be committed, and its writer starts over when it has come (T9 of

@@ -8,6 +8,7 @@
 #include "runtime/cell.h"
 #include "runtime/change.h"
 #include "runtime/migration.h"
+#include "runtime/piece_schemas.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -132,6 +133,7 @@ static struct value about_now(const struct piece *piece,
                      value_is_object(arguments) ? value_ref(arguments)
                                                 : value_empty_object());
     object_put_adopt(&about, "cells", value_ref(builder->cells));
+    put_unless_empty(&about, "schemas", value_ref(builder->schemas));
     put_unless_empty(&about, "kinds", change_kinds(piece, builder));
     put_unless_empty(&about, "former", change_former(piece, builder));
     put_unless_empty(&about, "versions", value_ref(builder->versions));
@@ -394,6 +396,7 @@ static enum err build_in(struct piece *piece,
         err = ERR_STALE; /* states of the user have to be here */
     }
     if (err == ERR_OK) {
+        piece_schemas_apply(piece, builder);
         err = migrations_run(piece, builder, detail);
     }
     if (err == ERR_OK) {
@@ -401,6 +404,7 @@ static enum err build_in(struct piece *piece,
         *about = about_now(piece, builder);
         if (piece->attempts == 0) {
             change_tell(piece, builder);
+            piece_schemas_tell(builder);
         }
         note_migration(piece, builder);
         err = write_document(piece, builder, *about, detail);
@@ -454,6 +458,7 @@ void piece_build(struct piece *piece)
         .result = value_empty_object(),
         .cells = value_empty_object(),
         .children = value_empty_object(),
+        .schemas = value_empty_object(),
         .dropped = value_empty_object(),
         .versions = value_empty_object(),
     };
@@ -473,6 +478,8 @@ void piece_build(struct piece *piece)
     value_unref(builder.result);
     value_unref(builder.cells);
     value_unref(builder.children);
+    value_unref(builder.schemas);
+    buf_release(&builder.misfits);
     value_unref(builder.declared);
     value_unref(builder.dropped);
     value_unref(builder.versions);

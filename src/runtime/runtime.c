@@ -5,6 +5,7 @@
 #include "runtime/own_write.h"
 #include "runtime/owner.h"
 #include "runtime/piece.h"
+#include "runtime/piece_schemas.h"
 #include "runtime/schemas.h"
 #include "runtime/task.h"
 #include "sched/durable.h"
@@ -63,6 +64,7 @@ void runtime_release(struct runtime *runtime)
     own_writes_end(runtime);
     pieces_release(runtime);
     owners_release(runtime);
+    piece_schemas_free(runtime);
     scheduler_free(runtime->sched);
     VEC_FOREACH (&runtime->patterns, pattern) {
         pattern_unref(*pattern);
@@ -105,6 +107,7 @@ static bool take_what_has_come(struct runtime *runtime, mono_ms now)
 {
     bool any = false;
     replica_step(&runtime->replica, now);
+    piece_schemas_step(runtime);
     while (pieces_step(runtime)) {
         any = true;
         replica_step(&runtime->replica, now);

@@ -26,6 +26,7 @@
 
 struct piece;
 struct schemas;
+struct followed_pieces;
 
 /* Brings a document here that nodes rely on without having it (N4 of
  * replica/entity.h), if that can be done now: for who looks from outside. */
@@ -62,6 +63,7 @@ struct runtime {
     struct replica replica;
     struct sched *sched;
     struct schemas *schemas; /* runtime/schemas.h; or NULL: there are none */
+    struct followed_pieces *followed; /* runtime/piece_schemas.h; or NULL */
     VEC(struct space *)
     spaces;                      /* in the order of their opening; the first is
                                     the default */

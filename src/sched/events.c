@@ -661,6 +661,30 @@ static uint64_t time_of(const struct events *events,
                                         : events->sched->now;
 }
 
+/* What is stored before its turn comes has to fit when it is sent. Any other
+ * event is looked at when its turn comes: one that was handled before has its
+ * receipt, whatever the schema says now. */
+static enum err check_payload(const struct stream *stream,
+                              const struct event_spec *spec,
+                              struct err_detail *detail)
+{
+    if (LIKELY(stream->schema == NULL) ||
+        (spec->origin == NULL && !spec->queue)) {
+        return ERR_OK;
+    }
+    struct value payload = value_is_absent(spec->payload)
+                               ? value_null()
+                               : value_ref(spec->payload);
+    if (stream->fills) {
+        payload = schema_fill_adopt(stream->schema, payload);
+    }
+    struct schema_fault fault = {0};
+    const enum err err = schema_check(stream->schema, payload, &fault);
+    value_unref(payload);
+    return err == ERR_OK ? ERR_OK
+                         : schema_fault_tell(&fault, "the payload", detail);
+}
+
 enum err events_send(struct sched *sched,
                      struct stream *stream,
                      const struct event_spec *spec,
@@ -668,6 +692,10 @@ enum err events_send(struct sched *sched,
 {
     struct events *events = events_of(sched);
     enum err err = check_spec(spec, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = check_payload(stream, spec, detail);
     if (err != ERR_OK) {
         return err;
     }

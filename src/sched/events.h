@@ -120,8 +120,9 @@ struct stream *events_stream(struct sched *sched, struct place *place);
  * `fills`, what they lack is filled in before. It is looked at when the turn of
  * an event has come, before anything of the handler is called: a payload that
  * does not fit ends the event as failed with SCHEMA, as a handler that fails
- * does, and leaves no receipt, so that its id is not spent. Takes a reference
- * of its own. */
+ * does, and leaves no receipt, so that its id is not spent. An event that a
+ * handler sends, or that is queued, is refused with SCHEMA by events_send:
+ * nothing of it is stored. Takes a reference of its own. */
 void events_set_schema(struct stream *stream,
                        struct schema *schema,
                        bool fills);

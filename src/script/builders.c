@@ -144,11 +144,26 @@ struct value builders_name_option(lua_State *L,
 
 /* -- Documents ----------------------------------------------------------- */
 
+/* The schema in the options at `index`, held as number 3; or absent. */
+static struct value schema_option(lua_State *L,
+                                  struct building_state *state,
+                                  int index)
+{
+    struct value *held = builders_hold(state, 3);
+    if (!lua_isnoneornil(L, index)) {
+        if (lua_getfield(L, index, "schema") != LUA_TNIL) {
+            *held = convert_check(L, -1, "schema");
+        }
+        lua_pop(L, 1);
+    }
+    return *held;
+}
+
 static enum scope scope_option(lua_State *L,
                                struct building_state *state,
                                int index)
 {
-    static const char *const names[] = {"scope"};
+    static const char *const names[] = {"scope", "schema"};
     builders_check_options(L, index, names, COUNT_OF(names));
     const struct value name = builders_name_option(L, state, index, "scope");
     enum scope scope = SCOPE_SPACE;
@@ -172,7 +187,12 @@ static int declare_cell(lua_State *L, declare_fn *declare)
     const enum scope scope = scope_option(L, state, 4);
     struct value *initial = builders_hold(state, 2);
     *initial = convert_check(L, 3, "the initial value");
-    const struct builder_cell cell = {*name, *initial, scope};
+    const struct builder_cell cell = {
+        .name = *name,
+        .initial = *initial,
+        .scope = scope,
+        .schema = schema_option(L, state, 4),
+    };
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err = declare(state->builder, &cell, &place, &detail);
@@ -306,7 +326,7 @@ static int p_effect(lua_State *L)
 
 static int p_handler(lua_State *L)
 {
-    static const char *const names[] = {"reads", "collapse"};
+    static const char *const names[] = {"reads", "collapse", "schema"};
     lua_settop(L, 4);
     const struct builder_object *p = builders_check(L);
     struct building_state *state = p->state;
@@ -320,6 +340,7 @@ static int p_handler(lua_State *L)
     };
     handler.read_count = streams_check_reads(L, p->stage, &handler.reads);
     handler.collapses = streams_check_collapse(L);
+    handler.schema = schema_option(L, state, 4);
     handler.body =
         bodies_new(L, p->stage, builder_piece_of(state->builder), 3, *name);
     struct place *place = NULL;

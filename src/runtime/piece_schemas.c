@@ -1,0 +1,449 @@
+/* From what patterns declare to what the document of a piece says, and from
+ * there to the places and streams of every runtime. */
+
+#include "runtime/piece_schemas.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtime/schemas.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+/* A place that has a schema because of what a pattern says. */
+struct ruled_place {
+    struct place *place;   /* a reference */
+    struct schema *schema; /* likewise */
+    bool is_stream;
+};
+
+/* A piece whose document this runtime follows. */
+struct followed_piece {
+    struct place *root; /* of the document; a reference */
+    struct value rest;  /* of the document, when it was looked at last */
+    VEC(struct ruled_place) rules;
+};
+
+struct followed_pieces {
+    struct map by_document; /* struct followed_piece by entity */
+    uint64_t version;       /* of the replica, when all were looked at last */
+    bool built;             /* one was built since */
+};
+
+/* -- Declaring ----------------------------------------------------------- */
+
+static enum err refuse_schema(const struct schema_fault *fault,
+                              struct value name,
+                              struct err_detail *detail)
+{
+    const struct text text = value_text(&name);
+    struct buf what = {0};
+    buf_printf(&what, "the schema of '%.*s'", (int)text.length, text.at);
+    const enum err err = schema_fault_tell(fault, buf_text(&what), detail);
+    buf_release(&what);
+    return err;
+}
+
+enum err piece_schemas_declare(struct builder *builder,
+                               const struct part *part,
+                               struct value source,
+                               struct schema **out,
+                               struct err_detail *detail)
+{
+    *out = NULL;
+    if (value_is_absent(source)) {
+        return ERR_OK;
+    }
+    struct schema_fault fault = {0};
+    if (schema_new(source, out, &fault) != ERR_OK) {
+        return refuse_schema(&fault, part->name, detail);
+    }
+    struct builder *root = builder_root(builder);
+    root->schemas = object_set_adopt(root->schemas,
+                                     value_ref(part->name),
+                                     value_ref(source));
+    return ERR_OK;
+}
+
+enum err piece_schemas_fill(const struct schema *schema,
+                            const char *what,
+                            struct value name,
+                            struct value *value,
+                            struct err_detail *detail)
+{
+    if (schema == NULL) {
+        return ERR_OK;
+    }
+    *value = schema_fill_adopt(schema, *value);
+    struct schema_fault fault = {0};
+    if (value_is_absent(*value) ||
+        schema_check(schema, *value, &fault) == ERR_OK) {
+        return ERR_OK;
+    }
+    const struct text text = value_text(&name);
+    struct buf whole = {0};
+    buf_printf(&whole, "%s '%.*s'", what, (int)text.length, text.at);
+    const enum err err = schema_fault_tell(&fault, buf_text(&whole), detail);
+    buf_release(&whole);
+    return err;
+}
+
+/* -- Data that does not fit ---------------------------------------------- */
+
+static struct value stored_schema(struct value about, struct value name)
+{
+    const struct value schemas = object_field(about, "schemas");
+    return value_is_object(schemas) ? object_get(schemas, name) : VALUE_NONE;
+}
+
+static void note_misfit(struct builder *builder,
+                        const struct part *part,
+                        const struct schema_fault *fault)
+{
+    struct buf *to = &builder_root(builder)->misfits;
+    const struct text name = value_text(&part->name);
+    buf_printf(to,
+               "the %s '%.*s' does not fit its schema%s%s: %s; its data is "
+               "kept, and writes that change this part have to make it fit",
+               part_kind_name(part->kind),
+               (int)name.length,
+               name.at,
+               fault->pointer[0] != '\0' ? " at " : "",
+               fault->pointer,
+               fault->text);
+    buf_append_char(to, '\0');
+}
+
+void piece_schemas_compare(struct builder *builder,
+                           const struct part *part,
+                           const struct schema *schema)
+{
+    struct piece *piece = builder->piece;
+    struct entity *entity = part->place->entity;
+    const struct value before = stored_schema(piece->about, part->name);
+    if (schema == NULL || (!value_is_absent(before) &&
+                           value_equal(before, schema_source(schema)))) {
+        return;
+    }
+    if (!entity->loaded) {
+        vec_push(&piece->needs, entity);
+        return;
+    }
+    struct schema_fault fault = {0};
+    const struct value data = entity->visible.payload;
+    if (!value_is_absent(data) &&
+        schema_check(schema, data, &fault) != ERR_OK) {
+        note_misfit(builder, part, &fault);
+    }
+}
+
+void piece_schemas_tell(const struct builder *builder)
+{
+    const struct runtime *runtime = builder->piece->runtime;
+    const struct buf *all = &builder->misfits;
+    size_t at = 0;
+    while (runtime->notice != NULL && at < all->length) {
+        runtime->notice(runtime->notice_ctx, builder->piece, all->at + at);
+        at += strlen(all->at + at) + 1;
+    }
+}
+
+/* -- Which piece --------------------------------------------------------- */
+
+/* The document of the piece whose part the entity is, by its id; NULL: it is no
+ * part of a piece. */
+static struct entity *document_of(const struct entity *entity)
+{
+    static const char prefix[] = "piece:";
+    const size_t begin = sizeof prefix - 1;
+    const struct text id = value_text(&entity->id);
+    if (id.length <= begin || memcmp(id.at, prefix, begin) != 0) {
+        return NULL;
+    }
+    const char *slash = memchr(id.at + begin, '/', id.length - begin);
+    if (slash == NULL) {
+        return NULL;
+    }
+    struct entity *document = NULL;
+    const struct value name = value_string_new(id.at, (size_t)(slash - id.at));
+    const enum err err =
+        entity_of(entity->space, SCOPE_SPACE, name, &document, NULL);
+    value_unref(name);
+    return err == ERR_OK ? document : NULL;
+}
+
+/* The name of a piece, by its document; new. */
+static struct value piece_name(const struct entity *document)
+{
+    const size_t begin = strlen("piece:");
+    const struct text id = value_text(&document->id);
+    return value_string_new(id.at + begin, id.length - begin);
+}
+
+/* What a document says of its piece; or absent. */
+static struct value about_of(const struct entity *document)
+{
+    const struct value rest = document->visible.rest;
+    const struct value about =
+        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    return value_is_object(about) ? about : VALUE_NONE;
+}
+
+/* -- Following ----------------------------------------------------------- */
+
+static uint64_t document_hash(const struct entity *document)
+{
+    return (uint64_t)(uintptr_t)document;
+}
+
+static bool is_followed(const void *item, const void *key)
+{
+    const struct followed_piece *followed = item;
+    return followed->root->entity == key;
+}
+
+/* NULL: it is not followed. */
+static struct followed_piece *find(const struct runtime *runtime,
+                                   const struct entity *document)
+{
+    return runtime->followed == NULL
+               ? NULL
+               : map_find(&runtime->followed->by_document,
+                          document_hash(document),
+                          is_followed,
+                          document);
+}
+
+static struct followed_piece *add(struct runtime *runtime,
+                                  struct entity *document)
+{
+    if (runtime->followed == NULL) {
+        runtime->followed = mem_alloc_zero(sizeof *runtime->followed);
+    }
+    struct followed_piece *followed = mem_alloc_zero(sizeof *followed);
+    followed->root = place_root(document);
+    map_insert(&runtime->followed->by_document,
+               document_hash(document),
+               followed);
+    return followed;
+}
+
+/* -- Rules --------------------------------------------------------------- */
+
+/* The rules that are to be those of a piece. */
+struct next_rules {
+    const struct followed_piece *followed;
+    VEC(struct ruled_place) rules;
+};
+
+/* The rule of a place among those that hold; most often it is the one at
+ * `hint`. NULL: it has none. */
+static struct ruled_place *rule_of(const struct followed_piece *followed,
+                                   const struct place *place,
+                                   size_t hint)
+{
+    const size_t count = followed->rules.count;
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = hint + i < count ? hint + i : hint + i - count;
+        if (at < count && followed->rules.at[at].place == place) {
+            return &followed->rules.at[at];
+        }
+    }
+    return NULL;
+}
+
+/* Adopts the place. A schema that cannot be compiled is of another version of
+ * this program, and does not hold. */
+static void add_rule_adopt(struct next_rules *next,
+                           struct place *place,
+                           struct value source,
+                           bool is_stream)
+{
+    const struct ruled_place *before =
+        rule_of(next->followed, place, next->rules.count);
+    struct schema *schema = NULL;
+    if (before != NULL && before->is_stream == is_stream &&
+        value_equal(schema_source(before->schema), source)) {
+        schema = schema_ref(before->schema);
+    } else if (schema_new(source, &schema, NULL) != ERR_OK) {
+        place_unref(place);
+        return;
+    }
+    vec_push(&next->rules, ((struct ruled_place){place, schema, is_stream}));
+}
+
+static void set_rule(struct runtime *runtime,
+                     const struct ruled_place *rule,
+                     struct schema *schema)
+{
+    if (rule->is_stream) {
+        events_set_schema(events_stream(runtime->sched, rule->place),
+                          schema,
+                          true);
+        return;
+    }
+    const struct schemas_option option = {
+        .place = rule->place,
+        .schema = schema,
+        .fills = true,
+    };
+    schemas_set(runtime, &option);
+}
+
+static void unset_all(struct runtime *runtime, struct followed_piece *followed)
+{
+    VEC_FOREACH (&followed->rules, rule) {
+        set_rule(runtime, rule, NULL);
+        place_unref(rule->place);
+        schema_unref(rule->schema);
+    }
+    vec_release(&followed->rules);
+}
+
+/* From now on the next rules hold, and no others. */
+static void end_rules(struct runtime *runtime,
+                      struct followed_piece *followed,
+                      struct next_rules *next)
+{
+    unset_all(runtime, followed);
+    VEC_FOREACH (&next->rules, rule) {
+        set_rule(runtime, rule, rule->schema);
+        vec_push(&followed->rules, *rule);
+    }
+    vec_release(&next->rules);
+}
+
+/* -- Following ----------------------------------------------------------- */
+
+/* The document of a name, in each scope that states of the piece have. */
+static void add_named(struct next_rules *next,
+                      struct value about,
+                      struct value name,
+                      struct value source)
+{
+    const struct entity *document = next->followed->root->entity;
+    const struct value piece = piece_name(document);
+    const struct value id = piece_part_document(piece, about, name);
+    const struct value kind = object_get(object_field(about, "cells"), name);
+    const bool is_stream = value_is_text(kind, part_kind_name(PART_HANDLER));
+    for (unsigned i = SCOPE_SPACE; i <= SCOPE_SESSION; i++) {
+        const enum scope scope = (enum scope)i;
+        const bool has =
+            scope == SCOPE_SPACE ||
+            (!is_stream && scopes_of_about(about, scope));
+        struct entity *entity = NULL;
+        if (has && value_is_string(id) &&
+            entity_of(document->space, scope, id, &entity, NULL) == ERR_OK) {
+            add_rule_adopt(next, place_payload(entity), source, is_stream);
+        }
+    }
+    value_unref(id);
+    value_unref(piece);
+}
+
+static void follow(struct runtime *runtime, struct followed_piece *followed)
+{
+    const struct entity *document = followed->root->entity;
+    if (value_is_same(document->visible.rest, followed->rest)) {
+        return;
+    }
+    value_unref(followed->rest);
+    followed->rest = value_ref(document->visible.rest);
+    const struct value about = about_of(document);
+    const struct value schemas =
+        value_is_absent(about) ? VALUE_NONE : object_field(about, "schemas");
+    struct next_rules next = {.followed = followed};
+    if (value_is_object(schemas) &&
+        value_is_object(object_field(about, "cells"))) {
+        struct object_iter iter = object_iter(schemas);
+        struct value name;
+        struct value source;
+        while (object_next(&iter, &name, &source)) {
+            add_named(&next, about, name, source);
+        }
+    }
+    end_rules(runtime, followed, &next);
+}
+
+bool piece_schemas_look_up(const struct cell_access *access,
+                           struct entity *entity)
+{
+    struct entity *document = document_of(entity);
+    if (document == NULL) {
+        entity->followed = true;
+        return true;
+    }
+    if (access->transaction == NULL) {
+        cell_fetch(access->runtime, document);
+    } else if (!transaction_knows(access->transaction, document)) {
+        transaction_await(access->transaction, document);
+        return false;
+    }
+    if (!document->loaded) {
+        return true; /* it is this transaction that makes the piece */
+    }
+    if (find(access->runtime, document) == NULL) {
+        follow(access->runtime, add(access->runtime, document));
+    }
+    entity->followed = true;
+    return true;
+}
+
+void piece_schemas_apply(struct piece *piece, const struct builder *builder)
+{
+    struct runtime *runtime = piece->runtime;
+    struct followed_piece *followed = find(runtime, piece->document);
+    if (followed == NULL && object_count(builder->schemas) == 0) {
+        return;
+    }
+    if (followed == NULL) {
+        followed = add(runtime, piece->document);
+    }
+    struct next_rules next = {.followed = followed};
+    VEC_FOREACH (&piece->parts, part) {
+        const struct value source = object_get(builder->schemas, part->name);
+        if (!value_is_absent(source)) {
+            add_rule_adopt(&next,
+                           place_ref(part->place),
+                           source,
+                           part->kind == PART_HANDLER);
+        }
+    }
+    end_rules(runtime, followed, &next);
+    /* If the start comes to nothing, what is stored holds again. */
+    value_unref(followed->rest);
+    followed->rest = VALUE_NONE;
+    runtime->followed->built = true;
+}
+
+void piece_schemas_step(struct runtime *runtime)
+{
+    struct followed_pieces *all = runtime->followed;
+    if (all == NULL ||
+        (all->version == runtime->replica.version && !all->built)) {
+        return;
+    }
+    all->version = runtime->replica.version;
+    all->built = false;
+    MAP_FOREACH (&all->by_document, slot) {
+        follow(runtime, slot->item);
+    }
+}
+
+void piece_schemas_free(struct runtime *runtime)
+{
+    struct followed_pieces *all = runtime->followed;
+    if (all == NULL) {
+        return;
+    }
+    MAP_FOREACH (&all->by_document, slot) {
+        struct followed_piece *followed = slot->item;
+        unset_all(runtime, followed);
+        value_unref(followed->rest);
+        place_unref(followed->root);
+        mem_free(followed, sizeof *followed);
+    }
+    map_release(&all->by_document);
+    mem_free(all, sizeof *all);
+    runtime->followed = NULL;
+}
