@@ -217,11 +217,8 @@ static enum err write_first(struct builder *builder,
     if (err == ERR_OK && first->known && !first->anew) {
         piece_schemas_compare(builder, part, schema);
     } else if (err == ERR_OK) {
-        err = piece_schemas_fill(schema,
-                                 first->what,
-                                 cell->name,
-                                 &value,
-                                 detail);
+        err =
+            piece_schemas_fill(schema, first->what, cell->name, &value, detail);
     }
     if (err == ERR_OK && cell->scope != SCOPE_SPACE) {
         err = building_scoped(builder, part, value, first->anew, detail);

@@ -206,12 +206,11 @@ static bool is_followed(const void *item, const void *key)
 static struct followed_piece *find(const struct runtime *runtime,
                                    const struct entity *document)
 {
-    return runtime->followed == NULL
-               ? NULL
-               : map_find(&runtime->followed->by_document,
-                          document_hash(document),
-                          is_followed,
-                          document);
+    return runtime->followed == NULL ? NULL
+                                     : map_find(&runtime->followed->by_document,
+                                                document_hash(document),
+                                                is_followed,
+                                                document);
 }
 
 static struct followed_piece *add(struct runtime *runtime,
@@ -328,9 +327,8 @@ static void add_named(struct next_rules *next,
     const bool is_stream = value_is_text(kind, part_kind_name(PART_HANDLER));
     for (unsigned i = SCOPE_SPACE; i <= SCOPE_SESSION; i++) {
         const enum scope scope = (enum scope)i;
-        const bool has =
-            scope == SCOPE_SPACE ||
-            (!is_stream && scopes_of_about(about, scope));
+        const bool has = scope == SCOPE_SPACE ||
+                         (!is_stream && scopes_of_about(about, scope));
         struct entity *entity = NULL;
         if (has && value_is_string(id) &&
             entity_of(document->space, scope, id, &entity, NULL) == ERR_OK) {

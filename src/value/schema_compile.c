@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
+#include "base/text.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -401,11 +403,17 @@ static enum err read_keyword(struct compiler *compiler,
         }
     }
     const struct text text = value_text(&name);
+    struct nearest nearest;
+    nearest_begin(&nearest, text.at, text.length);
+    for (size_t i = 0; i < COUNT_OF(KEYWORDS); i++) {
+        nearest_offer_text(&nearest, KEYWORDS[i].name);
+    }
     return MALFORMED(compiler,
                      name,
-                     "the keyword %.*s is not known here",
-                     (int)(text.length < 80 ? text.length : 80),
-                     text.at);
+                     "unknown keyword '%.*s'%s",
+                     text_shown(text.at, text.length, 80),
+                     text.at,
+                     nearest_hint(&nearest));
 }
 
 /* -- Properties, in order ------------------------------------------------ */

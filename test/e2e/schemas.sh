@@ -225,6 +225,8 @@ bad() {
 }
 
 bad "an unknown keyword" "the schema of 's' at /properties/a/pattern: " '{ properties = { a = { pattern = "x" } } }'
+bad "a keyword that is misspelt" "the schema of 's' at /minimun: unknown keyword 'minimun'; did you mean 'minimum'?" \
+    '{ minimun = 1 }'
 bad "a type that does not exist" "the schema of 's' at /type: " '{ type = "text" }'
 bad "a schema that is a number" "the schema of 's': a schema is an object or a boolean, not integer" '5'
 bad "a list without a tag is an object" "the schema of 's' at /required: " '{ required = {} }'

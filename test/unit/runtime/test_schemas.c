@@ -136,8 +136,9 @@ TEST(a_write_that_does_not_fit_changes_nothing_and_names_the_place)
     EXPECT_TEXT(put(&on, "d", "", "{'n':1,'l':['a']}"), "ok");
     EXPECT_TEXT(put(&on, "d", "/n", "6"),
                 "d does not fit its schema at /n: must be 5 or less");
-    EXPECT_TEXT(put(&on, "d", "/l/0", "1"),
-                "d does not fit its schema at /l/0: must be string, not integer");
+    EXPECT_TEXT(
+        put(&on, "d", "/l/0", "1"),
+        "d does not fit its schema at /l/0: must be string, not integer");
     EXPECT_TEXT(put(&on, "d", "/l/5", "'x'"), "RANGE"); /* as ever */
     EXPECT_TEXT(put(&on, "d", "/new", "{'any':1}"), "ok");
     EXPECT_TEXT(put(&on, "other", "", "'free'"), "ok");
@@ -162,17 +163,20 @@ TEST(every_kind_of_write_is_judged_by_what_it_leaves)
     EXPECT_TEXT(write_in(&on, NULL, "d", "/n", WRITE_INCREMENT, "'x'"), "TYPE");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/n", WRITE_DELETE, ""),
                 "d does not fit its schema at /n: is missing");
-    EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_APPEND, "[1]"),
-                "d does not fit its schema at /l/1: must be string, not integer");
+    EXPECT_TEXT(
+        write_in(&on, NULL, "d", "/l", WRITE_APPEND, "[1]"),
+        "d does not fit its schema at /l/1: must be string, not integer");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_APPEND, "1"), "TYPE");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_ADD_UNIQUE, "['a','b']"),
                 "ok");
-    EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_APPEND, "['c']"),
-                "d does not fit its schema at /l: must have 2 elements or less");
+    EXPECT_TEXT(
+        write_in(&on, NULL, "d", "/l", WRITE_APPEND, "['c']"),
+        "d does not fit its schema at /l: must have 2 elements or less");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_REMOVE_VALUE, "'a'"),
                 "ok");
-    EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_REMOVE_VALUE, "'b'"),
-                "d does not fit its schema at /l: must have 1 elements or more");
+    EXPECT_TEXT(
+        write_in(&on, NULL, "d", "/l", WRITE_REMOVE_VALUE, "'b'"),
+        "d does not fit its schema at /l: must have 1 elements or more");
     expect(&on, "d", "{'n':5,'l':['b']}");
     /* All of it may go. */
     EXPECT_TEXT(write_in(&on, NULL, "d", "", WRITE_DELETE, ""), "ok");
@@ -229,8 +233,9 @@ TEST(what_was_wrong_before_does_not_stand_in_the_way)
                "}",
                false);
     EXPECT_TEXT(put(&on, "d", "/b/n", "2"), "ok");
-    EXPECT_TEXT(put(&on, "d", "/a/n", "'y'"),
-                "d does not fit its schema at /a/n: must be integer, not string");
+    EXPECT_TEXT(
+        put(&on, "d", "/a/n", "'y'"),
+        "d does not fit its schema at /a/n: must be integer, not string");
     EXPECT_TEXT(put(&on, "d", "/a/n", "3"), "ok");
     expect(&on, "d", "{'a':{'n':3},'b':{'n':2}}");
     stage_end(&on);
