@@ -28,6 +28,7 @@ struct command {
     const char *manual; /* the help between the usage and the options */
     const char *example;
     command_fn *run;
+    command_fn *describe; /* --help with operands: what there is; or NULL */
     const struct command *children; /* of a group, which has no run */
 };
 
@@ -46,6 +47,8 @@ command_fn run_run;
 command_fn send_run;
 command_fn get_run;
 command_fn set_run;
+command_fn send_describe; /* cli/describe.c */
+command_fn set_describe;
 command_fn watch_run;
 command_fn new_run;
 command_fn repl_run;

@@ -120,11 +120,14 @@ static const struct command root_commands[] = {
             "Exits with 1 if the handler failed.\n"
             "With --queue the event is only stored, and the id under which it\n"
             "waits is printed: the next process that runs the piece handles\n"
-            "it, or one that runs it now. 'heddle events' lists what waits.\n",
+            "it, or one that runs it now. 'heddle events' lists what waits.\n"
+            "'heddle send PIECE --help' lists the streams of a piece and what\n"
+            "each takes; an event that does not fit is refused.\n",
         .example =
             "  $ heddle send list add '{\"text\": \"water the plants\"}'\n"
             "  {\"count\":1}\n",
         .run = send_run,
+        .describe = send_describe,
     },
     {
         .name = "get",
@@ -155,11 +158,14 @@ static const struct command root_commands[] = {
             "Writes JSON at PATH, through the links of the result. Nothing\n"
             "runs here: who runs the piece, or asks, sees the change.\n"
             "--append, --add-unique, --remove and --increment merge with what\n"
-            "others do at the same time.\n",
+            "others do at the same time.\n"
+            "'heddle set PIECE --help' lists the states of a piece and what\n"
+            "each takes; what does not fit is refused.\n",
         .example = "  $ heddle set list items/0/done true\n"
                    "  $ heddle get list open\n"
                    "  0\n",
         .run = set_run,
+        .describe = set_describe,
     },
     {
         .name = "watch",
@@ -439,8 +445,14 @@ static const struct command root_commands[] = {
         .name = "completion",
         .operands = "SHELL",
         .operand_count = 1,
+        .takes_more = true,
+        .options = OPTION_DIR,
         .brief = "completions for bash, zsh or fish",
-        .manual = "Prints a script that completes commands and options.\n",
+        .manual =
+            "Prints a script that completes commands, options, pieces, and\n"
+            "the streams and states of pieces. For such scripts, 'completion\n"
+            "pieces', 'completion streams PIECE' and 'completion states\n"
+            "PIECE' print names, one per line.\n",
         .example = "  $ heddle completion bash >heddle.bash\n",
         .run = completion_run,
     },
@@ -497,7 +509,9 @@ const struct command root_command = {
 static int run(const struct options *options)
 {
     if (option_is_given(options, OPTION_HELP)) {
-        return print_help(options);
+        return options->operand_count > 0 && options->command->describe != NULL
+                   ? options->command->describe(options)
+                   : print_help(options);
     }
     return options->command->run(options);
 }

@@ -168,7 +168,10 @@ struct value change_former(const struct piece *piece,
     struct value name;
     struct value kind;
     while (object_next(&iter, &name, &kind)) {
-        if (change_is_data(kind) && value_is_absent(declared(builder, name)) &&
+        const bool is_listed =
+            change_is_data(kind) ||
+            value_is_text(kind, part_kind_name(PART_HANDLER));
+        if (is_listed && value_is_absent(declared(builder, name)) &&
             !value_is_absent(object_get(builder->cells, name))) {
             all = object_set_adopt(all, value_ref(name), value_ref(kind));
         }

@@ -9,7 +9,7 @@
  *       document of its name.
  *   X3  The document of the piece remembers at "kinds" the kinds of a name that
  *       has several documents, that of the plain one first, and at "former" the
- *       data that is no longer declared.
+ *       data and the streams that are no longer declared.
  *   X4  The host is told what is hidden and what is back, before the start that
  *       does it is committed, and once. */
 

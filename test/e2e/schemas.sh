@@ -99,6 +99,89 @@ same "and it is there" "$("$HEDDLE" get kanban cards/0)" '{"column":"todo","titl
 refused "an argument has a schema, too" 2 "limit: piece:kanban/limit does not fit its schema: must be 1 or more" \
     set kanban limit 0
 
+# ---- what a piece takes ----
+
+try "the help of a piece lists its streams and their payloads" 0 \
+    'usage: heddle send [OPTION...] kanban STREAM [JSON]
+
+Streams of kanban:
+  add        object
+    column     "todo", "doing" or "done", default "todo"
+    tags       array of string, at most 2 elements
+    title      string, 1 to 20 characters, required: what the card says
+  break_name anything
+  clear      anything
+  copy       anything
+
+'"'heddle send --help' explains the command and its options." '' send kanban --help
+try "or one of them" 0 'usage: heddle send [OPTION...] kanban STREAM [JSON]
+
+Streams of kanban:
+  copy       anything
+
+'"'heddle send --help' explains the command and its options." '' send kanban copy --help
+try "a stream that it does not have" 1 '' "heddle: the piece kanban has no stream 'ad'; did you mean 'add'?" \
+    send kanban ad --help
+try "the same as JSON" 0 \
+    '{"piece":"kanban","streams":{"add":{"schema":{"additionalProperties":false,"properties":{"column":{"default":"todo",'\
+'"enum":["todo","doing","done"]},"tags":{"items":{"type":"string"},"maxItems":2,"type":"array"},"title":{"description":'\
+'"what the card says","maxLength":20,"minLength":1,"type":"string"}},"required":["title"],"type":"object"}}}}' '' \
+    send kanban add --help --json
+try "states and arguments" 0 'usage: heddle set [OPTION...] kanban PATH [JSON]
+
+States of kanban:
+  cards      array of object
+    column     "todo", "doing" or "done", default "todo"
+    tags       array of string, at most 2 elements
+    title      string, 1 to 20 characters, required: what the card says
+  name       string: the name of the board
+
+Arguments of kanban:
+  limit      integer, at least 1
+
+'"'heddle set --help' explains the command and its options." '' set kanban --help
+try "the state of a path" 0 '{"piece":"kanban","states":{},"arguments":{"limit":{"schema":{"minimum":1,"type":"integer"}}}}' '' \
+    set kanban limit/0 --help --json
+try "a piece that there is not" 1 '' "heddle: there is no piece kanbn in ./heddle-data; did you mean 'kanban'?" \
+    send kanbn --help
+try "the names of pieces" 0 'kanban' '' completion pieces
+try "of streams" 0 'add
+break_name
+clear
+copy' '' completion streams kanban
+try "and of states" 0 'cards
+name' '' completion states kanban
+
+# completes WORD...: what bash offers for the last word.
+completes() {
+    # shellcheck disable=SC2016
+    bash -c 'eval "$("$HEDDLE" completion bash)"
+        heddle() { "$HEDDLE" "$@"; }
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+        _heddle && echo "${COMPREPLY[*]}"' bash "$@"
+}
+same "bash completes commands" "$(completes heddle se)" "send set"
+same "pieces" "$(completes heddle send k)" "kanban"
+same "streams" "$(completes heddle send --timeout 500 kanban c)" "clear copy"
+same "states, of a directory" "$(completes heddle set --dir heddle-data kanban n)" "name"
+same "and options" "$(completes heddle send kanban add --q)" "--queue"
+
+# Names of other people's patterns are words, not code.
+cat >names.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("names", function(p)
+  for _, name in ipairs{ "$(touch oops)", "`touch oops`", "a b", "-x", "fine", "\27[31m" } do p:handler(name, function() end) end
+  p:state("s", nil, { schema = { description = "one\ntwo \27[31m" } })
+  return {}
+end)
+LUA
+try "a pattern with names that a shell would expand" 0 '{}' 'heddle: names is new*' run names.lua --once --dir names
+same "they are not offered" "$(completes heddle send --dir names names '' | cut -d' ' -f1-2)" "fine --dir"
+check "nor run" test ! -e oops
+same "what patterns say is shown on one line" "$("$HEDDLE" set names --help --dir names | grep '^  s')" \
+    '  s          anything: one\x0atwo \x1b[31m'
+rm -rf names
+
 # ---- without the file ----
 
 mv kanban.lua away.lua
@@ -127,6 +210,7 @@ same "which is there" "$("$HEDDLE" get kanban cards/0/title --stored)" '"full"'
 refused "an event to the other piece is refused where it is sent" 1 \
     "writer/add: $scratch/writer.lua:5: the payload at /title: is missing" send writer add '{}'
 try "no such event waits" 0 '' 'heddle: no event waits' events
+same "its streams are still listed" "$("$HEDDLE" completion streams kanban | head -n 1)" "add"
 mv away.lua kanban.lua
 
 # ---- restarts and kills ----
@@ -181,6 +265,14 @@ same "one that is new is told" "$(grep -F schema err.txt)" \
     "heddle: kanban: the state 'name' does not fit its schema: must be string, not integer; its data is kept, and writes \
 that change this part have to make it fit"
 try "a value of the right type is taken" 0 '' '' set kanban name '"mine"'
+
+sed '/local copy/d; s/copy = copy, //' kept.lua >kanban.lua
+run run kanban.lua --once
+same "a stream that is no longer declared is not listed" "$("$HEDDLE" completion streams kanban | tr '\n' ' ')" \
+    "add break_name clear "
+cp kept.lua kanban.lua
+run run kanban.lua --once
+same "and is again when it is" "$("$HEDDLE" completion streams kanban | tr '\n' ' ')" "add break_name clear copy "
 
 # A process that runs an earlier version of the file obeys what is stored.
 start old run kept.lua --name kanban

@@ -1,0 +1,30 @@
+/* What a piece takes: its streams, states and arguments, with their schemas, as
+ * its document has them (runtime/piece_schemas.h). No pattern is needed and
+ * nothing runs.
+ *
+ * For `heddle send PIECE --help`, `heddle set PIECE --help` and the words that
+ * shells complete. */
+
+#ifndef CLI_DESCRIBE_H
+#define CLI_DESCRIBE_H
+
+#include "base/buf.h"
+#include "value/value.h"
+
+struct options;
+
+/* Names of parts that are declared now, by what they are. */
+enum describe_kind {
+    DESCRIBE_STREAMS,
+    DESCRIBE_STATES,
+    DESCRIBE_ARGUMENTS,
+};
+
+/* The parts of one kind, by name: {} or {"schema": ...} each; an object, new.
+ * `about` is what the document of the piece says. */
+struct value describe_parts(struct value about, enum describe_kind kind);
+
+/* One line about what fits a schema: "string, 1 to 20 characters". */
+void describe_line(struct buf *to, struct value schema);
+
+#endif
