@@ -6,6 +6,7 @@ a whole or not at all. Derived values are not stored: they are computed from
 the documents whenever they are asked for.
 """
 
+from schemas import judged
 from values import (ABSENT, OPERATIONS, Link, Refused, canonical, change_below, equal, get_below,
                     is_number)
 
@@ -89,7 +90,7 @@ class World:
         initial = state["initial"]
         if isinstance(initial, list) and initial[:1] == ["link"]:
             return self.link(Frame(self, piece), initial[1])
-        return initial
+        return judged(state.get("schema"), initial)
 
     def part(self, piece, name):
         """(group, declaration) of a name of a piece."""
@@ -186,8 +187,15 @@ class World:
             document, path = self.resolve(frame, cell)
         if self._is_derived(document):
             raise Refused("derived")
-        self.documents[document] = change_below(
-            self.documents.get(document, ABSENT), path, lambda old: OPERATIONS[operation](old, operand))
+        before = self.documents.get(document, ABSENT)
+        after = change_below(before, path, lambda old: OPERATIONS[operation](old, operand))
+        # What is set below something absent is a put of the whole.
+        whole = operation == "set" and (path == () or before is ABSENT)
+        self.documents[document] = judged(self._schema(document), after, whole)
+
+    def _schema(self, document):
+        piece, _, name = document.partition("@")[0].rpartition("/")
+        return self.part(piece, name)[1].get("schema") if piece in self.patterns else None
 
     def _is_derived(self, document):
         piece, _, name = document.partition("@")[0].rpartition("/")
@@ -314,14 +322,15 @@ class World:
     def queue(self, piece, name, payload, user=None):
         """An event of a caller that is handled some time later."""
         piece, name = self.stream(Frame(self, piece, user), name)
+        judged(self.part(piece, name)[1].get("schema"), payload)
         self.waiting.append((self.origin, piece, name, payload, user))
 
     def handle(self, piece, name, payload, user=None):
         """Handles one event: what it returns, or Failed and nothing has changed."""
         group, handler = self.part(piece, name)
         attempt = self.copy()
-        frame = Frame(attempt, piece, user, payload)
         try:
+            frame = Frame(attempt, piece, user, judged(handler.get("schema"), payload))
             returned = attempt._perform(handler["body"], frame)
         except Refused as refusal:
             raise Failed(str(refusal))
@@ -338,6 +347,7 @@ class World:
                 self.write(frame, statement[1], "link", self.link(frame, statement[2]))
             elif kind in ("send", "try_send"):
                 piece, name = self.stream(frame, statement[1])
+                judged(self.part(piece, name)[1].get("schema"), self.evaluate(statement[2], frame))
                 self.waiting.append((self.origin, piece, name, self.evaluate(statement[2], frame), frame.user))
             elif kind == "fail_if":
                 if self.evaluate(statement[1], frame):

@@ -3,13 +3,13 @@
 A pattern is a dictionary:
 
     name      of the pattern and its file
-    states    [{name, initial, scope?}]; the initial value may be ["link", cell]
+    states    [{name, initial, scope?, schema?}]; the initial value may be ["link", cell]
     args      [{name, initial}]
     computed  [{name, expr, options?}]
     lists     [{name, kind: map|filter|flat_map|reduce, list: cell, expr, initial?}]
     choices   [{name, condition: cell, then: cell, otherwise: cell or None}]
     children  [{name, pattern, args: {name: ["value", v] or ["link", cell]}}]
-    handlers  [{name, body}]
+    handlers  [{name, body, schema?}]
     launches  patterns that handlers launch, by name
 
 A cell is [name, key...], where name is a state, an argument, a computation, a
@@ -171,8 +171,10 @@ def lua_body(pattern):
             text = lua_cell(initial[1])
         else:
             text = lua_value(initial)
-        scope = ', { scope = "%s" }' % state["scope"] if state.get("scope") else ""
-        lines.append('local %s = p:state("%s", %s%s)' % (state["name"], state["name"], text, scope))
+        options = {"scope": json.dumps(state["scope"])} if state.get("scope") else {}
+        if "schema" in state:
+            options["schema"] = lua_value(state["schema"])
+        lines.append('local %s = p:state("%s", %s%s)' % (state["name"], state["name"], text, lua_options(options)))
     for child in pattern.get("children", ()):
         lines.append('local %s = p:piece(%s, {%s}, { name = "%s" })' % (
             child["name"], lua_name(child["pattern"]["name"]), lua_arguments(child["args"]), child["name"]))
@@ -200,7 +202,7 @@ def lua_body(pattern):
     for handler in pattern.get("handlers", ()):
         lines.append('local %s = p:handler("%s", function(event)' % (handler["name"], handler["name"]))
         lines += lua_statements(handler["body"], "  ")
-        lines.append("end)")
+        lines.append("end%s)" % lua_options({"schema": lua_value(handler["schema"])} if "schema" in handler else None))
     lines.append("return {%s}" % ", ".join("%s = %s" % (name, name) for name in fields(pattern)))
     return ["  " + line for line in lines]
 

@@ -28,6 +28,7 @@ KINDS = [
     Kind("reload", 2, rounds_command.reload),
     Kind("hide", 1, rounds_command.hide),
     Kind("people", 2, rounds_command.people),
+    Kind("schemas", 4, rounds_command.schemas),
     Kind("debounce", 2, rounds_command.debounce),
     Kind("backlog", 1, rounds_command.backlog),
     Kind("library", 10, rounds_library.library),
@@ -80,6 +81,7 @@ FLOORS = {
     "pieces at once": 4, "debounce": 4, "backlog": 4, "backlog refused": 2, "long list": 8, "launch": 2,
     "ps of a launched piece": 4, "circle": 2, "broken file": 2, "explained piece": 4, "ps": 25, "why-not": 25,
     "graph": 4, "why": 2, "test with errors or without": 4, "dormant computation": 3,
+    "schema": 30, "refused by a schema": 3, "judged by a schema": 20, "queued for a schema": 3, "set without the file": 3,
     # faults
     "queued event": 10, "kill beside queued events": 4, "ended between the events of a handler": 1,
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,

@@ -1,9 +1,11 @@
 """Rounds through the `heddle` command: a fresh process for each operation."""
 
 import json
+import os
 
 from generate import near_lists, places_of
 from round import difference
+from schemas import add_schemas
 from values import Link
 
 
@@ -153,8 +155,8 @@ def send_to_child(round, pattern):
     round.expect("send p %s/%s %s" % (child["name"], handler, json.dumps(payload)), answer, action)
 
 
-def two_pieces(round):
-    """Pieces a and b; b has links to a part and a stream of a."""
+def two_pieces(round, change=lambda pattern: None):
+    """Pieces a and b; b has links to a part and a stream of a. `change` is called for each pattern."""
     first = round.generator.pattern("a")
     kind, cell = round.random.choice([("number", ["n0"]), ("list", ["l0"])])
     second = round.generator.pattern("b", args=[("x", kind)])
@@ -162,6 +164,8 @@ def two_pieces(round):
     second["args"].append({"name": "there", "initial": 0})
     second["handlers"].append({"name": "relay", "body": [["send", "there", ["object", {
         "v": ["event", "v"], "i": ["event", "i"], "w": ["event", "w"]}]]]})
+    change(first)
+    change(second)
     count_bodies(round, first)
     count_bodies(round, second)
     round.count("pieces that read each other")
@@ -272,6 +276,77 @@ def make_scoped(round, pattern):
         if index == 0 or round.generator.chance(40):
             state["scope"] = "user"
     round.count("user-scoped states")
+
+
+def schemas(round):
+    """Schemas: what does not fit is refused and leaves nothing, with or without the file."""
+    patterns = two_pieces(round, lambda pattern: round.count(*["schema"] * add_schemas(round.random, pattern)))
+    for _ in range(round.random.randrange(4, 10)):
+        piece = round.random.choice("ab")
+        near = near_lists(round.world, piece)
+        choice = round.random.randrange(10)
+        if choice < 4:
+            schema_send(round, piece, round.random.choice(patterns[piece]["handlers"]), near)
+        elif choice < 6:
+            schema_queue(round, piece, round.random.choice(patterns[piece]["handlers"]), near)
+        else:
+            schema_edit(round, piece, patterns[piece], near)
+        if round.generator.chance(40):
+            look(round, piece)
+    for piece in "ab":
+        look(round, piece)
+    check(round)
+
+
+def schema_payload(round, handler, near):
+    """A payload that may lack what the schema has a default for, or what it requires."""
+    payload = round.generator.payload(near)
+    if "schema" in handler and round.generator.chance(40):
+        payload.pop(round.random.choice(["i", "i", "v"]))
+    return payload
+
+
+def schema_send(round, piece, handler, near):
+    send(round, piece, handler["name"], schema_payload(round, handler, near))
+    count_refusal(round)
+
+
+def schema_queue(round, piece, handler, near):
+    """Queued, and then handled by the next process: what is refused never waits."""
+    payload = schema_payload(round, handler, near)
+    answer = round.command.call("send", piece, handler["name"], json.dumps(payload), "--queue")
+    round.expect("send --queue %s %s %s" % (piece, handler["name"], json.dumps(payload)), answer,
+                 lambda world: world.queue(piece, handler["name"], payload))
+    waits = round.command.call("events", "--json")
+    if answer.outcome == "refused":
+        count_refusal(round)
+        if waits.outcome != "ok" or waits.value["events"]:
+            round.fail("a refused event waits: %r" % waits)
+    round.command.run(piece)
+    round.world.settle()
+    round.world.failed = 0
+    round.count("queued for a schema")
+
+
+def schema_edit(round, piece, pattern, near):
+    """A set, half of the times by a process that cannot read the file of the pattern."""
+    file = os.path.join(round.directory, piece + ".lua")
+    away = round.generator.chance(50)
+    if away:
+        os.rename(file, file + ".away")
+        round.count("set without the file")
+    edit(round, piece, *round.generator.edit(places_of(pattern), near))
+    count_refusal(round)
+    if away:
+        os.rename(file + ".away", file)
+
+
+def count_refusal(round):
+    told = round.history[-1]
+    if "refused" in told and ("does not fit its schema" in told or ": the payload" in told):
+        round.count("refused by a schema")
+    else:
+        round.count("judged by a schema")
 
 
 def people(round):
