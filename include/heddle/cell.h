@@ -210,14 +210,16 @@ HD_API hd_status hd_cell_set_link(hd_cell *cell,
  * write, is not looked at. No link is followed. With `fills`, what is set at
  * the cell itself is completed with the defaults. `schema` NULL: none any more.
  * HD_SCHEMA_MALFORMED, HD_LIMIT_SCHEMA. docs/schemas.md has the subset of JSON
- * Schema. */
+ * Schema. It holds in this runtime only. The schemas that the pattern of a
+ * piece has declared are stored with the piece, and hold without this call. */
 HD_API hd_status hd_cell_set_schema(hd_cell *cell,
                                     const hd_value *schema,
                                     bool fills,
                                     hd_error *error);
 
 /* What payloads of a stream have to look like; one that does not fit ends its
- * event as failed, with HD_SCHEMA, before the handler is called. */
+ * event as failed, with HD_SCHEMA, before the handler is called. One that a
+ * handler sends, or that is queued, is refused when it is sent. */
 HD_API hd_status hd_cell_set_payload_schema(hd_cell *stream,
                                             const hd_value *schema,
                                             bool fills,

@@ -186,6 +186,15 @@ void event_answered(void *ctx, const struct verdict *verdict);
 struct event *event_new(struct events *events, struct stream *stream);
 void event_enter(struct event *event);
 
+/* SCHEMA: a stream does not take the payload, with its defaults; absent is
+ * null. What is stored before its turn comes has to fit when it is sent, and so
+ * has what takes the place of an event that waits. Any other event is looked at
+ * when its turn comes: one that was handled before has its receipt, whatever
+ * the schema says now. (lanes.c) */
+MUST_CHECK enum err event_check_payload(const struct stream *stream,
+                                        struct value payload,
+                                        struct err_detail *detail);
+
 /* The one way in which an event ends (V2). */
 void event_end(struct event *event,
                enum event_outcome outcome,

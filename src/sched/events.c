@@ -519,6 +519,11 @@ static enum err collapse_into(struct event *event,
                               struct err_detail *detail)
 {
     struct events *events = event->events;
+    const enum err err =
+        event_check_payload(event->stream, spec->payload, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
     events->counters.collapsed++;
     value_unref(event->payload);
     event->payload = value_is_absent(spec->payload) ? value_null()
@@ -661,28 +666,31 @@ static uint64_t time_of(const struct events *events,
                                         : events->sched->now;
 }
 
-/* What is stored before its turn comes has to fit when it is sent. Any other
- * event is looked at when its turn comes: one that was handled before has its
- * receipt, whatever the schema says now. */
-static enum err check_payload(const struct stream *stream,
-                              const struct event_spec *spec,
-                              struct err_detail *detail)
+/* The part of events_send for what is to be stored. */
+static enum err send_stored(struct event *event,
+                            struct transaction *origin,
+                            struct err_detail *detail)
 {
-    if (LIKELY(stream->schema == NULL) ||
-        (spec->origin == NULL && !spec->queue)) {
-        return ERR_OK;
+    enum err err = event_check_payload(event->stream, event->payload, detail);
+    if (err == ERR_OK) {
+        err = durable_store(event, origin, detail);
     }
-    struct value payload = value_is_absent(spec->payload)
-                               ? value_null()
-                               : value_ref(spec->payload);
-    if (stream->fills) {
-        payload = schema_fill_adopt(stream->schema, payload);
+    if (err != ERR_OK) {
+        event_release(event, false);
     }
-    struct schema_fault fault = {0};
-    const enum err err = schema_check(stream->schema, payload, &fault);
-    value_unref(payload);
-    return err == ERR_OK ? ERR_OK
-                         : schema_fault_tell(&fault, "the payload", detail);
+    return err;
+}
+
+static enum err send_queued(struct event *event, struct err_detail *detail)
+{
+    const enum err err =
+        event_check_payload(event->stream, event->payload, detail);
+    if (err != ERR_OK) {
+        event_release(event, false);
+        return err;
+    }
+    event->events->counters.sent++;
+    return durable_queue(event, detail);
 }
 
 enum err events_send(struct sched *sched,
@@ -695,10 +703,6 @@ enum err events_send(struct sched *sched,
     if (err != ERR_OK) {
         return err;
     }
-    err = check_payload(stream, spec, detail);
-    if (err != ERR_OK) {
-        return err;
-    }
     const uint32_t hops = hops_of(events, spec);
     if (UNLIKELY(hops > events->policy.hops)) {
         return refuse_hops(events, stream, spec, detail);
@@ -706,7 +710,7 @@ enum err events_send(struct sched *sched,
     if (UNLIKELY(stream->waiting >= events->policy.backlog)) {
         bool collapsed;
         err = send_when_full(events, stream, spec, &collapsed, detail);
-        events->counters.sent += collapsed;
+        events->counters.sent += collapsed && err == ERR_OK;
         return err;
     }
     const struct value caller =
@@ -724,16 +728,14 @@ enum err events_send(struct sched *sched,
     give_id(event, spec, caller);
     note_sender(event, spec);
     if (event->sender != NULL) {
-        err = durable_store(event, spec->origin, detail);
+        err = send_stored(event, spec->origin, detail);
         if (err != ERR_OK) {
-            event_release(event, false);
             return err;
         }
     }
     listen(event, spec);
     if (UNLIKELY(spec->queue && spec->origin == NULL)) {
-        events->counters.sent++;
-        return durable_queue(event, detail);
+        return send_queued(event, detail);
     }
     event_enter(event);
     return ERR_OK;

@@ -123,6 +123,33 @@ enum head {
     HEAD_ENDED, /* without being handled: look at the next one */
 };
 
+static enum err check_filled(const struct stream *stream,
+                             struct value payload,
+                             struct err_detail *detail)
+{
+    struct schema_fault fault = {0};
+    return schema_check(stream->schema, payload, &fault) == ERR_OK
+               ? ERR_OK
+               : schema_fault_tell(&fault, "the payload", detail);
+}
+
+enum err event_check_payload(const struct stream *stream,
+                             struct value payload,
+                             struct err_detail *detail)
+{
+    if (LIKELY(stream->schema == NULL)) {
+        return ERR_OK;
+    }
+    struct value filled =
+        value_is_absent(payload) ? value_null() : value_ref(payload);
+    if (stream->fills) {
+        filled = schema_fill_adopt(stream->schema, filled);
+    }
+    const enum err err = check_filled(stream, filled, detail);
+    value_unref(filled);
+    return err;
+}
+
 /* Whether what it carries is what the stream takes; false: it is over. */
 static bool fits_schema(struct event *event)
 {
@@ -133,12 +160,10 @@ static bool fits_schema(struct event *event)
     if (stream->fills) {
         event->payload = schema_fill_adopt(stream->schema, event->payload);
     }
-    struct schema_fault fault = {0};
-    if (schema_check(stream->schema, event->payload, &fault) == ERR_OK) {
+    struct err_detail why = {0};
+    if (check_filled(stream, event->payload, &why) == ERR_OK) {
         return true;
     }
-    struct err_detail why = {0};
-    (void)schema_fault_tell(&fault, "the payload", &why);
     event_fail(event, &why);
     return false;
 }

@@ -758,6 +758,66 @@ TEST(a_queued_event_is_on_disk_and_handled_later)
     kit_folder_remove(folder);
 }
 
+static void set_payload_schema(struct desk *desk, const char *json)
+{
+    hd_value *schema = value_of(json);
+    hd_error error;
+    EXPECT_INT(hd_cell_set_payload_schema(desk->stream, schema, true, &error),
+               HD_OK);
+    hd_value_unref(schema);
+}
+
+/* Sends what is refused at once. */
+static void expect_misfit(struct desk *desk, const hd_send_options *options)
+{
+    hd_value *payload = value_of("1");
+    hd_ticket *ticket = NULL;
+    hd_error error;
+    EXPECT_INT(hd_cell_send(desk->stream, payload, options, &ticket, &error),
+               HD_SCHEMA);
+    EXPECT_TEXT(error.text, "the payload: must be string, not integer");
+    EXPECT(ticket == NULL);
+    hd_value_unref(payload);
+}
+
+TEST(what_does_not_fit_is_not_queued)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    hd_node_free(desk_handler(&desk));
+    set_payload_schema(&desk, "{\"type\":\"string\"}");
+    const hd_send_options queue = {.queue = true};
+    expect_misfit(&desk, &queue);
+    hd_ticket *ticket = send_json(&desk, "\"a\"", &queue);
+    rig_settle(&desk.rig);
+    expect_outcome(ticket, HD_QUEUED);
+    hd_ticket_free(ticket);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[\"a\"]");
+    desk_close(&desk);
+    kit_folder_remove(folder);
+}
+
+TEST(what_does_not_fit_takes_the_place_of_no_event_that_waits)
+{
+    struct desk desk = {.rig = {.now = 1000}};
+    hd_runtime_options options = rig_options(&desk.rig);
+    options.backlog = 1;
+    rig_open_with(&desk.rig, &options);
+    desk_cells(&desk);
+    desk.collapses = true;
+    hd_node_free(desk_handler(&desk));
+    set_payload_schema(&desk, "{\"type\":\"string\"}");
+    hd_ticket *ticket = send_json(&desk, "\"a\"", NULL);
+    expect_misfit(&desk, NULL);
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[\"a\"]");
+    hd_ticket_free(ticket);
+    desk_close(&desk);
+}
+
 TEST(a_runtime_in_memory_queues_nothing)
 {
     struct desk desk = {0};
