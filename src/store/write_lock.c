@@ -119,10 +119,30 @@ static struct lock_ticket *find_earlier(const struct write_lock *lock)
     return first;
 }
 
-static bool is_held_by_any(const struct write_lock *lock)
+/* lock-7. What the page says of a holder that has not changed for a while is
+ * checked with the lock itself. */
+static bool is_held_by_any(struct write_lock *lock)
 {
-    const uint64_t pid = atomic_load(&lock->queue->pid);
-    return pid != 0 && !has_ended(pid);
+    uint64_t pid = atomic_load(&lock->queue->pid);
+    const uint64_t since_ms = atomic_load(&lock->queue->since_ms);
+    const uint64_t now = write_lock_clock();
+    if (pid == 0 || has_ended(pid)) {
+        return false;
+    }
+    if (lock->holder_since_ms != since_ms) {
+        lock->holder_since_ms = since_ms;
+        lock->holder_seen = now;
+    }
+    if (lock->held || now - lock->holder_seen < LOCK_PATIENCE_MS) {
+        return true;
+    }
+    lock->holder_seen = now;
+    if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
+        return true;
+    }
+    (void)atomic_compare_exchange_strong(&lock->queue->pid, &pid, 0);
+    (void)flock(lock->fd, LOCK_UN);
+    return false;
 }
 
 /* lock-3. The time counts only while the lock is free. */

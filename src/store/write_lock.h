@@ -23,7 +23,11 @@
  *   lock-5  After a write, and when a ticket is given back, a few bytes are
  *           written to the lock file. A process that watches the file is woken
  *           by that (host/wake.h), and finds the write complete.
- *   lock-6  The page says which process holds the lock, and since when. */
+ *   lock-6  The page says which process holds the lock, and since when.
+ *   lock-7  The page is not proof: a process that was killed leaves its number
+ *           there, and the system may know that number still (the parent has
+ *           not asked for the exit code) or again (another process has it). If
+ *           the page says the same for LOCK_PATIENCE_MS, the flock decides. */
 
 #ifndef STORE_WRITE_LOCK_H
 #define STORE_WRITE_LOCK_H
@@ -65,7 +69,9 @@ struct write_lock {
     size_t slot;     /* of the ticket */
     uint64_t first;  /* the ticket before all others, for which the lock was
                         free when last looked at; 0: it was not */
-    uint64_t first_since; /* and since when that is known */
+    uint64_t first_since;     /* and since when that is known */
+    uint64_t holder_since_ms; /* what the page said of the holder, */
+    uint64_t holder_seen;     /* and since when it says that (lock-7) */
 
     uint32_t wait_ms;               /* of write_lock_wait */
     bool (*interrupted)(void *ctx); /* or NULL */

@@ -154,4 +154,26 @@ wait "$waiting"
 same "and goes on when it was killed" "$?" "0" "$(cat waiting.err)"
 try "with its event" 0 '3' '' get count n
 
+# ---- one that was killed there, and whose parent does not ask for its code ----
+
+cat >keep.py <<'END'
+import subprocess, sys
+holder = subprocess.Popen([sys.argv[1], "hold", "heddle-data/main.db"], stdout=subprocess.PIPE)
+holder.stdout.readline()
+holder.kill()
+print(holder.pid, flush=True)
+sys.stdin.readline()
+END
+mkfifo keep.in
+python3 keep.py "$BUILD/bin/programs/store_writer" <keep.in >keep.out 2>&1 &
+started="$started $!"
+exec 9>keep.in
+check "a process is killed inside of its transaction" until_true test -s keep.out
+holder=$(cat keep.out)
+check "and the system still knows it" until_true grep -q '^State:.Z' "/proc/$holder/status"
+in_time send count add --timeout 5000
+same "the next command does not wait for it" "$code" "0" "$out" "$err"
+try "and its event is handled" 0 '4' '' get count n
+exec 9>&-
+
 finish

@@ -400,6 +400,7 @@ static bool run_init(const char *path)
     return held && refused == ERR_OK;
 }
 
+/* With a ticket of the queue, too, as for the retry of a commit. */
 static bool run_hold(const char *path)
 {
     struct engine engine;
@@ -407,7 +408,11 @@ static bool run_hold(const char *path)
     if (!open_file(&engine, path, DURABILITY_FULL)) {
         return false;
     }
-    enum err err = engine_write_begin(&engine, &detail);
+    enum err err = database_reserve(&engine.database, &detail);
+    if (err == ERR_OK) {
+        database_unreserve(&engine.database, true);
+        err = engine_write_begin(&engine, &detail);
+    }
     if (err == ERR_OK) {
         (void)puts("held");
         (void)fflush(stdout);

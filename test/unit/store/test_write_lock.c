@@ -143,6 +143,70 @@ TEST(a_ticket_of_a_process_that_was_killed_is_not_waited_for)
     close_both(&a, &b);
 }
 
+/* A process that has the lock and a ticket, as for the retry of a commit. */
+static pid_t start_holding(const struct store_kit *kit)
+{
+    int ready[2];
+    char byte = 0;
+    CHECK(pipe(ready) == 0);
+    const pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        struct database database;
+        const struct database_options options = {.path = kit->path};
+        if (database_open(&database, &options, NULL) != ERR_OK ||
+            database_reserve(&database, NULL) != ERR_OK) {
+            _exit(1);
+        }
+        database_unreserve(&database, true);
+        if (database_reserve(&database, NULL) != ERR_OK ||
+            write(ready[1], "w", 1) != 1) {
+            _exit(1);
+        }
+        for (;;) {
+            (void)pause();
+        }
+    }
+    (void)close(ready[1]);
+    EXPECT_INT(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    return pid;
+}
+
+/* Its parent has not asked for its code: the system still knows its number. */
+TEST(a_process_that_was_killed_with_the_lock_and_a_ticket_is_not_waited_for)
+{
+    struct store_kit a;
+    struct store_kit b;
+    siginfo_t ended;
+    open_both(&a, &b);
+    const pid_t pid = start_holding(&a);
+    EXPECT_INT(reserve(&a), ERR_BUSY);
+    CHECK(kill(pid, SIGKILL) == 0);
+    CHECK(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) == 0);
+    EXPECT_INT(kill(pid, 0), 0);
+    EXPECT_LANDED(&a, 1, "s1 1 | set A 1");
+    EXPECT_LANDED(&b, 2, "s2 1 | set A 2");
+    EXPECT_INT(waitpid(pid, NULL, 0), pid);
+    close_both(&a, &b);
+}
+
+/* The number of the process that was killed is another process's now. */
+TEST(what_the_queue_says_of_a_process_that_lives_is_not_believed_for_ever)
+{
+    struct store_kit a;
+    struct store_kit b;
+    open_both(&a, &b);
+    struct lock_queue *queue = database_of(&a)->lock.queue;
+    atomic_store(&queue->pid, (uint64_t)getppid());
+    atomic_store(&queue->at[0].pid, (uint64_t)getppid());
+    atomic_store(&queue->at[0].number,
+                 atomic_fetch_add(&queue->tickets, 1) + 1);
+    EXPECT_LANDED(&a, 1, "s1 1 | set A 1");
+    EXPECT_LANDED(&b, 2, "s2 1 | set A 2");
+    close_both(&a, &b);
+}
+
 TEST(a_ticket_that_is_not_used_is_not_waited_for_without_end)
 {
     struct store_kit a;
