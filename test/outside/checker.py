@@ -31,6 +31,7 @@ class Call:
         self.answer = None
         self.after = None  # an earlier call of the same caller at the same document
         self.loose = False  # the answer does not tell [] from {}
+        self.baseless = False  # refused on a state that did not come to be: any refusal is explained
 
     def __repr__(self):
         end = "?" if self.end is None else "%d" % self.end
@@ -135,7 +136,7 @@ class Search:
             else:
                 found.append(following)
         elif outcome == "refused":
-            if refusal is not None or any(word in call.answer.text for word in CONTENTION):
+            if refusal is not None or call.baseless or any(word in call.answer.text for word in CONTENTION):
                 found.append(world.copy())
             else:
                 self._note(done, "%s: refused, the model does it" % call.text)

@@ -149,6 +149,21 @@ class Stage:
             self.round.fail("heddle test: " + problem)
         self.judge(finals)
 
+    def extend_refusals(self):
+        """A handler fails on what its runtime sees, with commits of that runtime which have not landed
+        (docs/promises.md). So a refusal holds at the latest when those have landed. If one of them never
+        does, the refusal was said on a state that did not come to be, and says nothing."""
+        for call in self.round.calls:
+            if call.answer.outcome != "refused":
+                continue
+            earlier = [other for other in self.round.calls if other.runtime == call.runtime
+                       and other.begin < call.end and (other.end is None or other.end > call.end)]
+            if any(other.end is None for other in earlier):
+                call.baseless = True
+                self.round.count("refused on a state that was lost")
+            else:
+                call.end = max([call.end] + [other.end for other in earlier])
+
     def judge(self, finals):
         round, answers = self.round, self.script.answers
         for call, number, tick in self.looks:
@@ -160,6 +175,7 @@ class Stage:
                 call.answer, call.end = answer, tick
         for user, number in finals:
             round.note("get as %s -> %r" % (user, answers[number]))
+        self.extend_refusals()
 
         def final(world):
             for user, number in finals:
