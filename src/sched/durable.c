@@ -348,16 +348,33 @@ void durable_release(struct events *events)
 
 /* -- Taking up ----------------------------------------------------------- */
 
+/* Its end has not been committed yet. */
+static bool is_ending(const struct events *events, const struct place *stored)
+{
+    VEC_FOREACH (&events->ended, ended) {
+        if (ended->stored == stored) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool durable_is_here(const struct sched *sched,
                      struct space *space,
                      struct value id)
 {
+    const struct events *events = sched->events;
     const struct entity *entity = entity_find(space, SCOPE_SPACE, id);
-    return sched->events != NULL && entity != NULL && entity->root != NULL &&
-           map_find(&sched->events->stored,
-                    place_hash(entity->root),
-                    is_stored_at,
-                    entity->root) != NULL;
+    if (events == NULL || entity == NULL) {
+        return false;
+    }
+    /* A write that has not landed is that of its end. */
+    return entity->overlay != NULL ||
+           (entity->root != NULL && (is_ending(events, entity->root) ||
+                                     map_find(&events->stored,
+                                              place_hash(entity->root),
+                                              is_stored_at,
+                                              entity->root) != NULL));
 }
 
 /* Its handler here, or NULL: for what is said if the event cannot be

@@ -17,7 +17,8 @@
  *              runtime is closed, nothing here can handle it, conflicts
  *              without end) stays stored, for the next runtime.
  *   durable-4  A runtime takes up what another one has left (durable_take_up).
- *              Each stored event is at most once in a runtime. */
+ *              Each stored event is at most once in a runtime, until its
+ *              end has landed: a handler that failed is not called again. */
 
 #ifndef SCHED_DURABLE_H
 #define SCHED_DURABLE_H
@@ -70,7 +71,8 @@ void durable_release(struct events *events);
 
 /* -- For the runtime ----------------------------------------------------- */
 
-/* Whether the event that is stored in that document is in this runtime. */
+/* Whether the event that is stored in that document is in this runtime: it
+ * waits, is handled, or its end has not landed yet. */
 bool durable_is_here(const struct sched *sched,
                      struct space *space,
                      struct value id);

@@ -666,6 +666,13 @@ static uint64_t time_of(const struct events *events,
                                         : events->sched->now;
 }
 
+static void note_sent(struct event *event)
+{
+    event->events->counters.sent++;
+    event_tell(event->events,
+               &(struct event_notice){.moment = EVENT_SENT, .event = event});
+}
+
 /* The part of events_send for what is to be stored. */
 static enum err send_stored(struct event *event,
                             struct transaction *origin,
@@ -689,7 +696,7 @@ static enum err send_queued(struct event *event, struct err_detail *detail)
         event_release(event, false);
         return err;
     }
-    event->events->counters.sent++;
+    note_sent(event);
     return durable_queue(event, detail);
 }
 
@@ -743,11 +750,8 @@ enum err events_send(struct sched *sched,
 
 void event_enter(struct event *event)
 {
-    struct events *events = event->events;
     enter_lane(event);
-    events->counters.sent++;
-    event_tell(events,
-               &(struct event_notice){.moment = EVENT_SENT, .event = event});
+    note_sent(event);
 }
 
 /* -- The end ------------------------------------------------------------- */
@@ -892,6 +896,12 @@ static void end_in_flight(struct event *event)
         place_unref(event->receipt);
         event->receipt = NULL;
     }
+    /* Handlers have places. The spaces are closed one after the other, and the
+     * last answer may be that of another one. */
+    handler_unref(event->handler);
+    handler_unref(event->sender);
+    event->handler = NULL;
+    event->sender = NULL;
     event->events = NULL;
 }
 

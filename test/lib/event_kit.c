@@ -313,6 +313,11 @@ void scene_end(struct scene *on)
         kit_tick(&on->kit, 1);
         scene_pump(on);
     }
+    scene_drop(on);
+}
+
+void scene_drop(struct scene *on)
+{
     kit_end(&on->kit);
     VEC_FOREACH (&on->sent, sent) {
         if ((*sent)->ended != 1) {

@@ -101,6 +101,9 @@ void scene_begin_beside(struct scene *on,
 void scene_open_second(struct scene *on, enum scene_where where);
 void scene_end(struct scene *on);
 
+/* The same, also if something has no answer yet. */
+void scene_drop(struct scene *on);
+
 /* Before the first stream. */
 void scene_policy(struct scene *on, const struct events_policy *policy);
 

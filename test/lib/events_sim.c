@@ -345,6 +345,8 @@ static void step(struct sim *sim)
         step_runtime(runtime);
     } else if (dice < 64) {
         finish_pending(runtime);
+    } else if (dice < 72) {
+        sim_take_up(runtime, chance(sim, 2));
     } else {
         for (unsigned i = 0; i < SPACES; i++) {
             if (sim->up[i] == NULL && chance(sim, 4)) {
@@ -394,11 +396,12 @@ static void heal(struct sim *sim)
         }
     }
     unsigned rounds = 0;
-    while (sim->held && !is_quiet(sim)) {
+    while (sim->held && (!is_quiet(sim) || sim_waiting(sim) > 0)) {
         const mono_ms wake = next_wake(sim);
         sim->now = wake > sim->now && wake != MONO_NEVER ? wake : sim->now;
         for (unsigned i = 0; i < sim->runtimes_count; i++) {
             finish_pending(&sim->runtimes[i]);
+            sim_take_up(&sim->runtimes[i], false);
         }
         step_all(sim);
         replace_revoked(sim);
@@ -447,8 +450,10 @@ static void compare_sending(struct sim *sim, const struct sending *sending)
     }
     expect(sim, sending->told == 1, "a sender was not told");
     const struct attempt *origin = sending->origin;
+    /* Another runtime that took it up may have been faster. */
     if (origin == NULL || is_uncertain(sending->err) ||
-        is_uncertain(origin->sending->err)) {
+        is_uncertain(origin->sending->err) ||
+        sending->err == ERR_RECEIPT_EXISTS) {
         return;
     }
     /* It may have failed by itself before. */
@@ -507,6 +512,7 @@ static void compare_all(struct sim *sim)
         counted[(*at)->sending->space] += (*at)->landed && (*at)->counts;
         summed[(*at)->sending->space] += (*at)->landed;
     }
+    sim_compare_stored(sim);
     const struct runtime *any = &sim->runtimes[0];
     for (unsigned i = 0; i < SPACES; i++) {
         expect_stored(sim,
@@ -605,6 +611,9 @@ static void add_counts(struct events_counts *to,
     to->attempts += from->attempts;
     to->landed += from->landed;
     to->done += from->done;
+    to->queued += from->queued;
+    to->taken += from->taken;
+    to->shared += from->shared;
     to->duplicates += from->duplicates;
     to->orphans += from->orphans;
     to->failed += from->failed;

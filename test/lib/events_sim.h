@@ -7,8 +7,9 @@
  * send further events to both spaces. Callers deliver the same event again and
  * again, to any runtime; somebody else writes to what handlers have read;
  * runtimes are dropped between any two steps and begin anew on the same
- * stores, and so do the hubs. What landed is taken from the records of the
- * engines. All the time
+ * stores, and so do the hubs. What waits in the stores is taken up by any
+ * runtime, and sometimes by two at once. What landed is taken from the records
+ * of the engines. All the time
  *
  *   each record      has an event id that none before it had, a receipt that
  *                    was never written before, and an origin that landed
@@ -26,6 +27,9 @@
  *                    each other one had its stop and no call, exactly once
  *   each receipt     holds what the attempt that landed returned; so do the
  *                    documents that it created
+ *   each event       that an attempt that landed has sent, and each that was
+ *                    queued, has landed, whatever became of the runtime; or
+ *                    the store holds why its handler failed. None waits
  *   counters         that were read and written, and that were incremented,
  *                    hold how often that landed
  *
@@ -59,6 +63,10 @@ struct events_counts {
     uint64_t attempts;
     uint64_t landed;
     uint64_t done;
+    uint64_t queued;
+    uint64_t taken; /* from the stores, by another runtime or another life */
+    uint64_t
+        shared; /* of these, while the runtime that sent them was at work */
     uint64_t duplicates;
     uint64_t orphans;
     uint64_t failed;

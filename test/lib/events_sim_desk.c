@@ -30,7 +30,7 @@ static bool session_is(struct value key, const struct sending *sending)
                   (size_t)length) == 0;
 }
 
-static bool has_landed(const struct sim *sim, struct value id)
+bool sim_has_landed(const struct sim *sim, struct value id)
 {
     VEC_FOREACH (&sim->attempts, at) {
         if ((*at)->landed && value_equal((*at)->sending->id, id)) {
@@ -46,7 +46,7 @@ static void attempt_lands(struct sim *sim,
 {
     const struct sending *sending = attempt->sending;
     expect(sim,
-           !has_landed(sim, sending->id),
+           !sim_has_landed(sim, sending->id),
            "a second commit landed for an event id");
     expect(sim,
            sending->origin == NULL || sending->origin->landed,
@@ -104,6 +104,13 @@ static struct attempt *attempt_of_token(const struct sim *sim,
     return NULL;
 }
 
+/* The store keeps it: if its handler fails in one runtime, it is over in the
+ * others. */
+static bool is_stored(const struct sending *sending)
+{
+    return sending->taken || sending->queue || sending->origin != NULL;
+}
+
 static void check_told(struct sim *sim,
                        const struct sending *sending,
                        const struct event_result *result)
@@ -115,7 +122,8 @@ static void check_told(struct sim *sim,
     value_unref(id);
     const bool done = result->outcome == EVENT_DONE;
     expect(sim,
-           done == (result->error.err == ERR_OK),
+           (done || result->outcome == EVENT_QUEUED) ==
+               (result->error.err == ERR_OK),
            "an event was done with an error, or not done without one");
     if (!value_is_absent(result->receipt)) {
         const struct attempt *attempt = attempt_of_token(sim, result->receipt);
@@ -130,16 +138,16 @@ static void check_told(struct sim *sim,
            "an event was done without a receipt");
     expect(sim,
            result->error.err != ERR_RECEIPT_EXISTS ||
-               has_landed(sim, sending->id),
+               sim_has_landed(sim, sending->id) ||
+               (is_stored(sending) && sim_has_failed(sim, sending->id)),
            "a duplicate was dropped though nothing had landed");
     expect(sim,
            result->error.err != ERR_ORIGIN_FAILED || sending->origin != NULL,
            "an event without an origin was told that it failed");
 }
 
-static void on_done(void *ctx, const struct event_result *result)
+static void tell(struct sending *sending, const struct event_result *result)
 {
-    struct sending *sending = ctx;
     struct sim *sim = sending->runtime->sim;
     expect(sim, sending->told == 0, "a sender was told twice");
     sending->told++;
@@ -153,10 +161,37 @@ static void on_done(void *ctx, const struct event_result *result)
     if (is_alive(sending) && !is_uncertain(sending->err)) {
         check_told(sim, sending, result);
     }
+    sim->counts.queued += result->outcome == EVENT_QUEUED;
     sim->counts.done += result->outcome == EVENT_DONE;
     sim->counts.failed += result->outcome == EVENT_FAILED;
     sim->counts.duplicates += sending->err == ERR_RECEIPT_EXISTS;
     sim->counts.orphans += sending->err == ERR_ORIGIN_FAILED;
+}
+
+static void on_done(void *ctx, const struct event_result *result)
+{
+    tell(ctx, result);
+}
+
+static struct sending *sending_of(struct runtime *runtime,
+                                  const struct event *event)
+{
+    VEC_FOREACH (&runtime->sim->sendings, at) {
+        if ((*at)->event == event && (*at)->runtime == runtime) {
+            return *at;
+        }
+    }
+    return NULL;
+}
+
+/* Nobody waits for what was taken from the store: its end is noticed. */
+static void notice_end(struct runtime *runtime,
+                       const struct event_notice *notice)
+{
+    struct sending *sending = sending_of(runtime, notice->event);
+    if (sending != NULL && sending->taken) {
+        tell(sending, notice->result);
+    }
 }
 
 void sim_notice(void *ctx, const struct event_notice *notice)
@@ -172,6 +207,8 @@ void sim_notice(void *ctx, const struct event_notice *notice)
         runtime->attempt = NULL;
         attempt->local_seq = notice->transaction->local_seq;
         attempt->sending->waits = attempt->again && attempt->sending->told == 0;
+    } else if (notice->moment == EVENT_ENDED) {
+        notice_end(runtime, notice);
     }
 }
 
@@ -207,13 +244,10 @@ int64_t sim_draw_code(struct random *random, unsigned depth)
     return (int64_t)(random_u64(random) >> 24) * 4 + depth;
 }
 
-/* `spec` has what is special about it. */
-static void send(struct runtime *runtime,
-                 unsigned space,
-                 unsigned stream,
-                 int64_t code,
-                 struct event_spec *spec,
-                 struct handling *handling)
+struct sending *sim_sending_new(struct runtime *runtime,
+                                unsigned space,
+                                unsigned stream,
+                                int64_t code)
 {
     struct sim *sim = runtime->sim;
     struct sending *sending = mem_alloc_zero(sizeof *sending);
@@ -223,10 +257,26 @@ static void send(struct runtime *runtime,
         .space = space,
         .stream = stream,
         .code = code,
-        .origin = handling != NULL ? runtime->attempt : NULL,
         .order = sim->sendings.count,
         .waits = true,
     };
+    vec_push(&sim->sendings, sending);
+    return sending;
+}
+
+/* `spec` has what is special about it. */
+static void send(struct runtime *runtime,
+                 unsigned space,
+                 unsigned stream,
+                 int64_t code,
+                 struct event_spec *spec,
+                 struct handling *handling)
+{
+    struct sim *sim = runtime->sim;
+    struct sending *sending = sim_sending_new(runtime, space, stream, code);
+    sending->origin = handling != NULL ? runtime->attempt : NULL;
+    sending->queue = spec->queue;
+    sending->waits = !spec->queue;
     spec->payload = value_int(code);
     spec->done = on_done;
     spec->ctx = sending;
@@ -238,13 +288,14 @@ static void send(struct runtime *runtime,
     runtime->sending = NULL;
     if (err != ERR_OK) {
         expect(sim, err == ERR_BACKLOG, "an event could not be sent");
+        CHECK(*vec_last(&sim->sendings) == sending);
+        sim->sendings.count--;
         value_unref(sending->id);
         value_unref(sending->receipt_id);
         mem_free(sending, sizeof *sending);
         return;
     }
     expect(sim, !value_is_absent(sending->id), "an event was sent unnoticed");
-    vec_push(&sim->sendings, sending);
     sim->counts.sent++;
 }
 
@@ -252,7 +303,10 @@ void sim_send_anything(struct runtime *runtime)
 {
     struct sim *sim = runtime->sim;
     struct random *random = &sim->random;
-    struct event_spec spec = {.no_retry = chance(sim, 10)};
+    struct event_spec spec = {
+        .no_retry = chance(sim, 10),
+        .queue = chance(sim, 6),
+    };
     const unsigned depth =
         (unsigned)random_below(random, sim->profile->depth + 1);
     send(runtime,
@@ -281,17 +335,6 @@ void sim_deliver_again(struct runtime *runtime)
 }
 
 /* -- Handling ------------------------------------------------------------ */
-
-static struct sending *sending_of(struct runtime *runtime,
-                                  const struct event *event)
-{
-    VEC_FOREACH (&runtime->sim->sendings, at) {
-        if ((*at)->event == event && (*at)->runtime == runtime) {
-            return *at;
-        }
-    }
-    return NULL;
-}
 
 static void check_turn(struct sim *sim, const struct sending *sending)
 {

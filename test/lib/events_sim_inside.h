@@ -1,6 +1,7 @@
 /* The inside of the simulation of events: what is kept of a schedule, for the
- * two files that are lib/events_sim.h. One draws and checks the schedules
- * (events_sim.c), the other is what runtimes do in them (events_sim_desk.c). */
+ * three files that are lib/events_sim.h. One draws and checks the schedules
+ * (events_sim.c), one is what runtimes do in them (events_sim_desk.c), one
+ * takes up what waits in the stores (events_sim_stored.c). */
 
 #ifndef TEST_LIB_EVENTS_SIM_INSIDE_H
 #define TEST_LIB_EVENTS_SIM_INSIDE_H
@@ -43,6 +44,8 @@ struct sending {
     struct attempt *origin; /* that sent it, or NULL */
     uint64_t order;
     bool waits; /* in its lane */
+    bool queue; /* left to any runtime */
+    bool taken; /* from the store; `runtime` is the one that took it */
     unsigned told;
     enum event_outcome outcome;
     enum err err;
@@ -174,5 +177,31 @@ enum run_result sim_give_up(struct run *run);
 int64_t sim_draw_code(struct random *random, unsigned depth);
 void sim_send_anything(struct runtime *runtime);
 void sim_deliver_again(struct runtime *runtime);
+
+/* Whether a commit landed for that event id. */
+bool sim_has_landed(const struct sim *sim, struct value id);
+
+/* A record of an event of the schedule, with nothing in it but what is given;
+ * kept until the end. */
+struct sending *sim_sending_new(struct runtime *runtime,
+                                unsigned space,
+                                unsigned stream,
+                                int64_t code);
+
+/* -- From events_sim_stored.c -------------------------------------------- */
+
+/* The runtime takes up the events that wait in the stores, but for those of
+ * runtimes that are at work; with `hasty` also those. */
+void sim_take_up(struct runtime *runtime, bool hasty);
+
+/* Whether a handler failed for that event id, in any runtime. */
+bool sim_has_failed(const struct sim *sim, struct value id);
+
+/* How many events of the schedule wait in the stores. */
+size_t sim_waiting(struct sim *sim);
+
+/* What was sent by an attempt that landed, or was queued, has been handled
+ * once, or the store holds why it failed. */
+void sim_compare_stored(struct sim *sim);
 
 #endif
