@@ -673,31 +673,20 @@ static void note_sent(struct event *event)
                &(struct event_notice){.moment = EVENT_SENT, .event = event});
 }
 
-/* The part of events_send for what is to be stored. */
+/* The part of events_send for what is to be stored: by the transaction that
+ * sends it, or in a commit of its own. */
 static enum err send_stored(struct event *event,
-                            struct transaction *origin,
+                            const struct event_spec *spec,
                             struct err_detail *detail)
 {
     enum err err = event_check_payload(event->stream, event->payload, detail);
-    if (err == ERR_OK) {
-        err = durable_store(event, origin, detail);
+    if (err == ERR_OK && event->sender != NULL) {
+        err = durable_store(event, spec->origin, detail);
     }
     if (err != ERR_OK) {
         event_release(event, false);
     }
     return err;
-}
-
-static enum err send_queued(struct event *event, struct err_detail *detail)
-{
-    const enum err err =
-        event_check_payload(event->stream, event->payload, detail);
-    if (err != ERR_OK) {
-        event_release(event, false);
-        return err;
-    }
-    note_sent(event);
-    return durable_queue(event, detail);
 }
 
 enum err events_send(struct sched *sched,
@@ -734,15 +723,17 @@ enum err events_send(struct sched *sched,
     event->known = spec->known;
     give_id(event, spec, caller);
     note_sender(event, spec);
-    if (event->sender != NULL) {
-        err = send_stored(event, spec->origin, detail);
+    const bool queues = spec->queue && spec->origin == NULL;
+    if (event->sender != NULL || UNLIKELY(queues)) {
+        err = send_stored(event, spec, detail);
         if (err != ERR_OK) {
             return err;
         }
     }
     listen(event, spec);
-    if (UNLIKELY(spec->queue && spec->origin == NULL)) {
-        return send_queued(event, detail);
+    if (UNLIKELY(queues)) {
+        note_sent(event);
+        return durable_queue(event, detail);
     }
     event_enter(event);
     return ERR_OK;

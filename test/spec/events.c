@@ -847,30 +847,6 @@ TEST(what_waits_at_the_end_is_told)
     scene_end(&on);
 }
 
-/* Two spaces have to answer, and they are closed one after the other: what the
- * handler has read is in the first, and the last answer is the second's. */
-TEST(the_runtime_ends_while_an_event_waits_for_two_spaces)
-{
-    struct scene on;
-    scene_begin(&on, AT_STORE_HELD);
-    scene_open_second(&on, AT_STORE_HELD);
-    kit_set_all(&on.kit, "a=1");
-    kit_set_all(&on.kit, ">b=1");
-    EXPECT_SETTLED(&on);
-    const struct scene_handler_spec spec = {
-        .stream = "s",
-        .surface = "a -> r >q",
-        .fn = handle_sum,
-        .several_spaces = true,
-    };
-    scene_handle(&on, "H", &spec);
-    scene_send(&on, "s", "1");
-    EXPECT(kit_idle(&on.kit));
-    EXPECT_EQ(on.handlers.at[0]->runs, 1);
-    EXPECT_EQ(on.sent.at[0]->ended, 0);
-    scene_drop(&on);
-}
-
 /* -- NEW-06: head of line ------------------------------------------------- */
 
 static enum run_result more(struct run *run, struct kit_node *node)
