@@ -12,6 +12,7 @@
  *               invalid, and not in its way */
 
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -751,6 +752,66 @@ static void bench_chain_messages(struct bench *bench)
     post_free(post);
 }
 
+/* What is in the file: commits, documents, revisions, and events that wait. */
+static uint64_t count_rows(const struct post *post)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(post->kit.engine.database.db,
+                           "SELECT (SELECT count(*) FROM \"commit\") +"
+                           " (SELECT count(*) FROM document) +"
+                           " (SELECT count(*) FROM revision) +"
+                           " (SELECT count(*) FROM waiting)",
+                           -1,
+                           &statement,
+                           NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW) {
+        stop("cannot count the rows");
+    }
+    const uint64_t rows = (uint64_t)sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return rows;
+}
+
+/* The rows of an event with a receipt; and of one that a handler sends. */
+static double rows_per_event(bool sent_by_handler)
+{
+    struct post *post = post_new(&(struct kit_options){.store = true}, false);
+    (void)add_desk(post, send_on, kit_document(&post->kit), NULL, 0);
+    send(&post->desks[0], 1);
+    kit_idle(&post->kit);
+    const uint64_t before = count_rows(post);
+    const uint32_t roots = sent_by_handler ? 1 : HOPS;
+    for (uint32_t i = 0; i < roots; i++) {
+        post->hops = sent_by_handler ? HOPS : 0;
+        send(&post->desks[0], 1);
+        kit_idle(&post->kit);
+    }
+    const uint64_t rows = count_rows(post) - before;
+    post_free(post);
+    return (double)rows / HOPS;
+}
+
+static void bench_rows(struct bench *bench)
+{
+    if (!bench_wants(bench, "rows of an event")) {
+        return;
+    }
+    const double from_outside = rows_per_event(false);
+    const double from_handler = rows_per_event(true);
+    bench_figure(bench,
+                 "rows of an event with a receipt",
+                 "rows",
+                 from_outside,
+                 0,
+                 (struct bench_bar){BENCH_NO_BAR, 0});
+    bench_figure(bench,
+                 "rows of an event that a handler sends",
+                 "rows",
+                 from_handler,
+                 0,
+                 (struct bench_bar){BENCH_AT_MOST, 1.3 * from_outside});
+}
+
 static void act_chain(void *ctx, uint64_t times)
 {
     struct post *post = ctx;
@@ -910,6 +971,7 @@ int main(int argc, char **argv)
         bench_shape(&bench, &shapes[i], true);
     }
     bench_throughputs(&bench);
+    bench_rows(&bench);
     bench_chain(&bench);
     bench_growth(&bench);
     return bench_end(&bench);

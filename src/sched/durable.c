@@ -137,6 +137,8 @@ enum err durable_store(struct event *event,
     const struct value id = event_own_receipt_id(event);
     remember_adopt(event, document_of(home, id));
     value_unref(id);
+    /* The id is new, so nothing has to be fetched or watched. */
+    transaction_create_only(origin, event->stored->entity);
     return durable_restore(event, origin, detail);
 }
 
