@@ -104,9 +104,7 @@ static void take_result(lua_State *L, int count, void *ctx)
 {
     const struct calling *calling = ctx;
     if (count > 0 && !lua_isnil(L, 1)) {
-        calling->frame->returning = true;
         *calling->result = convert_check(L, 1, "the result");
-        calling->frame->returning = false;
     }
 }
 

@@ -275,16 +275,15 @@ const struct script_class pattern_class = {
 /* -- Launching ----------------------------------------------------------- */
 
 struct launch_object {
-    struct heddle *heddle;
-    struct pattern *pattern;
     struct value arguments;
+    struct value link; /* to the result of the piece */
 };
 
 static void launch_release(void *object)
 {
     struct launch_object *launch = object;
-    pattern_unref(launch->pattern);
     value_unref(launch->arguments);
+    value_unref(launch->link);
     *launch = (struct launch_object){0};
 }
 
@@ -294,19 +293,9 @@ static enum err launch_value(void *object,
                              struct err_detail *detail)
 {
     const struct launch_object *launch = object;
-    const struct frame *frame = launch->heddle->frame;
-    if (frame == NULL || !frame->returning || frame->handling == NULL ||
-        frame->piece == NULL) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "a launch is for the result of a handler of a piece");
-    }
-    return piece_launch(frame->piece,
-                        frame->handling,
-                        launch->pattern,
-                        launch->arguments,
-                        out,
-                        detail);
+    (void)detail;
+    *out = value_ref(launch->link);
+    return ERR_OK;
 }
 
 static const struct script_class launch_class = {
@@ -319,11 +308,11 @@ int patterns_launch(lua_State *L)
 {
     lua_settop(L, 2);
     struct pattern *pattern = patterns_check(L, 1);
-    struct heddle *heddle = heddle_of(L);
-    if (heddle->frame == NULL || heddle->frame->handling == NULL) {
+    const struct frame *frame = heddle_of(L)->frame;
+    if (frame == NULL || frame->handling == NULL) {
         return luaL_error(L, "heddle.launch is for handlers");
     }
-    if (heddle->frame->piece == NULL) {
+    if (frame->piece == NULL) {
         return luaL_error(L,
                           "heddle.launch works only in a piece's handler: that "
                           "of rt:on has no piece; declare it with p:handler");
@@ -331,7 +320,13 @@ int patterns_launch(lua_State *L)
     struct launch_object *launch =
         script_object_push(L, &launch_class, sizeof *launch);
     launch->arguments = patterns_check_arguments(L, 2);
-    launch->pattern = pattern_ref(pattern);
-    launch->heddle = heddle;
+    struct err_detail detail = {0};
+    const enum err err = piece_launch(frame->piece,
+                                      frame->handling,
+                                      pattern,
+                                      launch->arguments,
+                                      &launch->link,
+                                      &detail);
+    reads_raise(L, err, &detail);
     return 1;
 }

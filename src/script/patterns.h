@@ -10,9 +10,9 @@
  *   Z1  While it is built nothing can be read or written, and there is neither
  *       time nor chance. An error of the code, or a result that is none, fails
  *       the start of the piece with a sentence that has the file and the line.
- *   Z2  heddle.launch(pattern, args) is a promise: the piece comes to be when a
- *       handler returns it, as its result or inside of it, and is a link
- *       there. */
+ *   Z2  heddle.launch(pattern, args) launches a piece with the commit of the
+ *       handler that calls it. What it gives is a link to the result of that
+ *       piece wherever it is stored, sent or returned. */
 
 #ifndef SCRIPT_PATTERNS_H
 #define SCRIPT_PATTERNS_H

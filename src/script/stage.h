@@ -100,7 +100,6 @@ struct frame {
     struct random random; /* for heddle.random() */
     bool building;        /* a pattern: nothing can be read or written */
     bool migrating;       /* a migration: only data can be read or written */
-    bool returning;       /* its result is being taken: heddle.launch */
     bool stale;           /* a read could not be done now: run again */
     bool aborted;         /* tx:abort() */
 };

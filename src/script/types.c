@@ -278,7 +278,7 @@ static const char *const heddle_lines[] = {
     "---@return heddle.pattern",
     "function heddle.pattern(name, fn) end",
     "",
-    "---In a handler, returned: starts a piece with the handler's commit.",
+    "---In a handler: launches a piece with its commit; stored, a link to it.",
     "---@param pattern heddle.pattern",
     "---@param args? table<string, any>",
     "---@return heddle.launch",

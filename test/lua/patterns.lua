@@ -394,6 +394,87 @@ test("a launched piece is there again after a restart", function(t)
   t:eq(rt:stats().computations, 1)
 end)
 
+-- A board whose cards are pieces of their own, kept in a list.
+local card = heddle.pattern("card", function(p)
+  local title = p:arg("title", "")
+  local rename = p:handler("rename", function(event) title:set(event) end)
+  return { title = title, size = p:computed("size", function() return #title:get() end), rename = rename }
+end)
+
+local board = heddle.pattern("board", function(p)
+  local cards = p:state("cards", heddle.array{})
+  local first = p:state("first", heddle.null)
+  local titles = p:map(cards, function(item) return item.title end)
+  local sizes = p:computed("sizes", function()
+    local sum = 0
+    for i = 1, #cards:get() do sum = sum + (cards:key(i, "size"):get() or 0) end
+    return sum
+  end)
+  local add = p:handler("add", function(event)
+    local made = heddle.launch(card, { title = event })
+    cards:append(made)
+    first:set{ card = made, title = event }
+    return made
+  end)
+  local spare = p:handler("spare", function(event) heddle.launch(card, { title = event }) end)
+  local fail = p:handler("fail", function(event)
+    cards:append(heddle.launch(card, { title = event }))
+    error("no")
+  end)
+  local rename = p:handler("rename", function(event) heddle.send(cards:key(1, "rename"), event) end)
+  return { cards = cards, first = first, titles = titles, sizes = sizes,
+           add = add, spare = spare, fail = fail, rename = rename }
+end)
+
+test("a handler can store what it launches", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(board)
+  local one = piece:send("add", "weave")
+  rt:settled()
+  local two = piece:send("add", "spin")
+  rt:settled()
+  t:eq(one:state(), "done")
+  t:eq(piece:get("titles"), { "weave", "spin" })
+  t:eq(piece:get("sizes"), 9)
+  t:eq(piece:get("first.title"), "spin")
+  t:eq(piece:get("first.card.title"), "spin")
+  -- One piece per launch, however often it is stored.
+  t:eq(rt:doc("piece:board/cards"):value()[1], one:receipt())
+  t:eq(rt:doc("piece:board/cards"):value()[2], two:receipt())
+  t:ok(one:receipt() ~= two:receipt())
+  piece:send("rename", "dye")
+  rt:settled()
+  t:eq(piece:get("titles"), { "dye", "spin" })
+  rt = rt:restart()
+  piece = rt:run(board)
+  rt:settled()
+  t:eq(piece:get("titles"), { "dye", "spin" })
+end)
+
+test("a launch that is not stored comes to be as well", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(board)
+  rt:settled()
+  local before = rt:stats().computations
+  piece:send("spare", "x")
+  rt:settled()
+  t:eq(rt:stats().computations, before + 1)
+  t:eq(piece:get("titles"), heddle.array{})
+end)
+
+test("a handler that fails launches nothing", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(board)
+  rt:settled()
+  local before = rt:stats().computations
+  local ticket = piece:send("fail", "x")
+  rt:settled()
+  t:eq(ticket:state(), "failed")
+  ticket:error()
+  t:eq(rt:stats().computations, before)
+  t:eq(piece:get("cards"), heddle.array{})
+end)
+
 test("a launch is for the result of a handler of a piece", function(t)
   local rt = t:runtime()
   t:fails(function() heddle.launch(child) end, "for handlers")
