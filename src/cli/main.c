@@ -89,8 +89,8 @@ static const struct command root_commands[] = {
         .operands = "FILE",
         .operand_count = 1,
         .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_NAME | OPTION_PATTERN |
-                   OPTION_WATCH | OPTION_ARGUMENTS | OPTION_ALLOW |
-                   OPTION_ONCE | OPTION_REPLACE | OPTION_HOPS,
+                   OPTION_WATCH | OPTION_ARGUMENTS | OPTION_ARGUMENT |
+                   OPTION_ALLOW | OPTION_ONCE | OPTION_REPLACE | OPTION_HOPS,
         .brief = "run a pattern and print its result as it changes",
         .manual =
             "Creates a piece of the pattern in FILE, or takes up the one that\n"

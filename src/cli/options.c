@@ -43,6 +43,11 @@ static const struct option_row {
      OPTION_ARGUMENTS,
      KEPT(arguments),
      "an object with the arguments of the piece"},
+    {"--arg",
+     "NAME=VALUE",
+     OPTION_ARGUMENT,
+     0,
+     "one argument: JSON, or piece:NAME for a link to a piece"},
     {"--allow",
      "NAME,...",
      OPTION_ALLOW,
@@ -258,6 +263,17 @@ static void add_fact(struct options *options,
     options->facts[options->fact_count++] = word;
 }
 
+static void add_argument(struct options *options,
+                         const char *word,
+                         struct fault *fault)
+{
+    if (options->argument_count == ARGUMENTS_MAX) {
+        refuse(fault, "too many arguments from", word);
+        return;
+    }
+    options->arguments[options->argument_count++] = word;
+}
+
 static const char **value_of(struct options *options,
                              const struct option_row *row)
 {
@@ -273,6 +289,8 @@ static void keep_value(struct options *options,
     const char **place = value_of(options, row);
     if (row->option == OPTION_FACT) {
         add_fact(options, value, fault);
+    } else if (row->option == OPTION_ARGUMENT) {
+        add_argument(options, value, fault);
     } else if (place == NULL) {
         add_operand(options, (struct operand){value, true}, fault);
     } else if (*place != NULL) {
@@ -502,6 +520,9 @@ static int check_texts(struct options *options)
     }
     for (size_t i = 0; code == CODE_OK && i < options->fact_count; i++) {
         code = check_text(options, "--fact", 6, options->facts[i]);
+    }
+    for (size_t i = 0; code == CODE_OK && i < options->argument_count; i++) {
+        code = check_text(options, "--arg", 5, options->arguments[i]);
     }
     return code;
 }

@@ -53,6 +53,7 @@
 #define OPTION_ONCE       (UINT64_C(1) << 33)
 #define OPTION_REPLACE    (UINT64_C(1) << 34)
 #define OPTION_PATTERN    (UINT64_C(1) << 35)
+#define OPTION_ARGUMENT   (UINT64_C(1) << 48) /* many times, as facts */
 #define OPTION_MERMAID    (UINT64_C(1) << 40)
 #define OPTION_DOT        (UINT64_C(1) << 41)
 #define OPTION_USER       (UINT64_C(1) << 50)
@@ -75,6 +76,7 @@ struct operand {
 enum {
     OPERANDS_MAX = 256,
     FACTS_MAX = 16,
+    ARGUMENTS_MAX = 64,
     COMMAND_NAME_SIZE = 64,
 };
 
@@ -104,6 +106,8 @@ struct options {
     } values; /* NULL where the option is not given */
     const char *facts[FACTS_MAX];
     size_t fact_count;
+    const char *arguments[ARGUMENTS_MAX]; /* NAME=VALUE each */
+    size_t argument_count;
     struct operand operands[OPERANDS_MAX];
     size_t operand_count;
     const struct command *command;

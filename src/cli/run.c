@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/display.h"
 #include "cli/file_name.h"
@@ -429,6 +430,12 @@ static int begin(struct running *running,
     if (code != CODE_OK) {
         return code;
     }
+    struct value arguments = VALUE_NONE;
+    code = arguments_complete(visit, running->arguments, &arguments);
+    if (code != CODE_OK) {
+        value_unref(arguments);
+        return code;
+    }
     struct value note = value_empty_object();
     object_put_adopt(&note, "file", file_name_write(buf_text(&visit->file)));
     if (program_pattern(visit->program) == NULL) { /* one of several */
@@ -438,13 +445,14 @@ static int begin(struct running *running,
     const struct piece_options options = {
         .name = name,
         .pattern = pattern,
-        .arguments = running->arguments,
+        .arguments = arguments,
         .note = note,
         .replace = option_is_given(running->options, OPTION_REPLACE),
     };
     code = visit_start(visit, &options);
     value_unref(note);
     value_unref(name);
+    value_unref(arguments);
     if (code == CODE_OK) {
         tell_start(running, how);
         be_present(running);
@@ -619,11 +627,8 @@ int run_run(const struct options *options)
         running.functions[2].call = refuse_exec;
     }
     int code = check_allowed(options);
-    if (code == CODE_OK && options->values.arguments != NULL) {
-        code = visit_read_text(options,
-                               "--args",
-                               options->values.arguments,
-                               &running.arguments);
+    if (code == CODE_OK) {
+        code = arguments_read(options, &running.arguments);
     }
     if (code != CODE_OK) {
         return code;

@@ -182,6 +182,32 @@ same "what patterns say is shown on one line" "$("$HEDDLE" set names --help --di
     '  s          anything: one\x0atwo \x1b[31m'
 rm -rf names
 
+# ---- pieces as arguments ----
+
+cat >viewer.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("viewer", function(p)
+  local board = p:arg("board")
+  local cards = p:arg("cards")
+  local limit = p:arg("limit", 1, { schema = { type = "integer" } })
+  local count = p:computed("count", function() return #board:key("cards"):get() * limit:get() end)
+  local add = p:handler("add", function(event) heddle.send(board:key("add"), event) end)
+  return { count = count, limit = limit, first = cards:key(1), add = add }
+end)
+LUA
+same "a piece is an argument by its name" \
+    "$("$HEDDLE" run viewer.lua --once --arg board=piece:kanban --arg cards=piece:kanban/cards --arg limit=10 2>/dev/null)" \
+    '{"count":20,"first":{"column":"todo","title":"wind"},"limit":10}'
+try "which it can read" 0 '20' '' get viewer count
+try "and send to" 0 '{}' '' send viewer add '{"title":"sew"}'
+try "and follows" 0 '30' '' get viewer count
+try "a piece that does not exist" 1 '' "heddle: there is no piece kanbn in ./heddle-data; did you mean 'kanban'?" \
+    run kanban.lua --once --arg limit=piece:kanbn
+try "a value that is no JSON" 2 '' 'heddle: --arg limit:*' run kanban.lua --once --arg limit=abc
+try "an argument without a value" 2 '' "heddle: --arg takes NAME=VALUE, not 'limit'*" run kanban.lua --once --arg limit
+try "an argument that is given twice" 2 '' "heddle: the argument 'limit' is given twice*" \
+    run kanban.lua --once --args '{"limit":1}' --arg limit=2
+
 # ---- without the file ----
 
 mv kanban.lua away.lua
@@ -215,6 +241,7 @@ mv away.lua kanban.lua
 
 # ---- restarts and kills ----
 
+"$HEDDLE" get kanban >/dev/null # so that a start has nothing to compute
 start first run kanban.lua
 runner=$pid
 check "the piece is taken up" until_true says first "kanban goes on"
