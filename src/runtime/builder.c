@@ -9,6 +9,7 @@
 #include "runtime/building.h"
 #include "runtime/cell.h"
 #include "runtime/change.h"
+#include "runtime/element.h"
 #include "runtime/piece_schemas.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -152,6 +153,9 @@ bool builder_is_known(const struct builder *builder,
                       struct value name,
                       enum part_kind kind)
 {
+    if (builder->piece->assumed) {
+        return true;
+    }
     const struct value full = join(builder->prefix, name);
     const bool known = change_had(builder->piece->about, full, kind);
     value_unref(full);
@@ -194,6 +198,18 @@ enum err building_write_adopt(struct transaction *transaction,
     return value_is_absent(value)
                ? transaction_delete(transaction, place, detail)
                : transaction_put_adopt(transaction, place, value, detail);
+}
+
+/* Whether a user has had an element is not recorded. */
+static enum err refuse_scope(const struct part *part, struct err_detail *detail)
+{
+    const struct text name = value_text(&part->name);
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   "the state '%.*s' is one of a list's element, which is "
+                   "shared by all users: declare it without a scope",
+                   (int)name.length,
+                   name.at);
 }
 
 /* What a state or an argument is to begin with. */
@@ -248,6 +264,9 @@ enum err builder_state(struct builder *builder,
         return err;
     }
     *out = part->place;
+    if (cell->scope != SCOPE_SPACE && builder->piece->whole != NULL) {
+        return refuse_scope(part, detail);
+    }
     const struct first_value first = {
         .value = cell->initial,
         .what = "the initial value of",
@@ -267,7 +286,7 @@ static bool is_given_anew(const struct builder *builder, struct value name)
 {
     const struct value now = argument_of(builder->arguments, name);
     const struct value before = argument_of(builder->before, name);
-    if (value_is_absent(now)) {
+    if (value_is_absent(now) || builder->piece->assumed) {
         return false;
     }
     return value_is_absent(before) || !value_equal(now, before);
@@ -385,7 +404,8 @@ enum err builder_document(struct builder *builder,
 /* A body and where its result goes; of one node or handler. */
 struct body_holder {
     struct body body;
-    struct place *output; /* or NULL */
+    struct place *output;  /* or NULL */
+    struct piece *element; /* of a handler of a list's element; or NULL */
 };
 
 static void body_release(const struct body *body)
@@ -401,6 +421,9 @@ static void holder_release(void *ctx)
     body_release(&holder->body);
     if (holder->output != NULL) {
         place_unref(holder->output);
+    }
+    if (holder->element != NULL) {
+        piece_unref(holder->element);
     }
     mem_free(holder, sizeof *holder);
 }
@@ -439,8 +462,13 @@ static enum run_result run_handler(struct handling *handling, void *ctx)
 {
     const struct body_holder *holder = ctx;
     struct value result = VALUE_NONE;
-    const enum run_result ended =
-        holder->body.run(handling->run, holder->body.ctx, &result);
+    enum run_result ended = holder->element != NULL
+                                ? element_check(handling->run, holder->element)
+                                : RUN_DONE;
+    if (ended != RUN_DONE) {
+        return ended;
+    }
+    ended = holder->body.run(handling->run, holder->body.ctx, &result);
     CHECK(ended != RUN_PENDING);
     if (ended == RUN_DONE && !value_is_absent(result)) {
         handling_return_adopt(handling, result);
@@ -452,22 +480,28 @@ static enum run_result run_handler(struct handling *handling, void *ctx)
 
 /* -- Nodes --------------------------------------------------------------- */
 
-static struct digest action_of(const struct piece *piece, struct value name)
+/* The store tells pieces apart by themselves. */
+struct digest building_action(const struct piece *piece, struct value name)
 {
-    (void)piece; /* the store tells pieces apart by themselves */
-    const struct text text = value_text(&name);
-    return digest_of_bytes("heddle action", text.at, text.length);
+    const struct value full =
+        piece->whole != NULL ? join(piece->front, name) : value_ref(name);
+    const struct text text = value_text(&full);
+    const struct digest digest =
+        digest_of_bytes("heddle action", text.at, text.length);
+    value_unref(full);
+    return digest;
 }
 
 struct node_identity building_identity(const struct piece *piece,
                                        struct value name,
                                        const struct digest *fingerprint)
 {
+    const struct piece *whole = piece->whole != NULL ? piece->whole : piece;
     return (struct node_identity){
         .space = piece->space,
-        .piece = piece->name,
-        .generation = piece->generation,
-        .action = action_of(piece, name),
+        .piece = whole->name,
+        .generation = whole->generation,
+        .action = building_action(piece, name),
         .implementation = *fingerprint,
         .runtime = piece->runtime->version,
     };
@@ -500,6 +534,7 @@ static void register_node(struct builder *builder,
             holder_new(&given->body, given->coordinates ? NULL : part->place),
         .release = holder_release,
         .name = building_label(piece, part->name),
+        .parent = piece->coordinator,
         .outputs = targets,
         .output_count = target_count,
         .envelopes = given->envelopes,
@@ -557,6 +592,12 @@ enum err builder_computed(struct builder *builder,
     return ERR_OK;
 }
 
+bool building_is_without_effects(const struct builder *builder)
+{
+    return builder->piece->runtime->without_effects ||
+           piece_whole(builder->piece)->taken_up;
+}
+
 enum err builder_effect(struct builder *builder,
                         const struct builder_node *node,
                         struct err_detail *detail)
@@ -568,7 +609,7 @@ enum err builder_effect(struct builder *builder,
         body_release(&node->body);
         return err;
     }
-    if (builder->piece->runtime->without_effects || builder->piece->taken_up) {
+    if (building_is_without_effects(builder)) {
         body_release(&node->body);
     } else {
         register_node(builder, part, node, NODE_EFFECT, NULL, 0);
@@ -604,9 +645,12 @@ enum err builder_handler(struct builder *builder,
         return err;
     }
     struct sched *sched = builder->piece->runtime->sched;
+    struct body_holder *holder = holder_new(&handler->body, NULL);
+    holder->element =
+        builder->piece->whole != NULL ? piece_ref(builder->piece) : NULL;
     const struct handler_spec spec = {
         .run = run_handler,
-        .ctx = holder_new(&handler->body, NULL),
+        .ctx = holder,
         .release = holder_release,
         .name = building_label(builder->piece, part->name),
         .reads = handler->reads,
@@ -655,12 +699,18 @@ enum err builder_result_value(struct builder *builder,
     return ERR_OK;
 }
 
+void builder_result_adopt(struct builder *builder, struct value value)
+{
+    value_unref(builder->result);
+    builder->result = value;
+}
+
 /* -- Children ------------------------------------------------------------ */
 
 static enum err check_depth(const struct builder *builder,
                             struct err_detail *detail)
 {
-    unsigned depth = 1;
+    unsigned depth = 1 + builder->piece->depth;
     for (; builder->parent != NULL; builder = builder->parent) {
         depth++;
     }
@@ -704,8 +754,9 @@ static enum err write_child_result(struct builder *builder,
     object_put_adopt(&note, "result", value_ref(inner->result));
     root->children = object_set_adopt(root->children, value_ref(full), note);
     const struct value before = child_before(builder, full);
-    if (value_is_object(before) &&
-        value_equal(object_field(before, "result"), inner->result)) {
+    if (builder->piece->assumed ||
+        (value_is_object(before) &&
+         value_equal(object_field(before, "result"), inner->result))) {
         return ERR_OK;
     }
     return transaction_put_adopt(builder->transaction,
@@ -793,7 +844,7 @@ struct space *builder_space(const struct builder *builder)
 
 struct piece *builder_piece_of(const struct builder *builder)
 {
-    return builder->piece;
+    return piece_whole(builder->piece);
 }
 
 void builder_undo(struct piece *piece)
@@ -801,6 +852,7 @@ void builder_undo(struct piece *piece)
     struct sched *sched = piece->runtime->sched;
     for (size_t i = piece->parts.count; i-- > 0;) {
         struct part *part = &piece->parts.at[i];
+        part->list = NULL;
         if (part->node != NULL) {
             scheduler_remove(sched, part->node);
         }

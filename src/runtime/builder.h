@@ -213,11 +213,15 @@ MUST_CHECK enum err builder_result_value(struct builder *builder,
                                          struct value value,
                                          struct err_detail *detail);
 
+/* Of an element of a list (runtime/list.h): the result is this value, or
+ * nothing. Adopts it. */
+void builder_result_adopt(struct builder *builder, struct value value);
+
 /* -- For the built-in nodes of this folder ------------------------------- */
 
 struct runtime *builder_runtime(const struct builder *builder);
 struct space *builder_space(const struct builder *builder);
-struct piece *builder_piece_of(const struct builder *builder);
+struct piece *builder_piece_of(const struct builder *builder); /* the whole */
 
 /* Whether the piece is being taken up again, and had that name as that kind
  * before. */

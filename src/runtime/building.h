@@ -71,6 +71,19 @@ struct node_identity building_identity(const struct piece *piece,
                                        struct value name,
                                        const struct digest *fingerprint);
 struct value building_label(const struct piece *piece, struct value name);
+struct digest building_action(const struct piece *piece, struct value name);
+
+/* Effects are declared and not registered (R6 of runtime/piece.h). */
+bool building_is_without_effects(const struct builder *builder);
+
+/* The end of a build (piece_build.c): what was declared before and is not any
+ * more; the document of the piece, as far as it is different. */
+void building_keep_former(const struct piece *piece, struct builder *builder);
+MUST_CHECK enum err building_write_document(struct piece *piece,
+                                            const struct builder *builder,
+                                            struct value about,
+                                            struct err_detail *detail);
+void building_release(struct builder *builder);
 
 /* -- States of a user or a session (piece_scopes.c) ---------------------- */
 

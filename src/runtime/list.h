@@ -27,7 +27,11 @@
  *       nothing. If the list is another one by then, it is compared with what
  *       the documents say that it was: L1 holds across restarts.
  *   L7  Nothing at the place is an empty list; what is no array is an error of
- *       the run. */
+ *       the run.
+ *   L8  Where the body declares, an element has what it declares instead of a
+ *       computation: child pieces, states, handlers (runtime/element.h). They
+ *       come when the coordinator finds the element, also if nobody looks, and
+ *       go with it. A key is not used again. */
 
 #ifndef RUNTIME_LIST_H
 #define RUNTIME_LIST_H
@@ -41,9 +45,18 @@ typedef enum run_result element_fn(struct run *run,
                                    struct place *element,
                                    struct value *result);
 
-/* Like struct body; one for all children. */
+/* Declares what belongs to one element, whose place can be given as an argument
+ * and read by nodes, and not here (runtime/element.h). builder_result_adopt
+ * says what the list has for the element. Otherwise like pattern_build_fn. */
+typedef enum err element_declare_fn(struct builder *builder,
+                                    void *ctx,
+                                    struct place *element,
+                                    struct err_detail *detail);
+
+/* Like struct body; one for all children. It has one of the two functions. */
 struct element_body {
     element_fn *run;
+    element_declare_fn *declare; /* builder_map only: L8 */
     void *ctx;
     void (*release)(void *ctx);
     const struct digest *fingerprint;

@@ -9,6 +9,7 @@
 #include "runtime/change.h"
 #include "runtime/migration.h"
 #include "runtime/owner.h"
+#include "runtime/spread.h"
 #include "sched/scopes.h"
 #include "value/array.h"
 #include "value/link.h"
@@ -88,6 +89,11 @@ void piece_unref(struct piece *piece)
     value_unref(piece->note);
     value_unref(piece->about);
     value_unref(piece->checked);
+    value_unref(piece->front);
+    value_unref(piece->result);
+    if (piece->whole != NULL) {
+        piece_unref(piece->whole);
+    }
     vec_release(&piece->needs);
     buf_release(&piece->migrated);
     pattern_unref(piece->pattern);
@@ -622,12 +628,16 @@ struct piece *piece_find(const struct runtime *runtime,
 
 const struct part *piece_part(const struct piece *piece, struct value name)
 {
+    const struct part *found = NULL;
     VEC_FOREACH (&piece->parts, part) {
         if (key_equal(part->name, name)) {
             return part;
         }
+        if (found == NULL && part->list != NULL) {
+            found = spread_part(part->list, name);
+        }
     }
-    return NULL;
+    return found;
 }
 
 struct node *piece_node(const struct piece *piece, struct value name)

@@ -73,6 +73,7 @@ struct part {
     struct place *place; /* output, stream, document; or NULL */
     struct node *node;   /* or NULL */
     struct handler *handler;
+    struct spread *list; /* of a list: its coordinator's; or NULL */
 };
 
 struct piece {
@@ -101,7 +102,21 @@ struct piece {
     uint64_t generation;
     struct resume_counts counts; /* of the last start */
     VEC(struct part) parts;
+
+    /* Of an element of a list only (runtime/element.h). */
+    struct piece *whole;      /* whose list it is, a reference; NULL: its own */
+    struct value front;       /* of its names in the whole: "cards/3/" */
+    struct value result;      /* what its function returned */
+    struct node *coordinator; /* of the list */
+    unsigned depth;           /* elements in elements */
+    bool assumed;             /* to have declared before what it declares now */
 };
+
+/* The piece that it is an element of, or itself. */
+static inline struct piece *piece_whole(struct piece *piece)
+{
+    return piece->whole != NULL ? piece->whole : piece;
+}
 
 /* A zero field means none or the default. */
 struct piece_options {

@@ -161,8 +161,7 @@ static struct value about_now(const struct piece *piece,
 
 /* What was declared before and is not any more stays declared: its documents
  * are there, and a pattern that declares it again finds them. */
-static void keep_former_cells(const struct piece *piece,
-                              struct builder *builder)
+void building_keep_former(const struct piece *piece, struct builder *builder)
 {
     const struct value cells = object_field(piece->about, "cells");
     if (!value_is_object(cells)) {
@@ -199,10 +198,10 @@ static enum err put(struct transaction *transaction,
 }
 
 /* The document as a whole; or what is different in it. */
-static enum err write_document(struct piece *piece,
-                               const struct builder *builder,
-                               struct value about,
-                               struct err_detail *detail)
+enum err building_write_document(struct piece *piece,
+                                 const struct builder *builder,
+                                 struct value about,
+                                 struct err_detail *detail)
 {
     if (!exists(piece)) {
         struct value document = value_empty_object();
@@ -400,14 +399,14 @@ static enum err build_in(struct piece *piece,
         err = migrations_run(piece, builder, detail);
     }
     if (err == ERR_OK) {
-        keep_former_cells(piece, builder);
+        building_keep_former(piece, builder);
         *about = about_now(piece, builder);
         if (piece->attempts == 0) {
             change_tell(piece, builder);
             piece_schemas_tell(builder);
         }
         note_migration(piece, builder);
-        err = write_document(piece, builder, *about, detail);
+        err = building_write_document(piece, builder, *about, detail);
     }
     if (err == ERR_OK) {
         err = building_write_records(builder, detail);
@@ -431,6 +430,23 @@ static enum err commit(struct piece *piece,
         piece_unref(piece);
     }
     return err;
+}
+
+void building_release(struct builder *builder)
+{
+    value_unref(builder->prefix);
+    value_unref(builder->result);
+    value_unref(builder->cells);
+    value_unref(builder->children);
+    value_unref(builder->schemas);
+    buf_release(&builder->misfits);
+    value_unref(builder->declared);
+    value_unref(builder->dropped);
+    value_unref(builder->versions);
+    migrations_release(builder);
+    for (unsigned i = SCOPE_USER; i <= SCOPE_SESSION; i++) {
+        value_unref(builder->made[i]);
+    }
 }
 
 void piece_build(struct piece *piece)
@@ -474,19 +490,7 @@ void piece_build(struct piece *piece)
         piece_unref(piece);
     }
     transaction_release(builder.transaction);
-    value_unref(builder.prefix);
-    value_unref(builder.result);
-    value_unref(builder.cells);
-    value_unref(builder.children);
-    value_unref(builder.schemas);
-    buf_release(&builder.misfits);
-    value_unref(builder.declared);
-    value_unref(builder.dropped);
-    value_unref(builder.versions);
-    migrations_release(&builder);
-    for (unsigned i = SCOPE_USER; i <= SCOPE_SESSION; i++) {
-        value_unref(builder.made[i]);
-    }
+    building_release(&builder);
     if (err == ERR_OK) {
         value_unref(piece->about);
         piece->about = about;

@@ -1,4 +1,4 @@
-/* The coordinator of a list, and its children. */
+/* The coordinator of a list. */
 
 #include "runtime/spread.h"
 
@@ -6,13 +6,12 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "runtime/cell.h"
-#include "runtime/choice.h"
+#include "runtime/element.h"
 #include "runtime/relink.h"
 #include "sched/scopes.h"
 #include "sched/settle.h"
 #include "value/array.h"
 #include "value/compare.h"
-#include "value/link.h"
 #include "value/object.h"
 
 enum {
@@ -21,189 +20,19 @@ enum {
                              one */
 };
 
-/* -- Children ------------------------------------------------------------ */
-
-struct spread *spread_ref(struct spread *spread)
-{
-    spread->refs++;
-    return spread;
-}
-
-static void child_release(void *ctx)
-{
-    struct spread_child *child = ctx;
-    place_unref(child->element);
-    place_unref(child->stored);
-    place_unref(child->output);
-    value_unref(child->link);
-    spread_unref(child->spread);
-    mem_free(child, sizeof *child);
-}
-
-void spread_child_free(struct spread_child *child)
-{
-    child_release(child);
-}
-
-static enum run_result run_child(struct run *run, void *ctx)
-{
-    const struct spread_child *child = ctx;
-    const struct element_body *body = &child->spread->body;
-    struct value result = VALUE_NONE;
-    const enum run_result ended =
-        body->run(run, body->ctx, child->element, &result);
-    CHECK(ended != RUN_PENDING);
-    if (run_is_waiting(run)) {
-        value_unref(result);
-        return RUN_WAITING;
-    }
-    if (ended != RUN_DONE) {
-        value_unref(result);
-        return ended;
-    }
-    if (child->spread->truth) {
-        const bool truth = choice_is_true(result);
-        value_unref(result);
-        result = value_bool(truth);
-    }
-    struct err_detail detail = {0};
-    const enum err err =
-        building_write_adopt(run->transaction, child->output, result, &detail);
-    return err == ERR_OK ? RUN_DONE : run_fail(run, &detail);
-}
-
-static void child_register(struct spread_child *child, struct value name)
-{
-    struct spread *spread = child->spread;
-    struct node_spec spec = {
-        .kind = NODE_COMPUTATION,
-        .run = run_child,
-        .ctx = child,
-        .release = child_release,
-        .name = building_label(spread->piece, name),
-        .parent = spread->node,
-        .outputs = &child->output,
-        .output_count = 1,
-        .reads = &child->element,
-        .read_count = 1,
-    };
-    struct node_identity identity;
-    if (spread->persistent) {
-        identity = building_identity(spread->piece, name, &spread->fingerprint);
-        spec.identity = &identity;
-    }
-    child->node = scheduler_register(spread->sched, &spec);
-    value_unref(spec.name);
-}
-
-/* Its output need not go any more. */
-static void spare(struct spread *spread, const struct place *output)
-{
-    for (size_t i = 0; i < spread->doomed.count; i++) {
-        if (spread->doomed.at[i] == output) {
-            place_unref(spread->doomed.at[i]);
-            spread->doomed.at[i] = *vec_last(&spread->doomed);
-            spread->doomed.count--;
-            return;
-        }
-    }
-}
-
-/* Without a node; *name is that of its node and document, new. NULL if there
- * can be no document of that name. */
-static struct spread_child *child_new(struct spread *spread,
-                                      uint32_t key,
-                                      struct value *name)
-{
-    const struct value number = spread_key_name(key);
-    *name = spread_joined(spread->prefix, number);
-    const struct value id = piece_document_id(spread->piece->name, *name);
-    struct entity *entity = NULL;
-    struct spread_child *child = NULL;
-    if (entity_of(spread->piece->space,
-                  spread->order_at->entity->scope,
-                  id,
-                  &entity,
-                  NULL) == ERR_OK) {
-        child = mem_alloc_zero(sizeof *child);
-        child->spread = spread_ref(spread);
-        child->key = key;
-        child->element = place_child(spread->elements, number);
-        child->stored = place_child(spread->elements_at, number);
-        child->output = place_payload(entity);
-    }
-    value_unref(id);
-    value_unref(number);
-    return child;
-}
-
-/* False if there can be no document of that name. */
-static bool child_add(struct spread *spread, uint32_t key)
-{
-    struct value name;
-    struct spread_child *child = child_new(spread, key, &name);
-    if (child != NULL) {
-        while (spread->children.count <= key) {
-            vec_push(&spread->children, NULL);
-        }
-        spread->children.at[key] = child;
-        spare(spread, child->output);
-        child_register(child, name);
-    }
-    value_unref(name);
-    return child != NULL;
-}
-
-/* Its node goes, and its output will. */
-static void child_remove(struct spread *spread, uint32_t key)
-{
-    struct spread_child *child = spread->children.at[key];
-    spread->children.at[key] = NULL;
-    spread->lowest = key < spread->lowest ? key : spread->lowest;
-    vec_push(&spread->doomed, place_ref(child->output));
-    scheduler_remove(spread->sched, child->node);
-}
-
-/* S1. */
-static uint32_t free_key(struct spread *spread)
-{
-    while (spread->lowest < spread->children.count &&
-           spread->children.at[spread->lowest] != NULL) {
-        spread->lowest++;
-    }
-    return spread->lowest;
-}
-
-struct spread_child *spread_child_of(const struct spread *spread,
-                                     struct value link)
-{
-    uint32_t key;
-    return spread_key_of_link(spread, link, &key) &&
-                   key < spread->children.count
-               ? spread->children.at[key]
-               : NULL;
-}
-
-struct spread_child *spread_child_apart(struct spread *spread,
-                                        struct value link)
-{
-    uint32_t key;
-    if (!spread_key_of_link(spread, link, &key)) {
-        return NULL;
-    }
-    struct value name;
-    struct spread_child *child = child_new(spread, key, &name);
-    value_unref(name);
-    return child;
-}
-
-struct value spread_element_link(struct spread_child *child)
-{
-    if (value_is_absent(child->link)) {
-        child->link = cell_link(child->element, child->spread->piece->space);
-    }
-    return child->link;
-}
+/* One run of the coordinator. */
+struct pass {
+    struct spread *spread;
+    struct run *run;
+    struct entity *holder; /* of the list */
+    struct value now;      /* the list */
+    bool resolved;         /* its links say what they mean already */
+    bool bulk;             /* elements are written in one */
+    struct value elements; /* then: all of them */
+    struct value record;   /* S6, as it is in the document; or absent */
+    struct err_detail detail;
+    enum err err;
+};
 
 /* -- What there was ------------------------------------------------------ */
 
@@ -220,7 +49,7 @@ static void forget(struct spread *spread)
 
 /* The keys in the document, each once; none if it is not what a coordinator
  * writes. */
-static void read_keys(struct spread *spread, struct value order)
+void spread_read_keys(struct spread *spread, struct value order)
 {
     vec_clear(&spread->keys);
     if (!value_is_array(order)) {
@@ -245,9 +74,35 @@ static void read_keys(struct spread *spread, struct value order)
     vec_release(&taken);
 }
 
-/* S2: just those of the keys. */
-static void match_children(struct spread *spread)
+/* A child that the documents have: it was there, so it can be. Where the body
+ * declares, what it declares has to be what is in the documents, or those have
+ * to be here. */
+static void add_former(struct pass *pass, uint32_t key)
 {
+    struct spread_adding adding = {
+        .origin = ELEMENT_ASSUMED,
+        .transaction = pass->run->transaction,
+        .detail = &pass->detail,
+    };
+    if (pass->err != ERR_OK) {
+        return;
+    }
+    if (pass->spread->body.declare != NULL) {
+        pass->err = spread_origin_in_run(pass->spread,
+                                         pass->run,
+                                         pass->record,
+                                         key,
+                                         &adding);
+    }
+    if (pass->err == ERR_OK && !run_is_waiting(pass->run)) {
+        pass->err = spread_child_add(pass->spread, key, &adding);
+    }
+}
+
+/* S2: just those of the keys. */
+static void match_children(struct pass *pass)
+{
+    struct spread *spread = pass->spread;
     VEC(bool) wanted = {0};
     VEC_FOREACH (&spread->keys, key) {
         while (wanted.count <= *key) {
@@ -258,13 +113,13 @@ static void match_children(struct spread *spread)
     for (uint32_t key = 0; key < spread->children.count; key++) {
         if (spread->children.at[key] != NULL &&
             (key >= wanted.count || !wanted.at[key])) {
-            child_remove(spread, key);
+            spread_child_remove(spread, key);
         }
     }
     VEC_FOREACH (&spread->keys, key) {
         if (*key >= spread->children.count ||
             spread->children.at[*key] == NULL) {
-            (void)child_add(spread, *key); /* it was there: it can be */
+            add_former(pass, *key);
         }
     }
     vec_release(&wanted);
@@ -299,35 +154,23 @@ static struct value former_list(const struct spread *spread,
 }
 
 /* What is in the documents becomes what is known. */
-static void take_documents(struct spread *spread,
+static void take_documents(struct pass *pass,
                            struct value order,
                            struct value elements)
 {
+    struct spread *spread = pass->spread;
     forget(spread);
-    read_keys(spread, order);
+    spread_read_keys(spread, order);
     struct value list = former_list(spread, elements);
     if (value_is_absent(list)) {
         vec_clear(&spread->keys);
         list = value_empty_array();
     }
-    match_children(spread);
+    match_children(pass);
     spread->seen = list;
 }
 
 /* -- Writing ------------------------------------------------------------- */
-
-/* One run of the coordinator. */
-struct pass {
-    struct spread *spread;
-    struct run *run;
-    struct entity *holder; /* of the list */
-    struct value now;      /* the list */
-    bool resolved;         /* its links say what they mean already */
-    bool bulk;             /* elements are written in one */
-    struct value elements; /* then: all of them */
-    struct err_detail detail;
-    enum err err;
-};
 
 static struct value own_copy(const struct pass *pass, struct value value)
 {
@@ -439,6 +282,18 @@ static void delete_doomed(struct pass *pass)
 
 /* -- One run ------------------------------------------------------------- */
 
+static void add_new(struct pass *pass, uint32_t key)
+{
+    const struct spread_adding adding = {
+        .origin = ELEMENT_NEW,
+        .transaction = pass->run->transaction,
+        .detail = &pass->detail,
+    };
+    if (pass->err == ERR_OK) {
+        pass->err = spread_child_add(pass->spread, key, &adding);
+    }
+}
+
 /* The keys of what the match has moved; new ones get a child. */
 static void find_keys(struct pass *pass)
 {
@@ -447,20 +302,15 @@ static void find_keys(struct pass *pass)
     VEC_FOREACH (&spread->match.gone, index) {
         const uint32_t key = spread->keys.at[*index];
         remove_element(pass, key);
-        child_remove(spread, key);
+        spread_child_remove(spread, key);
     }
     VEC_FOREACH (&spread->match.moves, move) {
         uint32_t key;
         if (move->from != LIST_NEW) {
             key = spread->keys.at[move->from];
         } else {
-            key = free_key(spread);
-            if (!child_add(spread, key) && pass->err == ERR_OK) {
-                pass->err = err_set(&pass->detail,
-                                    ERR_ARGUMENT,
-                                    "the name of the list is too long for the "
-                                    "documents of its elements");
-            }
+            key = spread_free_key(spread);
+            add_new(pass, key);
         }
         vec_push(&spread->moved, key);
     }
@@ -490,13 +340,13 @@ static struct value link_of_child(struct spread *spread, uint32_t key)
         return cell_link(child->output, spread->piece->space);
     }
     struct value name; /* one that is only imagined: evaluate */
-    child = child_new(spread, key, &name);
+    child = spread_child_new(spread, key, &name);
     value_unref(name);
     if (child == NULL) {
         return value_null();
     }
     const struct value link = cell_link(child->output, spread->piece->space);
-    child_release(child);
+    spread_child_free(child);
     return link;
 }
 
@@ -544,18 +394,29 @@ static struct value change_order_adopt(struct spread *spread,
     return order;
 }
 
+static void await_documents(struct pass *pass, const struct spread_child *child)
+{
+    element_documents_list documents = {0};
+    element_documents(child, &documents);
+    VEC_FOREACH (&documents, entity) {
+        struct place *place = place_payload(*entity);
+        if (!is_here(place)) {
+            struct value value;
+            (void)run_read(pass->run, place, READ_DEEP, READ_FOR_BOTH, &value);
+            value_unref(value);
+        }
+        place_unref(place);
+    }
+    vec_release(&documents);
+}
+
 /* Only what is here can be deleted. False: it has to be waited for. */
 static bool can_go(struct pass *pass)
 {
     const struct spread *spread = pass->spread;
     VEC_FOREACH (&spread->match.gone, index) {
         const uint32_t key = spread->keys.at[*index];
-        struct place *output = spread->children.at[key]->output;
-        if (!is_here(output)) {
-            struct value value;
-            (void)run_read(pass->run, output, READ_DEEP, READ_FOR_BOTH, &value);
-            value_unref(value);
-        }
+        await_documents(pass, spread->children.at[key]);
     }
     return !run_is_waiting(pass->run);
 }
@@ -601,12 +462,17 @@ static void change(struct pass *pass, struct value order, struct value elements)
         !value_equal(order, spread->order_seen) ||
         !value_equal(elements, spread->elements_seen)) {
         /* What is in the documents has links that say what they mean. */
-        take_documents(spread, order, elements);
+        take_documents(pass, order, elements);
         resolved = relink_adopt(value_ref(list),
                                 pass->holder,
                                 spread->elements_at->entity);
         pass->now = resolved;
         pass->resolved = true;
+    }
+    if (pass->err != ERR_OK || run_is_waiting(pass->run)) {
+        forget(spread);
+        value_unref(resolved);
+        return;
     }
     spread->holder = pass->holder;
     list_match(&spread->match, spread->seen, pass->now);
@@ -626,6 +492,14 @@ static void change(struct pass *pass, struct value order, struct value elements)
     if (!value_is_same(links, order)) {
         put_adopt(pass, spread->order_at, value_ref(links));
     }
+    if (spread->body.declare != NULL && pass->err == ERR_OK) {
+        run_vouch_all(pass->run);
+        pass->err = spread_write_record(spread,
+                                        pass->run->transaction,
+                                        pass->record,
+                                        whole,
+                                        &pass->detail);
+    }
     delete_doomed(pass);
     note(pass, list, links);
     value_unref(pass->elements);
@@ -638,7 +512,9 @@ static void change(struct pass *pass, struct value order, struct value elements)
 /* The keys of what the match has moved. What is new has one without a child. */
 static void imagine_keys(struct spread *spread)
 {
-    uint32_t fresh = (uint32_t)spread->children.count;
+    uint32_t fresh = spread->body.declare != NULL
+                         ? spread->next
+                         : (uint32_t)spread->children.count;
     vec_clear(&spread->moved);
     VEC_FOREACH (&spread->match.moves, move) {
         vec_push(&spread->moved,
@@ -668,11 +544,12 @@ static enum run_result evaluate_new(struct pass *pass)
         const uint32_t key = spread->moved.at[i];
         if (spread->match.moves.at[i].from == LIST_NEW) {
             struct value name;
-            struct spread_child *child = child_new(spread, key, &name);
+            struct spread_child *child = spread_child_new(spread, key, &name);
             value_unref(name);
-            ended = child != NULL ? run_child(pass->run, child) : RUN_FAILED;
+            ended =
+                child != NULL ? spread_run_child(pass->run, child) : RUN_FAILED;
             if (child != NULL) {
-                child_release(child);
+                spread_child_free(child);
             }
         }
     }
@@ -687,7 +564,7 @@ static enum run_result evaluate(struct pass *pass,
 {
     struct spread *spread = pass->spread;
     forget(spread); /* the next run takes what it needs from the documents */
-    read_keys(spread, order);
+    spread_read_keys(spread, order);
     struct value former = former_list(spread, elements);
     if (value_is_absent(former)) {
         vec_clear(&spread->keys);
@@ -706,8 +583,8 @@ static enum run_result evaluate(struct pass *pass,
         change_order_adopt(spread,
                            whole ? value_empty_array() : value_ref(order)));
     put_elements(pass);
-    const enum run_result ended =
-        pass->err == ERR_OK ? evaluate_new(pass) : RUN_DONE;
+    const bool runs = pass->err == ERR_OK && spread->body.declare == NULL;
+    const enum run_result ended = runs ? evaluate_new(pass) : RUN_DONE;
     value_unref(former);
     value_unref(resolved);
     return ended;
@@ -719,7 +596,7 @@ void spread_drop_children(struct spread *spread)
 {
     for (uint32_t key = 0; key < spread->children.count; key++) {
         if (spread->children.at[key] != NULL) {
-            child_remove(spread, key);
+            spread_child_remove(spread, key);
         }
     }
     VEC_FOREACH (&spread->doomed, place) {
@@ -746,6 +623,10 @@ static enum run_result run_on(struct pass *pass)
                                 READ_DEEP,
                                 READ_FOR_BOTH,
                                 &elements) == ERR_STALE;
+    if (spread->body.declare != NULL && pass->err == ERR_OK && !stale) {
+        pass->err =
+            spread_read_record(spread, pass->run, &pass->record, &pass->detail);
+    }
     enum run_result ended = RUN_DONE;
     if (!stale && !run_is_waiting(pass->run) && pass->run->node->registered &&
         pass->err == ERR_OK) {
@@ -757,6 +638,7 @@ static enum run_result run_on(struct pass *pass)
     }
     value_unref(order);
     value_unref(elements);
+    value_unref(pass->record);
     if (stale) {
         return RUN_AGAIN;
     }
@@ -843,6 +725,7 @@ void spread_unref(struct spread *spread)
         }
     }
     value_unref(spread->prefix);
+    value_unref(spread->shape);
     vec_release(&spread->keys);
     vec_release(&spread->children);
     vec_release(&spread->doomed);
@@ -858,10 +741,13 @@ static void spread_release(void *ctx)
     spread->node = NULL;
     VEC_FOREACH (&spread->children, child) {
         if (*child != NULL) {
-            struct node *node = (*child)->node;
+            struct spread_child *gone = *child;
             *child = NULL;
-            scheduler_remove(spread->sched, node);
+            spread_child_stop(gone);
         }
+    }
+    if (spread->keeper != NULL) {
+        scheduler_remove(spread->sched, spread->keeper);
     }
     spread_unref(spread);
 }
@@ -911,19 +797,22 @@ static enum err write_first(struct builder *builder,
 /* The children of before, for a piece that is resumed. There may be very many,
  * so the start of the piece can be interrupted here, as in the rest of its
  * body. */
-static enum err restore_children(struct spread *spread,
+enum err spread_restore_children(struct spread *spread,
                                  struct value order,
-                                 struct err_detail *detail)
+                                 const struct spread_adding *adding)
 {
-    read_keys(spread, order);
+    spread_read_keys(spread, order);
     for (size_t i = 0; i < spread->keys.count; i++) {
         const uint32_t key = spread->keys.at[i];
         if (key >= spread->children.count || spread->children.at[key] == NULL) {
-            (void)child_add(spread, key); /* it was there: it can be */
+            const enum err err = spread_child_add(spread, key, adding);
+            if (err != ERR_OK) {
+                return err;
+            }
         }
         if (i % INTERRUPT_EVERY == INTERRUPT_EVERY - 1 &&
             settle_is_interrupted(spread->runtime->sched)) {
-            return err_set(detail, ERR_INTERRUPTED, "interrupted");
+            return err_set(adding->detail, ERR_INTERRUPTED, "interrupted");
         }
     }
     return ERR_OK;
@@ -962,17 +851,27 @@ static enum err declare_in(struct builder *builder,
         return err;
     }
     spread->order = place_ref(order);
-    spread->node = vec_last(&builder->piece->parts)->node;
+    struct part *part = vec_last(&builder->piece->parts);
+    spread->node = part->node;
     const struct entity *instance = scopes_instance(order->entity);
     err = spread_use_instances(spread,
                                known ? instance->scope : SCOPE_SPACE,
                                detail);
+    if (err == ERR_OK && spread->body.declare != NULL) {
+        part->list = spread;
+        spread_keep(builder, spread);
+    }
     if (err == ERR_OK && !known) {
         return write_first(builder, spread, detail);
     }
-    return err == ERR_OK
-               ? restore_children(spread, instance->visible.payload, detail)
-               : err;
+    if (err == ERR_OK && spread->body.declare != NULL) {
+        return spread_restore_pieces(builder, spread, detail);
+    }
+    const struct spread_adding adding = {.detail = detail};
+    return err == ERR_OK ? spread_restore_children(spread,
+                                                   instance->visible.payload,
+                                                   &adding)
+                         : err;
 }
 
 enum err spread_declare(struct builder *builder,

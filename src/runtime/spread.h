@@ -24,6 +24,10 @@
  *       `order` and `elements` of the space then are scope links, through which
  *       the elements are read: so who reads them reads from the coordinator. If
  *       the list gets another scope, all children are made anew.
+ *   S6  Where the body declares (runtime/element.h), a key is never used again:
+ *       what was sent to an element that has gone reaches no other. The
+ *       document `order` then has, beside its value, the next key and what the
+ *       elements have declared: {"elements": {"next": 4, "shape": "..."}}.
  *
  * For the files of this folder; runtime/list.h has the rules. */
 
@@ -34,9 +38,25 @@
 #include "runtime/list.h"
 #include "runtime/list_match.h"
 
+/* How an element is built whose body declares (runtime/element.h). */
+enum element_origin {
+    ELEMENT_NEW,
+    ELEMENT_KEPT,    /* its document is here */
+    ELEMENT_ASSUMED, /* it has declared what it declares now (element-2) */
+};
+
+/* For spread_child_add; of interest to lists whose body declares, but for
+ * `detail`. */
+struct spread_adding {
+    enum element_origin origin;
+    struct transaction *transaction;
+    struct err_detail *detail;
+};
+
 struct spread_child {
     struct spread *spread; /* a reference */
-    struct node *node;     /* NULL: is gone */
+    struct node *node;     /* NULL: is gone, or the body declares */
+    struct piece *piece;   /* what it has declared; or NULL */
     uint32_t key;
     struct place *element; /* behind scope links: where it is read */
     struct place *stored;  /* the same: where it is written */
@@ -74,6 +94,13 @@ struct spread {
     VEC(struct place *) doomed; /* outputs of who has gone, to be deleted */
     struct list_match match;
     VEC(uint32_t) moved; /* keys of what the match has moved */
+
+    /* If the body declares: S6. */
+    struct node *keeper; /* an effect that looks, so that children come; or
+                            NULL */
+    struct value shape;  /* what a child has declared here; absent: no child
+                            has been built */
+    uint32_t next;       /* key */
 };
 
 /* Declares the documents and the coordinator; `order_name` is that of its
@@ -89,6 +116,27 @@ MUST_CHECK enum err spread_declare(struct builder *builder,
 struct spread *spread_ref(struct spread *spread);
 void spread_unref(struct spread *spread);
 
+/* -- Children (spread_children.c) ----------------------------------------- */
+
+/* Without a node; *name is that of its node and document, new. NULL if there
+ * can be no document of that name. */
+struct spread_child *spread_child_new(struct spread *spread,
+                                      uint32_t key,
+                                      struct value *name);
+enum run_result spread_run_child(struct run *run, void *ctx);
+
+/* A child of that key, which is free. */
+MUST_CHECK enum err spread_child_add(struct spread *spread,
+                                     uint32_t key,
+                                     const struct spread_adding *adding);
+
+/* What it has goes; and its documents will, too, with the next run. */
+void spread_child_stop(struct spread_child *child);
+void spread_child_remove(struct spread *spread, uint32_t key);
+
+/* S1, S6. */
+uint32_t spread_free_key(struct spread *spread);
+
 /* The child that a link in `order` leads to, or NULL. */
 struct spread_child *spread_child_of(const struct spread *spread,
                                      struct value link);
@@ -98,6 +146,10 @@ struct spread_child *spread_child_of(const struct spread *spread,
 struct spread_child *spread_child_apart(struct spread *spread,
                                         struct value link);
 void spread_child_free(struct spread_child *child);
+
+/* What a child has declared, by the name from the piece of the list on:
+ * "cards/3/card1/view". NULL if there is no such part. */
+const struct part *spread_part(const struct spread *spread, struct value name);
 
 /* A link to its element, borrowed. */
 struct value spread_element_link(struct spread_child *child);
@@ -117,6 +169,43 @@ MUST_CHECK enum err spread_choose_scope(struct spread *spread,
 
 /* All children go. Their documents stay: they belong to another scope. */
 void spread_drop_children(struct spread *spread);
+
+/* -- Whose body declares (spread_pieces.c): S6 ---------------------------- */
+
+/* What the document says of the elements, new; or absent. */
+MUST_CHECK enum err spread_read_record(struct spread *spread,
+                                       struct run *run,
+                                       struct value *out,
+                                       struct err_detail *detail);
+MUST_CHECK enum err spread_write_record(const struct spread *spread,
+                                        struct transaction *transaction,
+                                        struct value before,
+                                        bool was_empty,
+                                        struct err_detail *detail);
+
+/* How a child that another process has added is to be built. It may have to be
+ * waited for. */
+MUST_CHECK enum err spread_origin_in_run(struct spread *spread,
+                                         struct run *run,
+                                         struct value record,
+                                         uint32_t key,
+                                         struct spread_adding *adding);
+
+/* The elements of before, when the whole piece is started. If they were
+ * declared otherwise, their documents are awaited first (piece->needs). */
+MUST_CHECK enum err spread_restore_pieces(struct builder *builder,
+                                          struct spread *spread,
+                                          struct err_detail *detail);
+
+/* The coordinator is to run, unless effects do not. */
+void spread_keep(const struct builder *builder, struct spread *spread);
+
+/* For both kinds (spread.c): the keys in the document become `keys`; and the
+ * children of them. */
+void spread_read_keys(struct spread *spread, struct value order);
+MUST_CHECK enum err spread_restore_children(struct spread *spread,
+                                            struct value order,
+                                            const struct spread_adding *adding);
 
 /* -- Names (spread_names.c) ---------------------------------------------- */
 

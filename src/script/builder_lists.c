@@ -11,6 +11,7 @@
 #include "script/building.h"
 #include "script/cells.h"
 #include "script/convert.h"
+#include "script/elements.h"
 #include "script/streams.h"
 #include "value/json.h"
 
@@ -139,16 +140,25 @@ typedef enum err list_fn(struct builder *builder,
 static int declare_list(lua_State *L, list_fn *declare, const char *stem)
 {
     lua_settop(L, 4);
-    const struct builder_object *p = builders_check(L);
+    struct builder_object *p = builders_check(L);
     luaL_argcheck(L, !lua_isnil(L, 2), 2, "a list is missing");
     luaL_checktype(L, 3, LUA_TFUNCTION);
+    const bool declares = elements_declares(L, p, 3);
+    if (declares && declare != builder_map) {
+        return luaL_error(L,
+                          "the function of p:%s gives a value and cannot use "
+                          "p: only that of p:map can declare pieces",
+                          stem);
+    }
     struct builder_list list = {.name = check_own_name(L, p, 4, stem)};
     list.list = check_place(L, p, 2, "list");
-    list.body = bodies_new_element(L,
-                                   p->stage,
-                                   builder_piece_of(p->state->builder),
-                                   3,
-                                   list.name);
+    list.body = declares
+                    ? elements_new(L, p, 3)
+                    : bodies_new_element(L,
+                                         p->stage,
+                                         builder_piece_of(p->state->builder),
+                                         3,
+                                         list.name);
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err = declare(p->state->builder, &list, &place, &detail);

@@ -93,12 +93,29 @@ static void take_result(lua_State *L, int count, void *ctx)
 
 /* A piece may have a hundred thousand nodes, and all are declared in one call.
  * A host that has set a budget of its own gives ten times as much for that. */
-static uint64_t build_steps(const struct script *script)
+uint64_t patterns_build_steps(const struct script *script)
 {
     const uint64_t steps = script->config.steps;
     return steps < UINT64_MAX / (SCRIPT_BUILD_STEPS / SCRIPT_STEPS)
                ? steps * (SCRIPT_BUILD_STEPS / SCRIPT_STEPS)
                : steps;
+}
+
+enum err patterns_build_end(const struct building_state *state,
+                            enum script_cause cause,
+                            struct script_error *error,
+                            struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    if (cause != SCRIPT_FINE) {
+        struct buf text = {0};
+        script_error_write(&text, error);
+        err = state->failed != ERR_OK ? state->failed : ERR_ARGUMENT;
+        err = err_set(detail, err, "%s", buf_text(&text));
+        buf_release(&text);
+    }
+    script_error_release(error);
+    return err;
 }
 
 static enum err build(struct builder *builder,
@@ -121,23 +138,13 @@ static enum err build(struct builder *builder,
         .push = push_builder,
         .take = take_result,
         .ctx = &building,
-        .steps = build_steps(stage->script),
+        .steps = patterns_build_steps(stage->script),
     };
     struct script_error error = {0};
     const enum script_cause cause = script_call(stage->script, &call, &error);
     builders_end(&building.state);
     frame_end(&building.frame);
-    enum err err = ERR_OK;
-    if (cause != SCRIPT_FINE) {
-        struct buf text = {0};
-        script_error_write(&text, &error);
-        err = building.state.failed != ERR_OK ? building.state.failed
-                                              : ERR_ARGUMENT;
-        err = err_set(detail, err, "%s", buf_text(&text));
-        buf_release(&text);
-    }
-    script_error_release(&error);
-    return err;
+    return patterns_build_end(&building.state, cause, &error, detail);
 }
 
 /* -- Patterns ------------------------------------------------------------ */

@@ -18,6 +18,7 @@
 #define SCRIPT_PATTERNS_H
 
 #include "runtime/pattern.h"
+#include "script/builders.h"
 #include "script/stage.h"
 
 extern const struct script_class pattern_class;
@@ -37,5 +38,13 @@ bool patterns_is_lua(const struct pattern *pattern);
 /* The arguments of a piece at an index, an object of values and links, new;
  * absent for nil. Raises. */
 struct value patterns_check_arguments(lua_State *L, int index);
+
+/* For functions that declare: what such a call may cost; and its end, which
+ * releases the error. */
+uint64_t patterns_build_steps(const struct script *script);
+MUST_CHECK enum err patterns_build_end(const struct building_state *state,
+                                       enum script_cause cause,
+                                       struct script_error *error,
+                                       struct err_detail *detail);
 
 #endif

@@ -1,0 +1,318 @@
+/* A list whose body declares: what its document says of the elements (S6 of
+ * runtime/spread.h), and when they are built. */
+
+#include "runtime/element.h"
+
+#include <string.h>
+
+#include "sched/scopes.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+/* -- The record ---------------------------------------------------------- */
+
+static struct place *record_place(const struct spread *spread)
+{
+    struct place *root = place_root(spread->order_at->entity);
+    const struct value key = value_text_new("elements");
+    struct place *place = place_child(root, key);
+    value_unref(key);
+    place_unref(root);
+    return place;
+}
+
+/* The shape in a record, borrowed; absent: each element is to be looked at. */
+static struct value shape_in(struct value record)
+{
+    const struct value shape =
+        value_is_object(record) ? object_field(record, "shape") : VALUE_NONE;
+    return value_is_string(shape) ? shape : VALUE_NONE;
+}
+
+static uint32_t next_in(struct value record)
+{
+    const struct value next =
+        value_is_object(record) ? object_field(record, "next") : VALUE_NONE;
+    return value_kind(next) == VALUE_INT && value_integer(next) > 0
+               ? (uint32_t)value_integer(next)
+               : 0;
+}
+
+static enum err say_other_version(struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   "another process runs another version of this pattern: "
+                   "start this one again");
+}
+
+static bool is_other(const struct spread *spread, struct value record)
+{
+    const struct value stored = shape_in(record);
+    return !value_is_absent(stored) && !value_is_absent(spread->shape) &&
+           !value_equal(stored, spread->shape);
+}
+
+enum err spread_read_record(struct spread *spread,
+                            struct run *run,
+                            struct value *out,
+                            struct err_detail *detail)
+{
+    if (spread->order_at->entity->scope != SCOPE_SPACE) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the list holds data of one user: pieces of its "
+                       "elements would be shared by all users");
+    }
+    struct place *place = record_place(spread);
+    const enum err err = run_read(run, place, READ_DEEP, READ_FOR_BOTH, out);
+    (void)err; /* that there is nothing is an answer */
+    place_unref(place);
+    spread->next = next_in(*out);
+    return ERR_OK;
+}
+
+enum err spread_write_record(const struct spread *spread,
+                             struct transaction *transaction,
+                             struct value before,
+                             bool was_empty,
+                             struct err_detail *detail)
+{
+    if (!was_empty && is_other(spread, before)) {
+        return say_other_version(detail);
+    }
+    const struct value shape = was_empty && !value_is_absent(spread->shape)
+                                   ? spread->shape
+                                   : shape_in(before);
+    struct value now = value_empty_object();
+    object_put_adopt(&now, "next", value_int((int64_t)spread->next));
+    if (!value_is_absent(shape)) {
+        object_put_adopt(&now, "shape", value_ref(shape));
+    }
+    if (value_equal(now, before)) {
+        value_unref(now);
+        return ERR_OK;
+    }
+    struct place *place = record_place(spread);
+    const enum err err = transaction_put_adopt(transaction, place, now, detail);
+    place_unref(place);
+    return err;
+}
+
+enum err spread_origin_in_run(struct spread *spread,
+                              struct run *run,
+                              struct value record,
+                              uint32_t key,
+                              struct spread_adding *adding)
+{
+    if (is_other(spread, record)) {
+        return say_other_version(adding->detail);
+    }
+    adding->origin = ELEMENT_ASSUMED;
+    if (!value_is_absent(shape_in(record))) {
+        return ERR_OK;
+    }
+    struct value name;
+    struct spread_child *child = spread_child_new(spread, key, &name);
+    value_unref(name);
+    if (child != NULL) {
+        struct value seen;
+        (void)run_read(run, child->output, READ_DEEP, READ_FOR_BOTH, &seen);
+        value_unref(seen);
+        adding->origin = ELEMENT_KEPT;
+        spread_child_free(child);
+    }
+    return ERR_OK;
+}
+
+/* -- Taking up ----------------------------------------------------------- */
+
+/* Whether the documents of all elements are here; if not, they are awaited. */
+static bool are_here(struct spread *spread, struct piece *whole)
+{
+    bool here = true;
+    VEC_FOREACH (&spread->keys, key) {
+        struct value name;
+        struct spread_child *child = spread_child_new(spread, *key, &name);
+        value_unref(name);
+        if (child != NULL && !child->output->entity->loaded) {
+            vec_push(&whole->needs, child->output->entity);
+            here = false;
+        }
+        if (child != NULL) {
+            spread_child_free(child);
+        }
+    }
+    return here;
+}
+
+static void stop_children(struct spread *spread)
+{
+    VEC_FOREACH (&spread->children, child) {
+        if (*child != NULL) {
+            spread_child_stop(*child);
+            *child = NULL;
+        }
+    }
+}
+
+/* Whether what is declared now is what the elements have: the first one shows
+ * it. */
+static enum err is_as_before(struct spread *spread,
+                             struct value record,
+                             const struct spread_adding *adding,
+                             bool *out)
+{
+    struct spread_adding first = *adding;
+    first.origin = ELEMENT_ASSUMED;
+    *out = false;
+    if (value_is_absent(shape_in(record))) {
+        return ERR_OK;
+    }
+    const enum err err = spread_child_add(spread, spread->keys.at[0], &first);
+    if (err == ERR_OK) {
+        *out = !is_other(spread, record);
+    }
+    if (!*out) {
+        stop_children(spread);
+    }
+    return err;
+}
+
+/* Brings each element up to date, and then the record. */
+static enum err renew(struct spread *spread,
+                      struct value order,
+                      struct value record,
+                      struct spread_adding *adding)
+{
+    adding->origin = ELEMENT_KEPT;
+    struct place *root = place_root(spread->order_at->entity);
+    struct value seen;
+    (void)transaction_read(adding->transaction,
+                           root,
+                           READ_DEEP,
+                           READ_FOR_BOTH,
+                           &seen);
+    value_unref(seen);
+    place_unref(root);
+    const enum err err = spread_restore_children(spread, order, adding);
+    if (err != ERR_OK) {
+        return err;
+    }
+    bool plain = true;
+    VEC_FOREACH (&spread->children, child) {
+        plain =
+            plain && (*child == NULL || !element_has_former((*child)->piece));
+    }
+    if (!plain) {
+        value_unref(spread->shape);
+        spread->shape = VALUE_NONE;
+    }
+    const struct value next = value_int((int64_t)spread->next);
+    struct value fresh = value_empty_object();
+    object_put_adopt(&fresh, "next", next);
+    const enum err written = spread_write_record(
+        spread,
+        adding->transaction,
+        plain ? record : (value_is_absent(shape_in(record)) ? record : fresh),
+        true,
+        adding->detail);
+    value_unref(fresh);
+    return written;
+}
+
+enum err spread_restore_pieces(struct builder *builder,
+                               struct spread *spread,
+                               struct err_detail *detail)
+{
+    struct piece *whole = piece_whole(builder->piece);
+    struct entity *document = spread->order_at->entity;
+    const bool starts = whole->state == PIECE_LOADING;
+    if (!document->loaded) {
+        if (starts) {
+            vec_push(&whole->needs, document);
+        }
+        return ERR_OK; /* otherwise the first run takes them up */
+    }
+    const struct value order = document->visible.payload;
+    const struct value rest = document->visible.rest;
+    const struct value record =
+        value_is_object(rest) ? object_field(rest, "elements") : VALUE_NONE;
+    struct spread_adding adding = {
+        .origin = ELEMENT_ASSUMED,
+        .transaction = builder->transaction,
+        .detail = detail,
+    };
+    spread->next = next_in(record);
+    spread_read_keys(spread, order);
+    if (!starts || spread->keys.count == 0) {
+        return ERR_OK;
+    }
+    bool same = false;
+    const enum err err = is_as_before(spread, record, &adding, &same);
+    if (err != ERR_OK || same) {
+        return err == ERR_OK ? spread_restore_children(spread, order, &adding)
+                             : err;
+    }
+    return are_here(spread, whole) ? renew(spread, order, record, &adding)
+                                   : ERR_OK;
+}
+
+/* -- Looking ------------------------------------------------------------- */
+
+static enum run_result look(struct run *run, void *ctx)
+{
+    const struct spread *spread = ctx;
+    struct value seen = VALUE_NONE;
+    const enum err err =
+        run_read(run, spread->order, READ_SHAPE, READ_FOR_BOTH, &seen);
+    value_unref(seen);
+    if (err == ERR_STALE) {
+        return RUN_AGAIN;
+    }
+    return run_is_waiting(run) ? RUN_WAITING : RUN_DONE;
+}
+
+void spread_keep(const struct builder *builder, struct spread *spread)
+{
+    if (building_is_without_effects(builder)) {
+        return;
+    }
+    const struct node_spec spec = {
+        .kind = NODE_EFFECT,
+        .run = look,
+        .ctx = spread,
+        .parent = spread->node,
+        .reads = &spread->order,
+        .read_count = 1,
+        .clearance = value_bool(true), /* it shows nothing */
+    };
+    spread->keeper = scheduler_register(spread->sched, &spec);
+}
+
+/* -- Finding ------------------------------------------------------------- */
+
+const struct part *spread_part(const struct spread *spread, struct value name)
+{
+    const struct text text = value_text(&name);
+    const struct text prefix = value_text(&spread->prefix);
+    if (text.length <= prefix.length ||
+        memcmp(text.at, prefix.at, prefix.length) != 0) {
+        return NULL;
+    }
+    uint32_t key = 0;
+    size_t at = prefix.length;
+    while (at < text.length && text.at[at] >= '0' && text.at[at] <= '9' &&
+           key < UINT32_MAX / 10 - 1) {
+        key = key * 10 + (uint32_t)(text.at[at++] - '0');
+    }
+    if (at == prefix.length || at + 1 >= text.length || text.at[at] != '/' ||
+        key >= spread->children.count || spread->children.at[key] == NULL) {
+        return NULL;
+    }
+    const struct value rest =
+        value_string_new(text.at + at + 1, text.length - at - 1);
+    const struct part *part = piece_part(spread->children.at[key]->piece, rest);
+    value_unref(rest);
+    return part;
+}
