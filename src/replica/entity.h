@@ -112,6 +112,7 @@ struct entity {
     bool torn : 1;     /* known as of two seqs, and not here */
     bool plain : 1;    /* N5 */
     bool followed : 1; /* its schemas are known (runtime/piece_schemas.h) */
+    bool copies : 1;   /* of the elements of a list, which writes it alone */
     uint32_t written;  /* quickly, by which transaction (replica/quick.h) */
     struct entity_state visible;
     uint64_t version; /* N1 */

@@ -405,6 +405,20 @@ struct cell_write {
     struct value value;
 };
 
+/* Of an element that is a value its list has a copy (L3 of runtime/list.h): a
+ * write there would be lost. */
+COLD static enum err refuse_copy(const struct cell_write *write,
+                                 struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   cell_sets_link(write->kind, write->value)
+                       ? "a link in a list cannot be replaced here: write to "
+                         "the list"
+                       : "an element that is not a link cannot be written "
+                         "here: write to the list");
+}
+
 /* At the place behind all links. */
 static enum err write_at(const struct cell_access *access,
                          struct place *at,
@@ -412,6 +426,9 @@ static enum err write_at(const struct cell_access *access,
                          struct err_detail *detail)
 {
     struct transaction *transaction = access->transaction;
+    if (UNLIKELY(at->entity->copies)) {
+        return refuse_copy(write, detail);
+    }
     if (!piece_schemas_are_known(access, at->entity)) {
         return ERR_OK; /* it is awaited: T9 of replica/transaction.h */
     }

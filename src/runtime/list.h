@@ -10,7 +10,9 @@
  *   L1  An element is the same one as before if it is a link to the same
  *       target, or else if it has the same value, wherever it is now. What is
  *       left over is taken for an edit of what stood in its place
- *       (runtime/list_match.h). Equal elements have a child each.
+ *       (runtime/list_match.h). Equal elements have a child each. If the list
+ *       has a key, the name of a field, objects with that field are known by
+ *       what is there.
  *   L2  So a move runs no child, an edit runs one, an insertion the new ones,
  *       and a deletion takes its child and the output of that away. With it
  *       runs one node more, which compares the list with what it was: O(log n)
@@ -64,6 +66,7 @@ struct element_body {
 
 struct builder_list {
     struct value name;
+    struct value key; /* L1: a string; or absent */
     struct place *list;
     struct element_body body;
 };

@@ -9,11 +9,25 @@
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/link.h"
+#include "value/object.h"
 
 /* -- Identity ------------------------------------------------------------ */
 
-static uint64_t identity_hash(struct value value)
+/* What an element is known by, if there is a field for that; or absent. */
+static struct value key_of(const struct list_match *match, struct value value)
 {
+    return value_is_absent(match->key) || !value_is_object(value)
+               ? VALUE_NONE
+               : object_get(value, match->key);
+}
+
+static uint64_t identity_hash(const struct list_match *match,
+                              struct value value)
+{
+    const struct value key = key_of(match, value);
+    if (!value_is_absent(key)) {
+        return value_hash(key);
+    }
     if (value_kind(value) != VALUE_LINK) {
         return value_hash(value);
     }
@@ -27,8 +41,16 @@ static uint64_t identity_hash(struct value value)
     return hash;
 }
 
-static bool is_identical(struct value a, struct value b)
+static bool is_identical(const struct list_match *match,
+                         struct value a,
+                         struct value b)
 {
+    const struct value key = key_of(match, a);
+    const struct value other = key_of(match, b);
+    if (!value_is_absent(key) || !value_is_absent(other)) {
+        return !value_is_absent(key) && !value_is_absent(other) &&
+               value_equal(key, other);
+    }
     if (value_kind(a) != VALUE_LINK || value_kind(b) != VALUE_LINK) {
         return value_equal(a, b);
     }
@@ -99,7 +121,7 @@ static void find_candidates(struct list_match *match, struct value before)
 {
     VEC_FOREACH (&match->olds, index) {
         const struct list_candidate candidate = {
-            .hash = identity_hash(array_at(before, *index)),
+            .hash = identity_hash(match, array_at(before, *index)),
             .index = *index,
         };
         vec_push(&match->candidates, candidate);
@@ -134,7 +156,7 @@ static struct list_candidate *find_candidate(struct list_match *match,
                                              struct value before,
                                              struct value item)
 {
-    const uint64_t hash = identity_hash(item);
+    const uint64_t hash = identity_hash(match, item);
     const size_t first = find_hash(match, hash);
     if (first == match->candidates.count ||
         match->candidates.at[first].hash != hash) {
@@ -153,7 +175,7 @@ static struct list_candidate *find_candidate(struct list_match *match,
          at++) {
         struct list_candidate *candidate = &match->candidates.at[at];
         if (!candidate->taken &&
-            is_identical(array_at(before, candidate->index), item)) {
+            is_identical(match, array_at(before, candidate->index), item)) {
             return candidate;
         }
     }
@@ -261,7 +283,8 @@ void list_match(struct list_match *match,
     }
     if (array_count(before) == array_count(after)) {
         find_differing(match, before, after);
-        if (match->olds.count == 1) { /* nearly always: one was edited */
+        if (match->olds.count == 1 && value_is_absent(match->key)) {
+            /* nearly always: one was edited */
             match->moves.at[0].from = match->olds.at[0];
             match->moves.at[0].same = false;
             return;
@@ -270,8 +293,12 @@ void list_match(struct list_match *match,
         find_middle(match, before, after);
     }
     match_by_identity(match, before, after);
-    match_neighbours(match);
-    match_in_order(match);
+    if (value_is_absent(match->key)) {
+        match_neighbours(match);
+    }
+    if (value_is_absent(match->key) && !match->strict) {
+        match_in_order(match);
+    }
     VEC_FOREACH (&match->candidates, candidate) {
         if (!candidate->taken) {
             vec_push(&match->gone, candidate->index);

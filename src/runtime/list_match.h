@@ -8,7 +8,10 @@
  *       element of `before` that is not among those is gone.
  *   A2  Equal elements are matched in order. If there are more of them now, the
  *       last ones are new.
- *   A3  Never both: if something is new, nothing is gone.
+ *   A3  Never both: if something is new, nothing is gone. Unless the match is
+ *       strict: then only an element next to its former neighbour was edited.
+ *   A4  If there is a field for it (`key`), an object that has the field is known
+ *       by what is there, and nothing was edited but what is known.
  *
  * Shared parts of the two arrays are skipped. What is between their common ends
  * costs O(n log n), or only the elements that differ if both are of one
@@ -36,6 +39,9 @@ struct list_match {
     uint32_t after;  /* if the lengths differ, a move for each of these */
     VEC(struct list_move) moves; /* by `to` */
     VEC(uint32_t) gone;          /* indices in `before`, in order */
+
+    struct value key; /* A4: a string, borrowed; or absent */
+    bool strict;      /* A3 */
 
     /* while it is made */
     VEC(struct list_candidate) candidates;

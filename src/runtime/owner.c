@@ -95,11 +95,15 @@ static bool is_loading(const struct piece *piece)
 static void say_no_part(const struct owner *owner, struct err_detail *why)
 {
     const struct text name = value_text(&owner->name);
+    const struct text id = value_text(&events_place(owner->stream)->entity->id);
+    const size_t front = sizeof "piece:/" - 1 + name.length;
     (void)err_set(why,
                   ERR_NO_HANDLER,
-                  "the piece %.*s has no such stream",
+                  "the piece %.*s has no stream '%.*s'",
                   (int)name.length,
-                  name.at);
+                  name.at,
+                  (int)(id.length > front ? id.length - front : 0),
+                  id.at + (id.length > front ? front : id.length));
 }
 
 /* Whether it has been decided what becomes of the events. */

@@ -190,6 +190,40 @@ static void find_own(const struct piece *piece,
     }
 }
 
+static void find_documents(const struct piece *piece,
+                           struct value name,
+                           entity_list *out);
+
+/* The documents of an element that is a piece (runtime/element.h), as far as
+ * its own is here. */
+static void find_element(const struct piece *piece,
+                         const struct entity *document,
+                         entity_list *out)
+{
+    const struct value rest = document->visible.rest;
+    const struct value about =
+        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value cells =
+        value_is_object(about) ? object_field(about, "cells") : VALUE_NONE;
+    if (!value_is_object(cells)) {
+        return;
+    }
+    const struct text id = value_text(&document->id);
+    const size_t front = sizeof "piece:" - 1;
+    const struct piece element = {
+        .space = piece->space,
+        .name = value_string_new(id.at + front, id.length - front),
+        .about = about,
+    };
+    struct object_iter iter = object_iter(cells);
+    struct value name;
+    struct value kind;
+    while (object_next(&iter, &name, &kind)) {
+        find_documents(&element, name, out);
+    }
+    value_unref(element.name);
+}
+
 /* The documents of the children of a list. */
 static void find_children(const struct piece *piece,
                           struct value order,
@@ -207,6 +241,7 @@ static void find_children(const struct piece *piece,
             entity_of(piece->space, scope, link_of(link).id, &entity, NULL) ==
                 ERR_OK) {
             vec_push(out, entity);
+            find_element(piece, entity, out);
         }
     }
 }

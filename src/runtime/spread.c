@@ -714,6 +714,9 @@ void spread_unref(struct spread *spread)
     VEC_FOREACH (&spread->doomed, place) {
         place_unref(*place);
     }
+    if (spread->elements_at != NULL) {
+        spread->elements_at->entity->copies = false;
+    }
     struct place *const places[] = {spread->list,
                                     spread->order,
                                     spread->elements,
@@ -726,6 +729,7 @@ void spread_unref(struct spread *spread)
     }
     value_unref(spread->prefix);
     value_unref(spread->shape);
+    value_unref(spread->key);
     vec_release(&spread->keys);
     vec_release(&spread->children);
     vec_release(&spread->doomed);
@@ -765,6 +769,9 @@ static struct spread *spread_new(struct builder *builder,
     spread->body = list->body;
     spread->body.fingerprint = NULL;
     spread->truth = truth;
+    spread->key = value_ref(list->key);
+    spread->match.key = spread->key;
+    spread->match.strict = list->body.declare != NULL;
     if (list->body.fingerprint != NULL &&
         builder->piece->space->session != NULL) {
         spread->persistent = true;

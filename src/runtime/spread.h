@@ -93,6 +93,7 @@ struct spread {
     uint32_t lowest;                     /* no key below it is free */
     VEC(struct place *) doomed; /* outputs of who has gone, to be deleted */
     struct list_match match;
+    struct value key; /* of the match */
     VEC(uint32_t) moved; /* keys of what the match has moved */
 
     /* If the body declares: S6. */

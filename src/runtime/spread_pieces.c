@@ -72,18 +72,13 @@ enum err spread_read_record(struct spread *spread,
     return ERR_OK;
 }
 
-enum err spread_write_record(const struct spread *spread,
+/* `shape` may be absent. */
+static enum err write_record(const struct spread *spread,
                              struct transaction *transaction,
                              struct value before,
-                             bool was_empty,
+                             struct value shape,
                              struct err_detail *detail)
 {
-    if (!was_empty && is_other(spread, before)) {
-        return say_other_version(detail);
-    }
-    const struct value shape = was_empty && !value_is_absent(spread->shape)
-                                   ? spread->shape
-                                   : shape_in(before);
     struct value now = value_empty_object();
     object_put_adopt(&now, "next", value_int((int64_t)spread->next));
     if (!value_is_absent(shape)) {
@@ -97,6 +92,24 @@ enum err spread_write_record(const struct spread *spread,
     const enum err err = transaction_put_adopt(transaction, place, now, detail);
     place_unref(place);
     return err;
+}
+
+enum err spread_write_record(const struct spread *spread,
+                             struct transaction *transaction,
+                             struct value before,
+                             bool was_empty,
+                             struct err_detail *detail)
+{
+    if (!was_empty && is_other(spread, before)) {
+        return say_other_version(detail);
+    }
+    return write_record(spread,
+                        transaction,
+                        before,
+                        was_empty && !value_is_absent(spread->shape)
+                            ? spread->shape
+                            : shape_in(before),
+                        detail);
 }
 
 enum err spread_origin_in_run(struct spread *spread,
@@ -204,21 +217,11 @@ static enum err renew(struct spread *spread,
         plain =
             plain && (*child == NULL || !element_has_former((*child)->piece));
     }
-    if (!plain) {
-        value_unref(spread->shape);
-        spread->shape = VALUE_NONE;
-    }
-    const struct value next = value_int((int64_t)spread->next);
-    struct value fresh = value_empty_object();
-    object_put_adopt(&fresh, "next", next);
-    const enum err written = spread_write_record(
-        spread,
-        adding->transaction,
-        plain ? record : (value_is_absent(shape_in(record)) ? record : fresh),
-        true,
-        adding->detail);
-    value_unref(fresh);
-    return written;
+    return write_record(spread,
+                        adding->transaction,
+                        record,
+                        plain ? spread->shape : VALUE_NONE,
+                        adding->detail);
 }
 
 enum err spread_restore_pieces(struct builder *builder,

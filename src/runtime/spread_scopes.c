@@ -26,6 +26,7 @@ enum err spread_use_instances(struct spread *spread,
         }
         *used[i] = place_payload(entity);
     }
+    spread->elements_at->entity->copies = true;
     return ERR_OK;
 }
 

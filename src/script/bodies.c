@@ -117,7 +117,6 @@ static enum run_result call(struct run *run,
     struct frame frame;
     frame_begin(&frame, stage, &access);
     frame.piece = body->piece;
-    frame.element = calling->element;
     frame.handling = run->handling;
     if (run->handling != NULL) {
         frame_draw_event(&frame);

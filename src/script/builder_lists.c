@@ -104,19 +104,27 @@ static struct place *check_place(lua_State *L,
 }
 
 /* The name in the options at an index, or one with a number. */
+static struct value own_name(lua_State *L,
+                             const struct builder_object *p,
+                             int options,
+                             const char *stem)
+{
+    struct building_state *state = p->state;
+    const struct value given = builders_name_option(L, state, options, "name");
+    struct value *name = builders_hold(state, HELD_NAME);
+    *name = value_is_absent(given) ? builder_number(state->builder, stem)
+                                   : value_ref(given);
+    return *name;
+}
+
 static struct value check_own_name(lua_State *L,
                                    const struct builder_object *p,
                                    int options,
                                    const char *stem)
 {
     static const char *const names[] = {"name"};
-    struct building_state *state = p->state;
     builders_check_options(L, options, names, COUNT_OF(names));
-    const struct value given = builders_name_option(L, state, options, "name");
-    struct value *name = builders_hold(state, HELD_NAME);
-    *name = value_is_absent(given) ? builder_number(state->builder, stem)
-                                   : value_ref(given);
-    return *name;
+    return own_name(L, p, options, stem);
 }
 
 static int push_cell(lua_State *L,
@@ -137,6 +145,24 @@ typedef enum err list_fn(struct builder *builder,
                          struct place **out,
                          struct err_detail *detail);
 
+/* The options of a list are at 4. */
+static struct value check_list_name(lua_State *L,
+                                    const struct builder_object *p,
+                                    const char *stem)
+{
+    static const char *const names[] = {"name", "key"};
+    builders_check_options(L, 4, names, COUNT_OF(names));
+    return own_name(L, p, 4, stem);
+}
+
+static const struct value *check_key(lua_State *L,
+                                     const struct builder_object *p)
+{
+    struct value *key = builders_hold(p->state, HELD_VALUE);
+    *key = value_ref(builders_name_option(L, p->state, 4, "key"));
+    return key;
+}
+
 static int declare_list(lua_State *L, list_fn *declare, const char *stem)
 {
     lua_settop(L, 4);
@@ -150,7 +176,10 @@ static int declare_list(lua_State *L, list_fn *declare, const char *stem)
                           "p: only that of p:map can declare pieces",
                           stem);
     }
-    struct builder_list list = {.name = check_own_name(L, p, 4, stem)};
+    struct builder_list list = {
+        .name = check_list_name(L, p, stem),
+        .key = *check_key(L, p),
+    };
     list.list = check_place(L, p, 2, "list");
     list.body = declares
                     ? elements_new(L, p, 3)

@@ -274,39 +274,6 @@ static void hold_converted(lua_State *L, const struct stage *stage)
     }
 }
 
-/* Of an element that is a value its list has a copy, which is written by the
- * list alone (L3 of runtime/list.h): a write there would be lost. */
-static enum err check_element(const struct frame *frame,
-                              struct place *place,
-                              bool sets_link,
-                              struct err_detail *detail)
-{
-    if (frame->element == NULL || place->entity != frame->element->entity) {
-        return ERR_OK;
-    }
-    struct place *at = NULL;
-    enum err err = cell_follow(&frame->access,
-                               place,
-                               READ_FOR_BOTH,
-                               !sets_link,
-                               &at,
-                               detail);
-    if (err == ERR_OK) {
-        if (at->entity->space == place->entity->space &&
-            key_equal(at->entity->id, place->entity->id)) { /* any instance */
-            err =
-                err_set(detail,
-                        ERR_ARGUMENT,
-                        sets_link ? "a link in a list cannot be replaced here: "
-                                    "write to the list"
-                                  : "an element that is not a link cannot be "
-                                    "written here: write to the list");
-        }
-        place_unref(at);
-    }
-    return err;
-}
-
 /* A transaction of its own (L2). What cannot be done now is an error here: no
  * run is made again. */
 static enum err write_alone_adopt(struct stage *stage,
@@ -332,16 +299,6 @@ static enum err write_adopt(struct stage *stage,
                        ERR_ARGUMENT,
                        "a pattern is built, not run: write in a function that "
                        "is given to p:computed, p:effect or p:handler");
-    }
-    const enum err refused =
-        check_element(frame,
-                      place,
-                      cell_sets_link(writing.kind, writing.value),
-                      detail);
-    if (refused != ERR_OK) {
-        frame->stale = frame->stale || refused == ERR_STALE;
-        value_unref(writing.value);
-        return refused;
     }
     if (frame->access.transaction == NULL) {
         return write_alone_adopt(stage, place, writing, detail);

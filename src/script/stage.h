@@ -92,7 +92,6 @@ struct frame {
     struct handling *handling; /* or NULL */
     struct stage_node *node;   /* whose run it is; or NULL */
     struct piece *piece;       /* whose code it is; or NULL */
-    struct place *element;     /* of a list, that it runs for; or NULL */
     struct attempt *attempt;   /* its `tx`, or NULL: script/attempts.h */
     struct view_source source;
     struct view_run views;

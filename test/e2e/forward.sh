@@ -328,7 +328,7 @@ lost "a target whose file is broken" "counter.lua:2: unexpected symbol" send sen
 cat >counter.lua <<'LUA'
 return require("heddle").pattern("counter", function(p) return { n = p:state("n", 0) } end)
 LUA
-lost "a target that has no such stream any more" "the piece counter has no such stream" send sender bump
+lost "a target that has no such stream any more" "the piece counter has no stream" send sender bump
 mv away.lua counter.lua
 value "nothing was counted meanwhile" 9 counter n
 send sender
