@@ -308,6 +308,16 @@ static void forget(void *ctx, struct space *space, struct value piece)
     mirrors_note_removed(&live->mirrors, space->id, space->branch, piece);
 }
 
+static void forget_nodes(void *ctx,
+                         struct space *space,
+                         struct value piece,
+                         const struct digest *names,
+                         size_t count)
+{
+    struct mirrors *mirrors = &((struct live *)ctx)->mirrors;
+    mirrors_note_gone(mirrors, space->id, space->branch, piece, names, count);
+}
+
 static void name_session(struct live *live, const struct live_options *options)
 {
     live->new_session = options->session == NULL;
@@ -413,6 +423,7 @@ static struct live *make(const struct live_options *options)
         .user = live->user,
         .resume = resume,
         .forget = forget,
+        .forget_nodes = forget_nodes,
         .resume_ctx = live,
         .fetch = fetch,
         .refresh = refresh,

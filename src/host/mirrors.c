@@ -3,6 +3,7 @@
 #include "host/mirrors.h"
 
 #include "store/observations.h"
+#include "value/compare.h"
 #include "value/object.h"
 
 enum {
@@ -66,6 +67,76 @@ void mirrors_note_removed(struct mirrors *mirrors,
     note(mirrors, space, branch, piece)->removed = true;
 }
 
+void mirrors_note_gone(struct mirrors *mirrors,
+                       struct value space,
+                       struct value branch,
+                       struct value piece,
+                       const struct digest *names,
+                       size_t count)
+{
+    struct gone_nodes *gone = NULL;
+    VEC_FOREACH (&mirrors->gone, known) {
+        if (value_equal(known->space, space) &&
+            value_equal(known->branch, branch) &&
+            value_equal(known->piece, piece)) {
+            gone = known;
+        }
+    }
+    if (gone == NULL) {
+        gone = vec_add(&mirrors->gone);
+        *gone = (struct gone_nodes){
+            .space = value_ref(space),
+            .branch = value_ref(branch),
+            .piece = value_ref(piece),
+        };
+    }
+    for (size_t i = 0; i < count; i++) {
+        vec_push(&gone->names, names[i]);
+    }
+    mirrors->noted = true;
+}
+
+static void gone_release(struct gone_nodes *gone)
+{
+    value_unref(gone->space);
+    value_unref(gone->branch);
+    value_unref(gone->piece);
+    vec_release(&gone->names);
+}
+
+/* What another process is in the way of is kept; whether there is any. */
+static bool forget_gone(struct mirrors *mirrors,
+                        const struct mirrors_source *source,
+                        const struct log *log)
+{
+    size_t kept = 0;
+    VEC_FOREACH (&mirrors->gone, gone) {
+        struct err_detail detail = {0};
+        struct engine *engine = source->engine(source->ctx, gone->space);
+        const enum err err = engine == NULL
+                                 ? ERR_OK
+                                 : engine_actions_forget(engine,
+                                                         gone->branch,
+                                                         gone->piece,
+                                                         gone->names.at,
+                                                         gone->names.count,
+                                                         &detail);
+        if (err == ERR_BUSY) {
+            mirrors->gone.at[kept++] = *gone;
+            continue;
+        }
+        if (err != ERR_OK) {
+            log_write(log,
+                      LOG_LEVEL_WARNING,
+                      "nodes that have gone are not forgotten: %s",
+                      detail.text);
+        }
+        gone_release(gone);
+    }
+    mirrors->gone.count = kept;
+    return kept > 0;
+}
+
 static void mirrored_release(struct mirrored *one)
 {
     value_unref(one->space);
@@ -83,6 +154,10 @@ void mirrors_release(struct mirrors *mirrors)
         mirrored_release(one);
     }
     vec_release(&mirrors->pieces);
+    VEC_FOREACH (&mirrors->gone, gone) {
+        gone_release(gone);
+    }
+    vec_release(&mirrors->gone);
 }
 
 /* -- What is told -------------------------------------------------------- */
@@ -277,7 +352,7 @@ void mirrors_flush(struct mirrors *mirrors,
     if (!mirrors->noted) {
         return;
     }
-    mirrors->noted = false;
+    mirrors->noted = forget_gone(mirrors, source, log);
     size_t kept = 0;
     for (size_t i = 0; i < mirrors->pieces.count; i++) {
         struct mirrored piece = mirrors->pieces.at[i];

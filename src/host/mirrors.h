@@ -20,7 +20,9 @@
  *   X4  What a user's or a session's own rows say is not told to other
  *       spaces.
  *   X5  A piece that was removed is forgotten: by the store of its space
- *       (engine_piece_forget), and by all that it has read. */
+ *       (engine_piece_forget), and by all that it has read.
+ *   X6  Nodes of a piece that have gone, with the element of a list that they
+ *       were of, are forgotten by the store (engine_actions_forget). */
 
 #ifndef HOST_MIRRORS_H
 #define HOST_MIRRORS_H
@@ -41,8 +43,17 @@ struct mirrored {
     VEC(struct value) told; /* spaces */
 };
 
+/* Nodes that have gone (X6). */
+struct gone_nodes {
+    struct value space;
+    struct value branch;
+    struct value piece;
+    VEC(struct digest) names;
+};
+
 struct mirrors {
     VEC(struct mirrored) pieces;
+    VEC(struct gone_nodes) gone;
     bool noted; /* one of them is */
 };
 
@@ -51,6 +62,14 @@ struct mirrors_source {
     struct engine *(*engine)(void *ctx, struct value space);
     void *ctx;
 };
+
+/* X6. */
+void mirrors_note_gone(struct mirrors *mirrors,
+                       struct value space,
+                       struct value branch,
+                       struct value piece,
+                       const struct digest *names,
+                       size_t count);
 
 /* An observation with places, kept by the store of `space`. */
 void mirrors_note(struct mirrors *mirrors,

@@ -131,6 +131,94 @@ static void name_rows(struct naming *naming,
     }
 }
 
+static bool is_node_kind(struct value kind)
+{
+    return value_is_text(kind, "computed") || value_is_text(kind, "effect") ||
+           value_is_text(kind, "handler") || value_is_text(kind, "list");
+}
+
+static struct value joined(struct text front, struct text last)
+{
+    struct buf name = {0};
+    buf_append(&name, front.at, front.length);
+    buf_append(&name, last.at, last.length);
+    const struct value made = value_string_new(buf_text(&name), name.length);
+    buf_release(&name);
+    return made;
+}
+
+static enum err name_children(struct survey *survey,
+                              struct naming *naming,
+                              struct value cell,
+                              struct err_detail *detail);
+
+/* What a piece, or an element of one, has declared; `front` is what the names
+ * begin with. */
+static enum err name_cells(struct survey *survey,
+                           struct naming *naming,
+                           struct text front,
+                           struct value cells,
+                           struct err_detail *detail)
+{
+    struct object_iter iter =
+        object_iter(value_is_object(cells) ? cells : value_empty_object());
+    struct value name;
+    struct value kind;
+    enum err err = ERR_OK;
+    while (err == ERR_OK && object_next(&iter, &name, &kind)) {
+        const struct value full = joined(front, value_text(&name));
+        if (is_node_kind(kind)) {
+            name_rows(naming, full, kind, true);
+        }
+        err = name_children(survey, naming, full, detail);
+        value_unref(full);
+    }
+    return err;
+}
+
+/* The nodes of an element that is a piece (runtime/element.h). */
+static enum err name_piece(struct survey *survey,
+                           struct naming *naming,
+                           struct value name,
+                           struct err_detail *detail)
+{
+    const struct text text = value_text(&name);
+    const struct value id = document_id(naming->piece->name, text);
+    struct value about = VALUE_NONE;
+    enum err err = read_field(survey, id, "piece", &about, detail);
+    if (err == ERR_OK && value_is_object(about)) {
+        const struct text slash = {"/", 1};
+        const struct value front = joined(text, slash);
+        err = name_cells(survey,
+                         naming,
+                         value_text(&front),
+                         object_field(about, "cells"),
+                         detail);
+        value_unref(front);
+    }
+    value_unref(about);
+    value_unref(id);
+    return err;
+}
+
+/* Whether the elements of a list are pieces: its document says so (S6 of
+ * runtime/spread.h). `front` is its name and "/". */
+static enum err has_pieces(struct survey *survey,
+                           const struct naming *naming,
+                           struct text front,
+                           bool *out,
+                           struct err_detail *detail)
+{
+    const struct text name = {front.at, front.length - 1};
+    const struct value id = document_id(naming->piece->name, name);
+    struct value record = VALUE_NONE;
+    const enum err err = read_field(survey, id, "elements", &record, detail);
+    *out = value_is_object(record);
+    value_unref(record);
+    value_unref(id);
+    return err;
+}
+
 /* The children of a list, by the keys of the elements that an instance of its
  * document has. `front` is what their names begin with. */
 static enum err name_elements(struct survey *survey,
@@ -142,23 +230,25 @@ static enum err name_elements(struct survey *survey,
 {
     const struct value id = document_id(naming->piece->name, cell);
     struct value elements = VALUE_NONE;
-    const enum err err =
+    enum err err =
         read_instance(survey, scope_key, id, "value", &elements, detail);
     const struct value kind = value_text_new("child");
     struct object_iter iter = object_iter(
         value_is_object(elements) ? elements : value_empty_object());
     struct value key;
     struct value element;
-    while (object_next(&iter, &key, &element)) {
-        struct buf name = {0};
-        const struct text last = value_text(&key);
-        buf_append(&name, front.at, front.length);
-        buf_append(&name, last.at, last.length);
-        const struct value child =
-            value_string_new(buf_text(&name), name.length);
-        name_rows(naming, child, kind, value_is_text(scope_key, "space"));
+    bool pieces = false;
+    if (err == ERR_OK) {
+        err = has_pieces(survey, naming, front, &pieces, detail);
+    }
+    while (err == ERR_OK && object_next(&iter, &key, &element)) {
+        const struct value child = joined(front, value_text(&key));
+        if (pieces) {
+            err = name_piece(survey, naming, child, detail);
+        } else {
+            name_rows(naming, child, kind, value_is_text(scope_key, "space"));
+        }
         value_unref(child);
-        buf_release(&name);
     }
     value_unref(kind);
     value_unref(elements);
@@ -194,12 +284,6 @@ static enum err name_children(struct survey *survey,
     return err;
 }
 
-static bool is_node_kind(struct value kind)
-{
-    return value_is_text(kind, "computed") || value_is_text(kind, "effect") ||
-           value_is_text(kind, "handler") || value_is_text(kind, "list");
-}
-
 /* Rows that nobody declares any more, or whose element has gone. */
 static void name_the_rest(const struct naming *naming)
 {
@@ -225,7 +309,6 @@ static enum err name_nodes(struct survey *survey,
                            struct err_detail *detail)
 {
     struct naming naming = {.piece = piece};
-    enum err err = ERR_OK;
     vec_reserve(&naming.rows, piece->runs.at.count);
     VEC_FOREACH (&piece->runs.at, run) {
         struct named_row *row = vec_add(&naming.rows);
@@ -240,17 +323,8 @@ static enum err name_nodes(struct survey *survey,
     const struct value cells = value_is_object(piece->about)
                                    ? object_field(piece->about, "cells")
                                    : VALUE_NONE;
-    if (value_is_object(cells)) {
-        struct object_iter iter = object_iter(cells);
-        struct value name;
-        struct value kind;
-        while (err == ERR_OK && object_next(&iter, &name, &kind)) {
-            if (is_node_kind(kind)) {
-                name_rows(&naming, name, kind, true);
-            }
-            err = name_children(survey, &naming, name, detail);
-        }
-    }
+    const struct text whole = {"", 0};
+    const enum err err = name_cells(survey, &naming, whole, cells, detail);
     name_the_rest(&naming);
     map_release(&naming.by_digest);
     vec_release(&naming.rows);

@@ -309,6 +309,21 @@ static void forget(void *ctx, struct space *space, struct value piece)
     mirrors_note_removed(&one->store->mirrors, space->id, space->branch, piece);
 }
 
+static void forget_nodes(void *ctx,
+                         struct space *space,
+                         struct value piece,
+                         const struct digest *names,
+                         size_t count)
+{
+    struct world_runtime *one = ctx;
+    mirrors_note_gone(&one->store->mirrors,
+                      space->id,
+                      space->branch,
+                      piece,
+                      names,
+                      count);
+}
+
 static enum err connect(struct world_runtime *one,
                         const char *name,
                         struct err_detail *detail)
@@ -393,6 +408,7 @@ enum err world_runtime_new(struct world_store *store,
         .user = rest->user,
         .resume = resume,
         .forget = forget,
+        .forget_nodes = forget_nodes,
         .resume_ctx = one,
         .fetch = fetch,
         .refresh = refresh,

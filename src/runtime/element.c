@@ -327,6 +327,24 @@ void element_documents(const struct spread_child *child,
     }
 }
 
+void element_actions(const struct spread_child *child,
+                     element_actions_list *out)
+{
+    const struct piece *element = child->piece;
+    VEC_FOREACH (&element->parts, part) {
+        if (part->handler == NULL && part->kind != PART_STATE) {
+            vec_push(out, building_action(element, part->name));
+        }
+        if (part->list != NULL) {
+            VEC_FOREACH (&part->list->children, inner) {
+                if (*inner != NULL && (*inner)->piece != NULL) {
+                    element_actions(*inner, out);
+                }
+            }
+        }
+    }
+}
+
 /* -- Handlers ------------------------------------------------------------ */
 
 enum run_result element_check(struct run *run, const struct piece *element)

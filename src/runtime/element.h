@@ -31,8 +31,6 @@
 
 #include "runtime/spread.h"
 
-typedef VEC(struct entity *) element_documents_list;
-
 /* Builds the element of a child, whose output is its document. What went wrong
  * names the element, and nothing of it stays. */
 MUST_CHECK enum err element_start(const struct spread_child *child,
@@ -53,6 +51,10 @@ void element_stop(struct piece *element);
 /* Adds all documents that it has, its own included. */
 void element_documents(const struct spread_child *child,
                        element_documents_list *out);
+
+/* Adds the actions of its nodes (building_action). */
+void element_actions(const struct spread_child *child,
+                     element_actions_list *out);
 
 /* Whether it is there, for a handler of it (element-3). False: the attempt
  * fails, or is made again. */

@@ -10,8 +10,8 @@
  *       last ones are new.
  *   A3  Never both: if something is new, nothing is gone. Unless the match is
  *       strict: then only an element next to its former neighbour was edited.
- *   A4  If there is a field for it (`key`), an object that has the field is known
- *       by what is there, and nothing was edited but what is known.
+ *   A4  If there is a field for it (`key`), an object that has the field is
+ * known by what is there, and nothing was edited but what is known.
  *
  * Shared parts of the two arrays are skipped. What is between their common ends
  * costs O(n log n), or only the elements that differ if both are of one

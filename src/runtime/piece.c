@@ -643,6 +643,7 @@ void pieces_release(struct runtime *runtime)
         let_go(CONTAINER_OF(list_first(&runtime->pieces), struct piece, node));
     }
     launches_release(runtime);
+    spreads_release(runtime);
 }
 
 /* -- Asking -------------------------------------------------------------- */

@@ -75,4 +75,12 @@ typedef void runtime_forget_fn(void *ctx,
                                struct space *space,
                                struct value piece);
 
+/* The same of nodes of a piece that runs, by the names of their actions: they
+ * were an element's, which has gone. */
+typedef void runtime_forget_nodes_fn(void *ctx,
+                                     struct space *space,
+                                     struct value piece,
+                                     const struct digest *names,
+                                     size_t count);
+
 #endif

@@ -21,6 +21,7 @@ void runtime_init(struct runtime *runtime,
     *runtime = (struct runtime){
         .resume = options->resume,
         .forget = options->forget,
+        .forget_nodes = options->forget_nodes,
         .resume_ctx = options->resume_ctx,
         .fetch = options->fetch,
         .refresh = options->refresh,
@@ -33,6 +34,7 @@ void runtime_init(struct runtime *runtime,
     list_init(&runtime->pieces);
     list_init(&runtime->launches);
     list_init(&runtime->tasks);
+    list_init(&runtime->forgettings);
     list_init(&runtime->own_writes.list);
     replica_init(&runtime->replica, options->log);
     const struct scheduler_options sched = {

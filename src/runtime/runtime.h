@@ -65,25 +65,27 @@ struct runtime {
     struct schemas *schemas; /* runtime/schemas.h; or NULL: there are none */
     struct followed_pieces *followed; /* runtime/piece_schemas.h; or NULL */
     VEC(struct space *)
-    spaces;                      /* in the order of their opening; the first is
-                                    the default */
-    runtime_resume_fn *resume;   /* what stores know of a piece; or NULL */
-    runtime_forget_fn *forget;   /* and that nobody wants to know; or NULL */
-    void *resume_ctx;            /* of both */
-    runtime_fetch_fn *fetch;     /* or NULL */
-    runtime_refresh_fn *refresh; /* or NULL */
-    void *fetch_ctx;             /* of both */
-    VEC(struct pattern *) patterns; /* runtime/pattern.h */
-    struct list pieces;             /* struct piece: runtime/piece.h */
-    struct list launches;           /* likewise: piece_launch.c */
-    struct list owners;             /* struct owner: runtime/owner.c */
-    runtime_pattern_fn *pattern_of; /* or NULL */
+    spaces;                    /* in the order of their opening; the first is
+                                  the default */
+    runtime_resume_fn *resume; /* what stores know of a piece; or NULL */
+    runtime_forget_fn *forget; /* and that nobody wants to know; or NULL */
+    runtime_forget_nodes_fn *forget_nodes; /* likewise */
+    void *resume_ctx;                      /* of both */
+    runtime_fetch_fn *fetch;               /* or NULL */
+    runtime_refresh_fn *refresh;           /* or NULL */
+    void *fetch_ctx;                       /* of both */
+    VEC(struct pattern *) patterns;        /* runtime/pattern.h */
+    struct list pieces;                    /* struct piece: runtime/piece.h */
+    struct list launches;                  /* likewise: piece_launch.c */
+    struct list owners;                    /* struct owner: runtime/owner.c */
+    runtime_pattern_fn *pattern_of;        /* or NULL */
     void *pattern_ctx;
     runtime_notice_fn *notice; /* or NULL */
     void *notice_ctx;
     struct own_writes own_writes;
     struct stored_events stored_events;
-    struct list tasks; /* struct task: runtime/task.c */
+    struct list tasks;       /* struct task: runtime/task.c */
+    struct list forgettings; /* struct forgetting: spread_children.c */
     struct digest
         version;          /* what this runtime is to what stores know of runs */
     bool pieces_asked;    /* for documents, since the last look: piece.c */
@@ -103,6 +105,7 @@ struct runtime_options {
     struct value user;         /* whose runtime it is: a string, or absent */
     runtime_resume_fn *resume; /* NULL: every piece begins anew */
     runtime_forget_fn *forget; /* NULL: nothing is forgotten */
+    runtime_forget_nodes_fn *forget_nodes; /* likewise */
     void *resume_ctx;
     runtime_fetch_fn *fetch;     /* NULL: what has not come is not there */
     runtime_refresh_fn *refresh; /* NULL: what others did comes by itself */

@@ -501,6 +501,7 @@ static void change(struct pass *pass, struct value order, struct value elements)
                                         &pass->detail);
     }
     delete_doomed(pass);
+    spread_forget_actions(spread, pass->run->transaction);
     note(pass, list, links);
     value_unref(pass->elements);
     value_unref(links);
@@ -733,6 +734,7 @@ void spread_unref(struct spread *spread)
     vec_release(&spread->keys);
     vec_release(&spread->children);
     vec_release(&spread->doomed);
+    vec_release(&spread->gone);
     vec_release(&spread->moved);
     list_match_release(&spread->match);
     mem_free(spread, sizeof *spread);

@@ -53,6 +53,9 @@ struct spread_adding {
     struct err_detail *detail;
 };
 
+typedef VEC(struct entity *) element_documents_list;
+typedef VEC(struct digest) element_actions_list;
+
 struct spread_child {
     struct spread *spread; /* a reference */
     struct node *node;     /* NULL: is gone, or the body declares */
@@ -92,8 +95,9 @@ struct spread {
     VEC(struct spread_child *) children; /* by key; NULL: free */
     uint32_t lowest;                     /* no key below it is free */
     VEC(struct place *) doomed; /* outputs of who has gone, to be deleted */
+    element_actions_list gone;  /* S6: the actions of those, likewise */
     struct list_match match;
-    struct value key; /* of the match */
+    struct value key;    /* of the match */
     VEC(uint32_t) moved; /* keys of what the match has moved */
 
     /* If the body declares: S6. */
@@ -134,6 +138,11 @@ MUST_CHECK enum err spread_child_add(struct spread *spread,
 /* What it has goes; and its documents will, too, with the next run. */
 void spread_child_stop(struct spread_child *child);
 void spread_child_remove(struct spread *spread, uint32_t key);
+
+/* The store is to forget the actions that have gone, once this has landed. */
+void spread_forget_actions(struct spread *spread,
+                           struct transaction *transaction);
+void spreads_release(struct runtime *runtime);
 
 /* S1, S6. */
 uint32_t spread_free_key(struct spread *spread);

@@ -5,6 +5,7 @@
 #include "runtime/cell.h"
 #include "runtime/choice.h"
 #include "runtime/element.h"
+#include "sched/lineage.h"
 
 struct spread *spread_ref(struct spread *spread)
 {
@@ -216,6 +217,9 @@ static void doom_all(struct spread *spread, const struct spread_child *child)
         vec_push(&spread->doomed, place_payload(*entity));
     }
     vec_release(&documents);
+    if (spread->runtime->forget_nodes != NULL) {
+        element_actions(child, &spread->gone);
+    }
 }
 
 /* What it has goes, and its documents will. */
@@ -274,4 +278,69 @@ struct value spread_element_link(struct spread_child *child)
         child->link = cell_link(child->element, child->spread->piece->space);
     }
     return child->link;
+}
+
+/* -- Forgetting ---------------------------------------------------------- */
+
+/* Between the commit and the answer of the store. Keys are not used again (S6),
+ * so nothing that comes later has such a name. */
+struct forgetting {
+    struct list_node node; /* in the runtime's */
+    struct runtime *runtime;
+    struct space *space;
+    struct value piece;
+    VEC(struct digest) names;
+};
+
+static void forgetting_free(void *ctx)
+{
+    struct forgetting *forgetting = ctx;
+    list_remove(&forgetting->node);
+    value_unref(forgetting->piece);
+    vec_release(&forgetting->names);
+    mem_free(forgetting, sizeof *forgetting);
+}
+
+void spreads_release(struct runtime *runtime)
+{
+    while (!list_is_empty(&runtime->forgettings)) {
+        forgetting_free(CONTAINER_OF(list_first(&runtime->forgettings),
+                                     struct forgetting,
+                                     node));
+    }
+}
+
+static void on_landed(void *ctx)
+{
+    const struct forgetting *forgetting = ctx;
+    const struct runtime *runtime = forgetting->runtime;
+    runtime->forget_nodes(runtime->resume_ctx,
+                          forgetting->space,
+                          forgetting->piece,
+                          forgetting->names.at,
+                          forgetting->names.count);
+    forgetting_free(ctx);
+}
+
+void spread_forget_actions(struct spread *spread,
+                           struct transaction *transaction)
+{
+    if (spread->gone.count == 0) {
+        return;
+    }
+    struct forgetting *forgetting = mem_alloc_zero(sizeof *forgetting);
+    forgetting->runtime = spread->runtime;
+    forgetting->space = spread->piece->space;
+    forgetting->piece = value_ref(piece_whole(spread->piece)->name);
+    VEC_FOREACH (&spread->gone, name) {
+        vec_push(&forgetting->names, *name);
+    }
+    vec_clear(&spread->gone);
+    list_node_init(&forgetting->node);
+    list_push_back(&spread->runtime->forgettings, &forgetting->node);
+    lineage_stop_unless_landed(spread->sched,
+                               transaction,
+                               forgetting_free,
+                               forgetting);
+    lineage_after_landing(spread->sched, transaction, on_landed, forgetting);
 }

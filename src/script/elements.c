@@ -31,8 +31,7 @@ static bool captures(lua_State *L,
     for (int i = 1; !found && lua_getupvalue(L, index, i) != NULL; i++) {
         if (lua_isfunction(L, -1) && !lua_iscfunction(L, -1)) {
             luaL_checkstack(L, 2, NULL);
-            found =
-                depth > 0 && captures(L, p, lua_absindex(L, -1), depth - 1);
+            found = depth > 0 && captures(L, p, lua_absindex(L, -1), depth - 1);
         } else {
             found = lua_touserdata(L, -1) == (const void *)p;
         }
@@ -75,8 +74,7 @@ static void take_result(lua_State *L, int count, void *ctx)
         place = streams_test(L, 1, &stage);
     }
     if (place != NULL) {
-        builder_result_adopt(builder,
-                             cell_link(place, builder_space(builder)));
+        builder_result_adopt(builder, cell_link(place, builder_space(builder)));
     } else {
         struct value *value = builders_hold(&declaring->state, 1);
         *value = convert_check(L, 1, "the result");

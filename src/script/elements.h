@@ -17,9 +17,7 @@
 #include "script/building.h"
 
 /* elements-1, for the function at `index`. */
-bool elements_declares(lua_State *L,
-                       const struct builder_object *p,
-                       int index);
+bool elements_declares(lua_State *L, const struct builder_object *p, int index);
 
 /* The body with it, which is the builder's to release. */
 struct element_body elements_new(lua_State *L,

@@ -197,6 +197,15 @@ MUST_CHECK enum err engine_piece_forget(struct engine *engine,
                                         struct value piece,
                                         struct err_detail *detail);
 
+/* Forgets actions of a piece by their names, in all scopes, with their rows.
+ * Those that are not there are OK. */
+MUST_CHECK enum err engine_actions_forget(struct engine *engine,
+                                          struct value branch,
+                                          struct value piece,
+                                          const struct digest *names,
+                                          size_t count,
+                                          struct err_detail *detail);
+
 enum {
     SESSION_ROWS_KEPT = 32, /* of one action for one user: the sessions that
                                ran it last */

@@ -407,6 +407,54 @@ enum err observed_action_remove(struct engine *engine,
     return err;
 }
 
+/* The actions of a name. */
+static enum err forget_named(struct engine *engine,
+                             uint64_t piece,
+                             const struct digest *name,
+                             struct err_detail *detail)
+{
+    VEC(uint64_t) actions = {0};
+    struct query query = query_begin(&engine->database, STATEMENT_ACTION_NAMED);
+    query_int(&query, 1, piece);
+    query_bytes(&query, 2, name->bytes, sizeof name->bytes);
+    while (query_step(&query)) {
+        vec_push(&actions, query_get_int(&query, 0));
+    }
+    enum err err = query_end(&query, detail);
+    for (size_t i = 0; err == ERR_OK && i < actions.count; i++) {
+        err = observed_action_remove(engine, piece, actions.at[i], detail);
+    }
+    vec_release(&actions);
+    return err;
+}
+
+enum err engine_actions_forget(struct engine *engine,
+                               struct value branch,
+                               struct value piece,
+                               const struct digest *names,
+                               size_t count,
+                               struct err_detail *detail)
+{
+    struct err_detail why = {0};
+    enum err err = engine_write_begin(engine, &why);
+    if (err == ERR_OK) {
+        struct branch *of = engine_branch(engine, branch);
+        struct observed_piece *found = NULL;
+        err = of == NULL
+                  ? engine_unknown_branch(branch, &why)
+                  : observed_piece_find(engine, of, piece, &found, &why);
+        for (size_t i = 0; err == ERR_OK && found != NULL && i < count; i++) {
+            err = forget_named(engine, found->number, &names[i], &why);
+        }
+        observations_forget(engine);
+        err = engine_write_end(engine, err, &why);
+    }
+    if (err != ERR_OK && detail != NULL) {
+        *detail = why;
+    }
+    return err;
+}
+
 bool observed_bytes(struct query *query, int column, void *to, size_t size)
 {
     const struct text text = query_get_text(query, column);

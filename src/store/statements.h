@@ -289,6 +289,7 @@ X(PIECE_SWEEP,
 X(ACTION_FIND,
   "SELECT action, generation, kind, fingerprint, sets, gates, sum FROM action"
   " WHERE piece = ?1 AND name = ?2 AND scope = ?3")
+X(ACTION_NAMED, "SELECT action FROM action WHERE piece = ?1 AND name = ?2")
 X(ACTION_INSERT,
   "INSERT INTO action(piece, action, generation, name, scope, kind,"
   " fingerprint, sets, gates, sum)"
