@@ -44,13 +44,10 @@ static int find_place(struct visit *visit, struct place **out)
     if (code == CODE_OK) {
         code = option_is_given(options, OPTION_STORED)
                    ? visit_find(visit, operand(options, 0), &document)
-                   : visit_resume(visit, operand(options, 0));
+                   : visit_resume_at(visit, operand(options, 0), &document);
     }
     if (code == CODE_OK) {
-        *out =
-            visit_place_at(visit,
-                           document != NULL ? document : visit->piece->document,
-                           path);
+        *out = visit_place_at(visit, document, path);
     }
     value_unref(path);
     return code;
@@ -223,8 +220,11 @@ static int check_target(struct visit *visit,
         }
         return visit_report(visit->options, NULL, &detail);
     }
-    const struct value about = object_field(document->visible.rest, "piece");
-    const struct value cells = object_field(about, "cells");
+    const struct value rest = document->visible.rest;
+    const struct value about =
+        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value cells =
+        value_is_object(about) ? object_field(about, "cells") : VALUE_NONE;
     if (!value_is_object(cells)) {
         return CODE_OK;
     }
@@ -544,14 +544,16 @@ static int send(struct visit *visit,
                 struct sending *sending)
 {
     const struct options *options = visit->options;
-    int code = visit_resume(visit, operand(options, 0));
+    struct entity *document = NULL;
+    int code = visit_resume_at(visit, operand(options, 0), &document);
     if (code != CODE_OK) {
         return code;
     }
     const struct value name = value_text_new(operand(options, 1));
     struct stream *stream = NULL;
     struct err_detail detail = {0};
-    const enum err err = piece_stream(visit->piece, name, &stream, &detail);
+    const enum err err =
+        piece_stream_at(visit->piece, document, name, &stream, &detail);
     value_unref(name);
     if (err != ERR_OK) {
         return visit_report(options, operand(options, 0), &detail);

@@ -153,7 +153,20 @@ int visit_start(struct visit *visit, const struct piece_options *options);
 /* Takes up a piece by its name, with the file of its note. */
 int visit_resume(struct visit *visit, const char *name);
 
-/* The result document of a piece, which is there, without starting it. */
+/* The same for an address, "kanban" or that of a child (visit_child.c):
+ * "kanban/cards/3". *document is that of its result; lists on the way are up
+ * to date. */
+int visit_resume_at(struct visit *visit,
+                    const char *address,
+                    struct entity **document);
+
+/* The result document of a child, which is there, by its address. */
+int visit_find_child(struct visit *visit,
+                     const char *address,
+                     struct entity **document);
+
+/* The result document of a piece or a child, which is there, without starting
+ * it. */
 int visit_find(struct visit *visit, const char *name, struct entity **document);
 
 /* If the piece of that document has states of users or sessions: starts it for

@@ -151,6 +151,14 @@ int visit_find(struct visit *visit, const char *name, struct entity **document)
 {
     struct err_detail detail = {0};
     bool is_piece = false;
+    const char *slash = strchr(name, '/');
+    if (slash != NULL) {
+        struct buf whole = {0};
+        buf_append(&whole, name, (size_t)(slash - name));
+        const int code = visit_find(visit, buf_text(&whole), document);
+        buf_release(&whole);
+        return code == CODE_OK ? visit_find_child(visit, name, document) : code;
+    }
     if (load_piece(visit, name, document, &is_piece, &detail) != ERR_OK) {
         return visit_report(visit->options, NULL, &detail);
     }

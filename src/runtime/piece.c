@@ -757,3 +757,100 @@ enum err piece_stream(const struct piece *piece,
     place_unref(place);
     return ERR_OK;
 }
+
+/* What a part of the piece has in front of its name, for the child of that
+ * document: "cards/3/". New. */
+static struct value front_of(const struct piece *piece,
+                             const struct entity *document)
+{
+    const struct text whole = value_text(&piece->document->id);
+    const struct text id = value_text(&document->id);
+    struct buf front = {0};
+    if (id.length > whole.length) {
+        buf_append(&front,
+                   id.at + whole.length + 1,
+                   id.length - whole.length - 1);
+        buf_append_char(&front, '/');
+    }
+    const struct value made = value_string_new(front.at, front.length);
+    buf_release(&front);
+    return made;
+}
+
+static enum err refuse_child_stream(const struct place *place,
+                                    const struct entity *document,
+                                    struct value name,
+                                    struct err_detail *detail)
+{
+    const struct text text = value_text(&name);
+    const struct text id = value_text(&document->id);
+    const struct value fields = place->entity->visible.payload;
+    struct nearest nearest;
+    nearest_begin(&nearest, text.at, text.length);
+    struct object_iter iter = object_iter(
+        value_is_object(fields) ? fields : value_empty_object());
+    struct value field;
+    struct value value;
+    while (object_next(&iter, &field, &value)) {
+        const struct text known = value_text(&field);
+        nearest_offer(&nearest, known.at, known.length);
+    }
+    return err_set(detail,
+                   ERR_NOT_FOUND,
+                   "%.*s has no stream '%.*s'%s",
+                   (int)(id.length - (sizeof "piece:" - 1)),
+                   id.at + sizeof "piece:" - 1,
+                   (int)text.length,
+                   text.at,
+                   nearest_hint(&nearest));
+}
+
+/* A field of a child's result, behind all links. */
+static enum err field_of_child(const struct piece *piece,
+                               struct entity *document,
+                               struct value name,
+                               struct place **out,
+                               struct err_detail *detail)
+{
+    struct place *payload = place_payload(document);
+    struct place *field = place_child(payload, name);
+    const struct cell_access access = {.runtime = piece->runtime};
+    enum err err =
+        cell_follow(&access, field, READ_FOR_BOTH, true, out, detail);
+    place_unref(field);
+    place_unref(payload);
+    if (err == ERR_OK && *out != (*out)->entity->payload) {
+        err = refuse_child_stream(*out, document, name, detail);
+        place_unref(*out);
+    }
+    return err;
+}
+
+enum err piece_stream_at(const struct piece *piece,
+                         struct entity *document,
+                         struct value name,
+                         struct stream **out,
+                         struct err_detail *detail)
+{
+    if (document == piece->document) {
+        return piece_stream(piece, name, out, detail);
+    }
+    const struct value front = front_of(piece, document);
+    const struct value full = spread_joined(front, name);
+    const struct part *part = piece_part(piece, full);
+    value_unref(full);
+    value_unref(front);
+    struct place *place = NULL;
+    if (part != NULL && part->handler != NULL) {
+        place = place_ref(part->place);
+    } else {
+        const enum err err =
+            field_of_child(piece, document, name, &place, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
+    *out = events_stream(piece->runtime->sched, place);
+    place_unref(place);
+    return ERR_OK;
+}

@@ -185,6 +185,13 @@ MUST_CHECK enum err piece_stream(const struct piece *piece,
                                  struct stream **out,
                                  struct err_detail *detail);
 
+/* The same for a child, whose document this is. */
+MUST_CHECK enum err piece_stream_at(const struct piece *piece,
+                                    struct entity *document,
+                                    struct value name,
+                                    struct stream **out,
+                                    struct err_detail *detail);
+
 /* -- Launching ----------------------------------------------------------- */
 
 /* From inside a handler: another piece comes to be with this attempt's commit
