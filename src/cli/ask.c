@@ -249,6 +249,12 @@ static int check_target(struct visit *visit,
                       ERR_ARGUMENT,
                       "'%s' is computed: set what it is computed from",
                       path);
+    } else if (value_is_text(kind, "piece") || value_is_text(kind, "list")) {
+        (void)err_set(&detail,
+                      ERR_ARGUMENT,
+                      "'%s' is part of the result of a child, not of a state: "
+                      "only what is behind a field can be set",
+                      path);
     } else if (value_is_text(kind, "handler")) {
         (void)err_set(&detail,
                       ERR_ARGUMENT,

@@ -164,7 +164,8 @@ static void tell_dirty(const struct options *options,
 {
     struct buf names = {0};
     VEC_FOREACH (&piece->nodes, node) {
-        if (strcmp(survey_status(node), "dirty") == 0) {
+        if (strcmp(survey_status(node), "dirty") == 0 &&
+            look_is_below(node->name, look_child(options, 0))) {
             buf_append_text(&names, names.length > 0 ? ", " : "");
             look_append(&names, node->name);
         }

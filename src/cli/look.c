@@ -98,15 +98,58 @@ static int refuse_name(const struct options *options,
     return look_report(options, &detail);
 }
 
+const char *look_child(const struct options *options, size_t operand)
+{
+    const char *slash = operand < options->operand_count
+                            ? strchr(options->operands[operand].word, '/')
+                            : NULL;
+    return slash != NULL ? slash + 1 : NULL;
+}
+
+bool look_is_below(struct value name, const char *child)
+{
+    const struct text text = value_text(&name);
+    const size_t length = child != NULL ? strlen(child) : 0;
+    return child == NULL ||
+           (text.length > length && memcmp(text.at, child, length) == 0 &&
+            text.at[length] == '/');
+}
+
+static bool has_child(const struct survey_piece *piece, const char *child)
+{
+    VEC_FOREACH (&piece->nodes, node) {
+        if (look_is_below(node->name, child)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int refuse_child(const struct options *options, const char *word)
+{
+    struct err_detail detail = {0};
+    (void)err_set(&detail,
+                  ERR_NOT_FOUND,
+                  "there is no piece '%.80s': 'heddle ps' lists what there is",
+                  word);
+    return look_report(options, &detail);
+}
+
 int look_piece(const struct options *options,
                const struct survey *survey,
                size_t operand,
                struct survey_piece **out)
 {
     const char *word = options->operands[operand].word;
-    *out = survey_piece(survey, word);
+    const char *child = look_child(options, operand);
+    struct buf whole = {0};
+    buf_append(&whole, word, strcspn(word, "/"));
+    *out = survey_piece(survey, buf_text(&whole));
+    buf_release(&whole);
     if (*out != NULL) {
-        return CODE_OK;
+        return child == NULL || has_child(*out, child)
+                   ? CODE_OK
+                   : refuse_child(options, word);
     }
     struct buf names = {0};
     size_t count = 0;
@@ -118,12 +161,40 @@ int look_piece(const struct options *options,
     return refuse_name(options, "piece", word, &nearest, &names);
 }
 
-int look_node(const struct options *options,
-              const struct survey_piece *piece,
-              size_t operand,
-              struct survey_node **out)
+/* The name of a node of a child, which may be given without the children in
+ * between if it is the only one: "view" for "cards/3/card1/view". */
+static void find_in_child(const struct survey_piece *piece,
+                          const char *child,
+                          const char *word,
+                          struct buf *name)
 {
-    const char *word = options->operands[operand].word;
+    const size_t length = strlen(word);
+    size_t found = 0;
+    buf_printf(name, "%s/%s", child, word);
+    if (survey_node(piece, buf_text(name)) != NULL) {
+        return;
+    }
+    VEC_FOREACH (&piece->nodes, node) {
+        const struct text text = value_text(&node->name);
+        if (look_is_below(node->name, child) && text.length > length &&
+            text.at[text.length - length - 1] == '/' &&
+            memcmp(text.at + text.length - length, word, length) == 0) {
+            buf_clear(name);
+            buf_append(name, text.at, text.length);
+            found++;
+        }
+    }
+    if (found != 1) {
+        buf_clear(name);
+        buf_append_text(name, word);
+    }
+}
+
+static int find_node(const struct options *options,
+                     const struct survey_piece *piece,
+                     const char *word,
+                     struct survey_node **out)
+{
     const char *user = options->values.user;
     *out = user != NULL ? survey_node_of_user(piece, word, user)
                         : survey_node(piece, word);
@@ -144,9 +215,28 @@ int look_node(const struct options *options,
     struct nearest nearest;
     nearest_begin(&nearest, word, strlen(word));
     VEC_FOREACH (&piece->nodes, node) {
-        append_name(&names, &nearest, node->name, count++);
+        if (look_is_below(node->name, look_child(options, 0))) {
+            append_name(&names, &nearest, node->name, count++);
+        }
     }
     return refuse_name(options, "node", word, &nearest, &names);
+}
+
+int look_node(const struct options *options,
+              const struct survey_piece *piece,
+              size_t operand,
+              struct survey_node **out)
+{
+    const char *word = options->operands[operand].word;
+    const char *child = look_child(options, 0);
+    if (child == NULL) {
+        return find_node(options, piece, word, out);
+    }
+    struct buf name = {0};
+    find_in_child(piece, child, word, &name);
+    const int code = find_node(options, piece, buf_text(&name), out);
+    buf_release(&name);
+    return code;
 }
 
 int look_number(const struct options *options,

@@ -24,11 +24,16 @@ int look_report(const struct options *options, const struct err_detail *detail);
 int look_open(const struct options *options, struct survey **out);
 
 /* The piece and the node of the operands with these numbers. A name that is
- * not there is refused with those that are. */
+ * not there is refused with those that are. The piece may be that of a child's
+ * address, "kanban/cards/3": then the node is one of the child. */
 int look_piece(const struct options *options,
                const struct survey *survey,
                size_t operand,
                struct survey_piece **out);
+/* What is behind the name of the piece in an address, "cards/3"; or NULL. And
+ * whether a name, "cards/3/card1/view", is below it; all are below NULL. */
+const char *look_child(const struct options *options, size_t operand);
+bool look_is_below(struct value name, const char *child);
 int look_node(const struct options *options,
               const struct survey_piece *piece,
               size_t operand,

@@ -778,17 +778,15 @@ static struct value front_of(const struct piece *piece,
 }
 
 static enum err refuse_child_stream(const struct place *place,
-                                    const struct entity *document,
                                     struct value name,
                                     struct err_detail *detail)
 {
     const struct text text = value_text(&name);
-    const struct text id = value_text(&document->id);
     const struct value fields = place->entity->visible.payload;
     struct nearest nearest;
     nearest_begin(&nearest, text.at, text.length);
-    struct object_iter iter = object_iter(
-        value_is_object(fields) ? fields : value_empty_object());
+    struct object_iter iter =
+        object_iter(value_is_object(fields) ? fields : value_empty_object());
     struct value field;
     struct value value;
     while (object_next(&iter, &field, &value)) {
@@ -797,9 +795,7 @@ static enum err refuse_child_stream(const struct place *place,
     }
     return err_set(detail,
                    ERR_NOT_FOUND,
-                   "%.*s has no stream '%.*s'%s",
-                   (int)(id.length - (sizeof "piece:" - 1)),
-                   id.at + sizeof "piece:" - 1,
+                   "the piece has no stream '%.*s'%s",
                    (int)text.length,
                    text.at,
                    nearest_hint(&nearest));
@@ -820,7 +816,7 @@ static enum err field_of_child(const struct piece *piece,
     place_unref(field);
     place_unref(payload);
     if (err == ERR_OK && *out != (*out)->entity->payload) {
-        err = refuse_child_stream(*out, document, name, detail);
+        err = refuse_child_stream(*out, name, detail);
         place_unref(*out);
     }
     return err;
