@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "runtime/change.h"
 #include "runtime/migration.h"
+#include "runtime/piece_schemas.h"
 #include "runtime/relink.h"
 #include "value/array.h"
 #include "value/json.h"
@@ -91,6 +92,7 @@ static struct value about_now(const struct piece *element,
     put_unless_empty(&about, "kinds", change_kinds(element, builder));
     put_unless_empty(&about, "former", change_former(element, builder));
     put_unless_empty(&about, "versions", value_ref(builder->versions));
+    put_unless_empty(&about, "schemas", value_ref(builder->schemas));
     put_unless_empty(&about, "children", value_ref(builder->children));
     return about;
 }
@@ -111,10 +113,15 @@ static enum err wait_for_needs(struct piece *element, struct err_detail *detail)
     return ERR_OK;
 }
 
+/* `tells`: of what has changed, which is the same for all. */
 static enum err finish(struct piece *element,
                        struct builder *builder,
+                       bool tells,
                        struct err_detail *detail)
 {
+    if (builder->migrations.count > 0) {
+        piece_schemas_apply(element, builder);
+    }
     enum err err = migrations_run(element, builder, detail);
     if (element->needs.count > 0) {
         return wait_for_needs(element, detail);
@@ -124,6 +131,10 @@ static enum err finish(struct piece *element,
     }
     building_keep_former(element, builder);
     struct value about = about_now(element, builder);
+    if (tells) {
+        change_tell(element, builder);
+        piece_schemas_tell(builder);
+    }
     if (!element->assumed) {
         err = building_write_document(element, builder, about, detail);
     }
@@ -145,13 +156,19 @@ static enum err build(struct piece *element,
         .result = value_empty_object(),
         .cells = value_empty_object(),
         .children = value_empty_object(),
+        .schemas = value_empty_object(),
         .dropped = value_empty_object(),
         .versions = value_empty_object(),
     };
     enum err err = body->declare(&builder, body->ctx, child->element, detail);
     builder.declared = value_ref(builder.cells);
     if (err == ERR_OK) {
-        err = finish(element, &builder, detail);
+        const struct spread *spread = child->spread;
+        err = finish(element,
+                     &builder,
+                     element->resumed && spread->keys.count > 0 &&
+                         spread->keys.at[0] == child->key,
+                     detail);
     }
     if (err == ERR_OK) {
         element->result = value_ref(builder.result);

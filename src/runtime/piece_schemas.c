@@ -121,8 +121,9 @@ void piece_schemas_compare(struct builder *builder,
     struct piece *piece = builder->piece;
     struct entity *entity = part->place->entity;
     const struct value before = stored_schema(piece->about, part->name);
-    if (schema == NULL || (!value_is_absent(before) &&
-                           value_equal(before, schema_source(schema)))) {
+    if (schema == NULL || piece->assumed ||
+        (!value_is_absent(before) &&
+         value_equal(before, schema_source(schema)))) {
         return;
     }
     if (!entity->loaded) {
@@ -150,9 +151,23 @@ void piece_schemas_tell(const struct builder *builder)
 
 /* -- Which piece --------------------------------------------------------- */
 
-/* The document of the piece whose part the entity is, by its id; NULL: it is no
- * part of a piece. */
-static struct entity *document_of(const struct entity *entity)
+/* Whether what is in front of the slash at `slash` can be the document of a
+ * piece, or of an element that is one (runtime/element.h): that ends with a
+ * key. */
+static bool can_be_piece(struct text id, size_t begin, size_t slash)
+{
+    size_t at = slash;
+    while (at > begin && id.at[at - 1] >= '0' && id.at[at - 1] <= '9') {
+        at--;
+    }
+    return memchr(id.at + begin, '/', slash - begin) == NULL ||
+           (at < slash && id.at[at - 1] == '/');
+}
+
+/* The document of the piece whose part the entity is, by its id, the innermost
+ * first: with a length that is not above *length, which becomes its own. NULL:
+ * it is no part of a piece. */
+static struct entity *document_of(const struct entity *entity, size_t *length)
 {
     static const char prefix[] = "piece:";
     const size_t begin = sizeof prefix - 1;
@@ -160,12 +175,17 @@ static struct entity *document_of(const struct entity *entity)
     if (id.length <= begin || memcmp(id.at, prefix, begin) != 0) {
         return NULL;
     }
-    const char *slash = memchr(id.at + begin, '/', id.length - begin);
-    if (slash == NULL) {
+    size_t slash = *length < id.length ? *length : id.length - 1;
+    while (slash > begin &&
+           (id.at[slash] != '/' || !can_be_piece(id, begin, slash))) {
+        slash--;
+    }
+    if (slash == begin) {
         return NULL;
     }
+    *length = slash - 1;
     struct entity *document = NULL;
-    const struct value name = value_string_new(id.at, (size_t)(slash - id.at));
+    const struct value name = value_string_new(id.at, slash);
     const enum err err =
         entity_of(entity->space, SCOPE_SPACE, name, &document, NULL);
     value_unref(name);
@@ -366,19 +386,27 @@ static void follow(struct runtime *runtime, struct followed_piece *followed)
 bool piece_schemas_look_up(const struct cell_access *access,
                            struct entity *entity)
 {
-    struct entity *document = document_of(entity);
+    size_t length = SIZE_MAX;
+    struct entity *document = document_of(entity, &length);
+    while (document != NULL) {
+        if (access->transaction == NULL) {
+            cell_fetch(access->runtime, document);
+        } else if (!transaction_knows(access->transaction, document)) {
+            transaction_await(access->transaction, document);
+            return false;
+        }
+        if (!document->loaded) {
+            return true; /* it is this transaction that makes the piece */
+        }
+        struct entity *above = document_of(entity, &length);
+        if (above == NULL || !value_is_absent(about_of(document))) {
+            break;
+        }
+        document = above; /* a key that is none, or only an output */
+    }
     if (document == NULL) {
         entity->followed = true;
         return true;
-    }
-    if (access->transaction == NULL) {
-        cell_fetch(access->runtime, document);
-    } else if (!transaction_knows(access->transaction, document)) {
-        transaction_await(access->transaction, document);
-        return false;
-    }
-    if (!document->loaded) {
-        return true; /* it is this transaction that makes the piece */
     }
     if (find(access->runtime, document) == NULL) {
         follow(access->runtime, add(access->runtime, document));
