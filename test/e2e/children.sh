@@ -1,0 +1,142 @@
+#!/bin/sh
+# Pieces per element of a list, from outside: the example board, its cards by
+# their addresses, restarts, kills, several processes, and cards that are
+# removed while another process sends to them.
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/pieces.sh
+. test/e2e/lib/pieces.sh
+
+cp "$ROOT/examples/kanban.lua" "$ROOT/examples/kanban_test.lua" .
+
+check "the example's own tests" "$HEDDLE" test kanban_test.lua
+
+run run kanban.lua --once
+try "a card is added" 0 '{"id":1}' '' send kanban add '{"title": "paint"}'
+try "and another one" 0 '{"id":2}' '' send kanban add '{"title": "sing"}'
+try "a card is addressed by its key, although nothing has run since" 0 '{"from":"todo","to":"doing"}' '' \
+    send kanban/cards/1 move '{"to": "doing"}'
+try "it has told the board" 0 '["2: todo -> doing"]' '' get kanban history
+try "the board shows it" 0 '{"doing":1,"done":0,"todo":1}' '' get kanban columns
+try "get takes the address" 0 '"sing"' '' get kanban/cards/1 view.title
+try "so does a child of the element" 0 '"sing"' '' get kanban/cards/1/card1 view.title
+try "the board sends to its cards" 0 '{}' '' send kanban finish
+try "and they answer" 0 '["2: todo -> doing","2: doing -> done"]' '' get kanban history
+try "an event for a card can be queued" 0 "$("$HEDDLE" send kanban/cards/0 comment '{"text": "red"}' --queue --id q --session s)" '' \
+    send kanban/cards/0 comment '{"text": "red"}' --queue --id q --session s
+same "events lists it by the address of the card" "$("$HEDDLE" events kanban/cards/0 | grep -c cards/0/card1/comment)" 1
+same "and not by that of another card" "$("$HEDDLE" events kanban/cards/1 2>&1)" 'heddle: no event waits'
+run run kanban.lua --once
+try "the next process that runs the board handles it" 0 1 '' get kanban/cards/0 view.comments
+
+# ---- names that do not exist ----
+
+try "a stream of a card with a typo" 1 '' "heddle: kanban/cards/1: the piece has no stream 'mvoe'; did you mean 'move'?" \
+    send kanban/cards/1 mvoe
+try "a card that never was" 1 '' "heddle: there is no piece kanban/cards/7 in *" send kanban/cards/7 move
+try "a list that never was" 1 '' "heddle: there is no piece kanban/crads/1 in *" get kanban/crads/1
+try "a board that never was" 1 '' "heddle: there is no piece kanbna in *" get kanbna/cards/1
+try "a card cannot be set as a whole" 2 '' "heddle: 'card1/column' is part of the result of a child*" \
+    set kanban/cards/1 card1/column '"x"'
+try "what a card computes cannot be set" 2 '' "heddle: 'view' is computed: *" set kanban/cards/1 view 1
+try "a state of a card can" 0 '' '' set kanban/cards/1 comments '["a", "b"]'
+try "and counts" 0 2 '' get kanban/cards/1 view.comments
+
+# ---- looking ----
+
+run ps
+check "ps has the nodes of each card" grep -q 'cards/1/card1/view *computed' out.txt
+check "and no others" sh -c '! grep -q "^ *#" out.txt'
+run why kanban/cards/1 view
+check "why takes the address and the node" grep -q 'cards/1/card1/view ran' out.txt
+run why kanban/cards/1 veiw
+check "why names the nodes of that card only" sh -c 'grep -q cards/1/card1/view err.txt && ! grep -q cards/0 err.txt'
+run graph kanban/cards/1
+check "graph shows one card" sh -c 'grep -q "cards/1/card1/view (computed" out.txt && ! grep -q cards/0 out.txt'
+run log kanban/cards/1
+check "log shows the commits of one card" sh -c 'grep -q "event cards/1/card1/move" out.txt && ! grep -q "event cards/0" out.txt'
+seq=$(awk '/card1\/view of/ { print $1; exit }' out.txt)
+try "show reads the past of a card" 0 '"doing"' '' show kanban/cards/1 view.column --at "$seq"
+
+# ---- removing ----
+
+# documents KEY: how many a card has.
+documents() {
+    "$HEDDLE" store show heddle-data/main.db | grep -c "piece:kanban/cards/$1\(/\|\"\|$\)"
+}
+
+check "a card has documents" test "$(documents 1)" -gt 3
+try "it is removed" 0 '{}' '' send kanban remove '{"id": 2}'
+try "and the board does not show it" 0 '{"doing":0,"done":0,"todo":1}' '' get kanban columns
+same "its documents are gone" "$(documents 1)" 0
+run ps
+check "and so are its nodes" sh -c '! grep -q "^ *cards/1/\|^ *#" out.txt'
+try "an event to it is refused" 1 '' "heddle: there is no piece kanban/cards/1 in *" send kanban/cards/1 move
+try "its past is still there" 0 '"sing"' '' show kanban/cards/1 view.title --at "$seq"
+try "the same title again is another card" 0 '{"id":3}' '' send kanban add '{"title": "sing"}'
+try "with another key" 0 '{"column":"todo","comments":0,"title":"sing"}' '' get kanban/cards/2 view
+
+# ---- processes ----
+
+start runner run kanban.lua
+runner=$pid
+until_true says runner columns
+try "a card comes while another process runs the board" 0 '{"id":4}' '' send kanban add '{"title": "dance"}'
+until_true says runner dance
+check "the runner shows it" says runner dance
+for i in 1 2 3 4 5 6 7 8; do
+    "$HEDDLE" send kanban/cards/3 comment "{\"text\": \"$i\"}" >"send$i.out" 2>"send$i.err" &
+    senders="$senders $!"
+done
+for one in $senders; do
+    wait "$one"
+done
+try "several processes send to one card at once" 0 8 '' get kanban/cards/3 view.comments
+stop "$runner" KILL
+try "after a kill the cards are as they were" 0 '{"column":"todo","comments":8,"title":"dance"}' '' get kanban/cards/3 view
+try "and take events" 0 '{"count":9}' '' send kanban/cards/3 comment '{"text": "9"}'
+
+# Removed while others send: each sender has a receipt, or is told why not; and
+# nothing of the card is left.
+start runner run kanban.lua
+runner=$pid
+until_true says runner columns
+for _ in 1 2 3; do
+    id=$("$HEDDLE" send kanban add '{"title": "brief"}' | tr -dc '0-9')
+    key=$((id - 1))
+    "$HEDDLE" get kanban columns >/dev/null
+    senders=""
+    for i in 1 2 3; do
+        "$HEDDLE" send "kanban/cards/$key" comment '{"text": "late"}' >"late$i.out" 2>"late$i.err" &
+        senders="$senders $!"
+    done
+    "$HEDDLE" send kanban remove "{\"id\": $id}" >/dev/null
+    fine=yes
+    i=0
+    for one in $senders; do
+        i=$((i + 1))
+        wait "$one"
+        code=$?
+        if [ "$code" -eq 0 ]; then
+            grep -q '"count"' "late$i.out" || fine="$(cat "late$i.out")"
+        else
+            grep -q 'there is no piece\|has no stream\|is gone' "late$i.err" || fine="$(cat "late$i.err")"
+        fi
+    done
+    same "each sender to a card that is removed gets an answer" "$fine" yes
+    "$HEDDLE" get kanban columns >/dev/null
+    same "nothing of the card is left" "$(documents "$key")" 0
+done
+stop "$runner" TERM
+check "the history is sound" "$HEDDLE" store check heddle-data/main.db
+
+# ---- whole boards ----
+
+try "a board is renamed with its cards" 0 '' '*' rename kanban board
+try "they have another address" 0 '"paint"' '' get board/cards/0 view.title
+try "and take events" 0 '{"from":"todo","to":"doing"}' '' send board/cards/0 move '{"to": "doing"}'
+run rm board --yes
+same "a board is removed with its cards" "$("$HEDDLE" store show heddle-data/main.db | grep -c 'piece:board/cards')" 0
+
+finish
