@@ -122,7 +122,8 @@ static const struct command root_commands[] = {
             "waits is printed: the next process that runs the piece handles\n"
             "it, or one that runs it now. 'heddle events' lists what waits.\n"
             "'heddle send PIECE --help' lists the streams of a piece and what\n"
-            "each takes; an event that does not fit is refused.\n",
+            "each takes; an event that does not fit is refused.\n"
+            "PIECE may be the address of a child, as in kanban/cards/3.\n",
         .example =
             "  $ heddle send list add '{\"text\": \"water the plants\"}'\n"
             "  {\"count\":1}\n",

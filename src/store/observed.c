@@ -440,9 +440,8 @@ enum err engine_actions_forget(struct engine *engine,
     if (err == ERR_OK) {
         struct branch *of = engine_branch(engine, branch);
         struct observed_piece *found = NULL;
-        err = of == NULL
-                  ? engine_unknown_branch(branch, &why)
-                  : observed_piece_find(engine, of, piece, &found, &why);
+        err = of == NULL ? engine_unknown_branch(branch, &why)
+                         : observed_piece_find(engine, of, piece, &found, &why);
         for (size_t i = 0; err == ERR_OK && found != NULL && i < count; i++) {
             err = forget_named(engine, found->number, &names[i], &why);
         }
