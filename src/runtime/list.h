@@ -58,17 +58,17 @@ typedef enum err element_declare_fn(struct builder *builder,
 /* Like struct body; one for all children. It has one of the two functions. */
 struct element_body {
     element_fn *run;
-    element_declare_fn *declare; /* builder_map only: L8 */
     void *ctx;
     void (*release)(void *ctx);
     const struct digest *fingerprint;
+    element_declare_fn *declare; /* builder_map only: L8 */
 };
 
 struct builder_list {
     struct value name;
-    struct value key; /* L1: a string; or absent */
     struct place *list;
     struct element_body body;
+    struct value key; /* L1: a string; or absent */
 };
 
 /* *out is an array of links, one an element, to the outputs of the children. */
