@@ -152,6 +152,16 @@ sed -n '/^```sh/,/^```$/p' docs/tutorial.md | grep -v '^```' >"$scratch/examples
 check "the tutorial is true" transcript "$scratch/examples" tutorial
 [ ! -e "$scratch/tutorial/pid" ] || kill -9 "$(cat "$scratch/tutorial/pid")" 2>/dev/null
 
+# ---- the recipes: blocks with a file name are files ----
+
+mkdir "$scratch/recipes"
+awk -v folder="$scratch/recipes" '
+    /^```[a-z]+ [^ ]/ { file = folder "/" $2; next }
+    /^```/ { file = "" }
+    file != "" { print > file }' docs/recipes.md
+sed -n '/^```sh$/,/^```$/p' docs/recipes.md | grep -v '^```' >"$scratch/examples"
+check "the recipes are true" transcript "$scratch/examples" recipes
+
 # ---- README.md ----
 
 if [ -e README.md ] && grep -q '^```sh' README.md; then
