@@ -20,14 +20,32 @@ static enum outcome check_origin(struct admission *admission,
     return PASSED;
 }
 
+/* The document that a precondition is about; and, unless `head` is NULL, what
+ * it holds, borrowed. */
+static enum outcome find_document(struct admission *admission,
+                                  const struct commit_precondition *one,
+                                  struct document **document,
+                                  struct value *head)
+{
+    const enum outcome outcome =
+        admit_find_target(admission, admission->branch, &one->target, document);
+    if (outcome != PASSED || head == NULL) {
+        return outcome;
+    }
+    CHECK(*document != NULL);
+    return document_head(admission->engine,
+                         *document,
+                         head,
+                         admission->detail) == ERR_OK
+               ? PASSED
+               : FAULT;
+}
+
 static enum outcome check_absent(struct admission *admission,
                                  const struct commit_precondition *one)
 {
     struct document *document = NULL;
-    const enum outcome outcome = admit_find_target(admission,
-                                                   admission->branch,
-                                                   &one->target,
-                                                   &document);
+    const enum outcome outcome = find_document(admission, one, &document, NULL);
     if (outcome != PASSED) {
         return outcome;
     }
@@ -50,17 +68,10 @@ static enum outcome check_waiting(struct admission *admission,
 {
     struct document *document = NULL;
     struct value head = VALUE_NONE;
-    const enum outcome outcome = admit_find_target(admission,
-                                                   admission->branch,
-                                                   &one->target,
-                                                   &document);
+    const enum outcome outcome =
+        find_document(admission, one, &document, &head);
     if (outcome != PASSED) {
         return outcome;
-    }
-    CHECK(document != NULL);
-    if (document_head(admission->engine, document, &head, admission->detail) !=
-        ERR_OK) {
-        return FAULT;
     }
     if (event_is_waiting(head)) {
         return PASSED;
@@ -101,18 +112,11 @@ static enum outcome check_hash(struct admission *admission,
                                const struct commit_precondition *one)
 {
     struct document *document = NULL;
-    const enum outcome outcome = admit_find_target(admission,
-                                                   admission->branch,
-                                                   &one->target,
-                                                   &document);
+    struct value head = VALUE_NONE;
+    const enum outcome outcome =
+        find_document(admission, one, &document, &head);
     if (outcome != PASSED) {
         return outcome;
-    }
-    CHECK(document != NULL);
-    struct value head = VALUE_NONE;
-    if (document_head(admission->engine, document, &head, admission->detail) !=
-        ERR_OK) {
-        return FAULT;
     }
     if (has_hash(head, one->hash)) {
         return PASSED;

@@ -490,34 +490,23 @@ static enum err estimate(const struct plan *plan,
 static enum err estimate_all(const struct plan *plan, struct reclaimable *out)
 {
     const uint64_t bounds[] = {plan->commits, plan->receipts, AGE_MARK_EVERY};
-    enum err err = estimate(plan,
-                            STATEMENT_RECLAIM_COMMITS,
-                            bounds,
-                            3,
-                            &out->commits,
-                            &out->row_bytes);
-    if (err == ERR_OK) {
+    const struct {
+        enum statement statement;
+        size_t bound_count;
+        uint64_t *rows;
+    } all[] = {
+        {STATEMENT_RECLAIM_COMMITS, 3, &out->commits},
+        {STATEMENT_RECLAIM_RECEIPTS, 2, &out->receipts},
+        {STATEMENT_RECLAIM_REVISIONS, 0, &out->revisions},
+        {STATEMENT_RECLAIM_SESSIONS, 3, &out->sessions},
+    };
+    enum err err = ERR_OK;
+    for (size_t i = 0; i < COUNT_OF(all) && err == ERR_OK; i++) {
         err = estimate(plan,
-                       STATEMENT_RECLAIM_RECEIPTS,
+                       all[i].statement,
                        bounds,
-                       2,
-                       &out->receipts,
-                       &out->row_bytes);
-    }
-    if (err == ERR_OK) {
-        err = estimate(plan,
-                       STATEMENT_RECLAIM_REVISIONS,
-                       NULL,
-                       0,
-                       &out->revisions,
-                       &out->row_bytes);
-    }
-    if (err == ERR_OK) {
-        err = estimate(plan,
-                       STATEMENT_RECLAIM_SESSIONS,
-                       bounds,
-                       3,
-                       &out->sessions,
+                       all[i].bound_count,
+                       all[i].rows,
                        &out->row_bytes);
     }
     return err == ERR_OK
