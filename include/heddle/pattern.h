@@ -71,6 +71,17 @@ HD_API void hd_pattern_free(hd_pattern *pattern);
  * this call of the build function has declared can be called, and may be kept
  * in its context. They may be NULL if they are not wanted. */
 
+/* What the state, the argument or the stream takes that is declared under that
+ * name after this call. The schema is stored with the piece and holds in every
+ * process (docs/schemas.md, "Schemas in patterns"): what does not fit is
+ * refused with HD_SCHEMA, and defaults are filled in. HD_SCHEMA_MALFORMED,
+ * HD_LIMIT_SCHEMA: the schema; HD_ARGUMENT: the name is declared already. If
+ * nothing is declared under the name, the start fails with HD_ARGUMENT. */
+HD_API hd_status hd_build_schema(hd_builder *builder,
+                                 const char *name,
+                                 const hd_value *schema,
+                                 hd_error *error);
+
 /* A document of the piece; `initial` is written if the piece has not had it
  * before, and may be NULL. */
 HD_API hd_status hd_build_state(hd_builder *builder,

@@ -231,6 +231,24 @@ hd_status hd_build_argument(hd_builder *builder,
                           error);
 }
 
+hd_status hd_build_schema(hd_builder *builder,
+                          const char *name,
+                          const hd_value *schema,
+                          hd_error *error)
+{
+    struct err_detail detail = {0};
+    struct value text = VALUE_NONE;
+    enum err err = build_begin(builder, name, "name", &text, &detail);
+    if (err == ERR_OK && schema == NULL) {
+        err = err_set(&detail, ERR_ARGUMENT, "'schema' must not be NULL");
+    }
+    if (err == ERR_OK) {
+        err = builder_schema(builder->inside, text, schema->value, &detail);
+    }
+    value_unref(text);
+    return build_end(builder, err, &detail, name, error);
+}
+
 /* -- Functions ----------------------------------------------------------- */
 
 static enum run_result run_body(struct run *run,

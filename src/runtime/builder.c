@@ -13,7 +13,6 @@
 #include "runtime/piece_schemas.h"
 #include "value/compare.h"
 #include "value/object.h"
-#include "value/schema.h"
 
 enum {
     NAME_BYTES_MAX = 128, /* of one part */
@@ -89,6 +88,7 @@ static enum err declare(struct builder *builder,
                         struct part **out,
                         struct err_detail *detail)
 {
+    *out = NULL;
     const enum err err = check_name(name, detail);
     if (err != ERR_OK) {
         return err;
@@ -212,6 +212,30 @@ static enum err refuse_scope(const struct part *part, struct err_detail *detail)
                    name.at);
 }
 
+enum err builder_schema(struct builder *builder,
+                        struct value name,
+                        struct value source,
+                        struct err_detail *detail)
+{
+    enum err err = check_name(name, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    const struct value full = join(builder->prefix, name);
+    if (value_is_absent(object_get(builder_root(builder)->cells, full))) {
+        err = piece_schemas_declare(builder, full, source, detail);
+    } else {
+        const struct text text = value_text(&full);
+        err = err_set(detail,
+                      ERR_ARGUMENT,
+                      "'%.*s' is declared already: give its schema before",
+                      (int)text.length,
+                      text.at);
+    }
+    value_unref(full);
+    return err;
+}
+
 /* What a state or an argument is to begin with. */
 struct first_value {
     struct value value; /* borrowed; or absent */
@@ -226,13 +250,12 @@ static enum err write_first(struct builder *builder,
                             const struct first_value *first,
                             struct err_detail *detail)
 {
-    struct schema *schema = NULL;
+    const struct schema *schema = piece_schemas_of(builder, part);
     struct value value = value_ref(first->value);
-    enum err err =
-        piece_schemas_declare(builder, part, cell->schema, &schema, detail);
-    if (err == ERR_OK && first->known && !first->anew) {
+    enum err err = ERR_OK;
+    if (first->known && !first->anew) {
         piece_schemas_compare(builder, part, schema);
-    } else if (err == ERR_OK) {
+    } else {
         err =
             piece_schemas_fill(schema, first->what, cell->name, &value, detail);
     }
@@ -241,7 +264,6 @@ static enum err write_first(struct builder *builder,
     } else if (err == ERR_OK && (!first->known || first->anew)) {
         err = write_initial(builder, part, value, detail);
     }
-    schema_unref(schema);
     value_unref(value);
     return err;
 }
@@ -631,15 +653,6 @@ enum err builder_handler(struct builder *builder,
                                     SCOPE_SPACE,
                                     &part,
                                     detail);
-    struct schema *schema = NULL;
-    if (err == ERR_OK) {
-        err = piece_schemas_declare(builder,
-                                    part,
-                                    handler->schema,
-                                    &schema,
-                                    detail);
-        schema_unref(schema);
-    }
     if (err != ERR_OK) {
         body_release(&handler->body);
         return err;

@@ -72,13 +72,20 @@ struct builder_cell {
     struct value name;
     struct value initial; /* absent: the document is not made */
     enum scope scope;
-    struct value schema; /* of what may be written to it, stored with the piece
-                            (runtime/piece_schemas.h); or absent */
 };
+
+/* What the state, the argument or the stream takes that is declared under that
+ * name after this call; stored with the piece (runtime/piece_schemas.h).
+ * SCHEMA_MALFORMED, LIMIT_SCHEMA; ARGUMENT: it is declared already. If it is
+ * not declared later, the build fails. */
+MUST_CHECK enum err builder_schema(struct builder *builder,
+                                   struct value name,
+                                   struct value source,
+                                   struct err_detail *detail);
 
 /* A stored document of the piece: `initial` is written only if the piece has
  * not had it before. *out is its payload. ARGUMENT: the name. SCHEMA: the
- * initial value does not fit; SCHEMA_MALFORMED, LIMIT_SCHEMA: the schema. */
+ * initial value does not fit. */
 MUST_CHECK enum err builder_state(struct builder *builder,
                                   const struct builder_cell *cell,
                                   struct place **out,
@@ -135,7 +142,6 @@ struct builder_handler {
     bool pure; /* sched/events.h */
     bool several_spaces;
     bool collapses;
-    struct value schema; /* of payloads, as that of a cell; or absent */
 };
 
 /* The one handler of the stream of that name; *out is the place of the

@@ -13,6 +13,11 @@
 
 #include "runtime/piece.h"
 
+struct declared_schema {
+    struct value name; /* from the piece on */
+    struct schema *schema;
+};
+
 struct declared_migration {
     struct value prefix;
     struct builder_migration migration;
@@ -32,7 +37,7 @@ struct builder {
     /* Of the piece itself only. */
     struct value cells;    /* W2; an object */
     struct value children; /* their patterns and arguments, by name */
-    struct value schemas;  /* by name (runtime/piece_schemas.h); an object */
+    VEC(struct declared_schema) schemas; /* runtime/piece_schemas.h */
     struct buf misfits;    /* data that does not fit them: sentences */
     struct value declared; /* `cells` before former ones were added */
     struct value dropped;  /* names that a migration has removed; an object */

@@ -92,7 +92,7 @@ static struct value about_now(const struct piece *element,
     put_unless_empty(&about, "kinds", change_kinds(element, builder));
     put_unless_empty(&about, "former", change_former(element, builder));
     put_unless_empty(&about, "versions", value_ref(builder->versions));
-    put_unless_empty(&about, "schemas", value_ref(builder->schemas));
+    put_unless_empty(&about, "schemas", piece_schemas_stored(builder));
     put_unless_empty(&about, "children", value_ref(builder->children));
     return about;
 }
@@ -119,10 +119,14 @@ static enum err finish(struct piece *element,
                        bool tells,
                        struct err_detail *detail)
 {
+    enum err err = piece_schemas_check(builder, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
     if (builder->migrations.count > 0) {
         piece_schemas_apply(element, builder);
     }
-    enum err err = migrations_run(element, builder, detail);
+    err = migrations_run(element, builder, detail);
     if (element->needs.count > 0) {
         return wait_for_needs(element, detail);
     }
@@ -156,7 +160,6 @@ static enum err build(struct piece *element,
         .result = value_empty_object(),
         .cells = value_empty_object(),
         .children = value_empty_object(),
-        .schemas = value_empty_object(),
         .dropped = value_empty_object(),
         .versions = value_empty_object(),
     };

@@ -133,7 +133,7 @@ static struct value about_now(const struct piece *piece,
                      value_is_object(arguments) ? value_ref(arguments)
                                                 : value_empty_object());
     object_put_adopt(&about, "cells", value_ref(builder->cells));
-    put_unless_empty(&about, "schemas", value_ref(builder->schemas));
+    put_unless_empty(&about, "schemas", piece_schemas_stored(builder));
     put_unless_empty(&about, "kinds", change_kinds(piece, builder));
     put_unless_empty(&about, "former", change_former(piece, builder));
     put_unless_empty(&about, "versions", value_ref(builder->versions));
@@ -395,6 +395,9 @@ static enum err build_in(struct piece *piece,
         err = ERR_STALE; /* states of the user have to be here */
     }
     if (err == ERR_OK) {
+        err = piece_schemas_check(builder, detail);
+    }
+    if (err == ERR_OK) {
         piece_schemas_apply(piece, builder);
         err = migrations_run(piece, builder, detail);
     }
@@ -438,8 +441,7 @@ void building_release(struct builder *builder)
     value_unref(builder->result);
     value_unref(builder->cells);
     value_unref(builder->children);
-    value_unref(builder->schemas);
-    buf_release(&builder->misfits);
+    piece_schemas_release(builder);
     value_unref(builder->declared);
     value_unref(builder->dropped);
     value_unref(builder->versions);
@@ -474,7 +476,6 @@ void piece_build(struct piece *piece)
         .result = value_empty_object(),
         .cells = value_empty_object(),
         .children = value_empty_object(),
-        .schemas = value_empty_object(),
         .dropped = value_empty_object(),
         .versions = value_empty_object(),
     };

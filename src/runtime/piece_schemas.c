@@ -45,23 +45,83 @@ static enum err refuse_schema(const struct schema_fault *fault,
 }
 
 enum err piece_schemas_declare(struct builder *builder,
-                               const struct part *part,
+                               struct value name,
                                struct value source,
-                               struct schema **out,
                                struct err_detail *detail)
 {
-    *out = NULL;
-    if (value_is_absent(source)) {
-        return ERR_OK;
-    }
     struct schema_fault fault = {0};
-    if (schema_new(source, out, &fault) != ERR_OK) {
-        return refuse_schema(&fault, part->name, detail);
+    struct schema *schema = NULL;
+    if (schema_new(source, &schema, &fault) != ERR_OK) {
+        return refuse_schema(&fault, name, detail);
     }
-    struct builder *root = builder_root(builder);
-    root->schemas = object_set_adopt(root->schemas,
-                                     value_ref(part->name),
-                                     value_ref(source));
+    const struct declared_schema declared = {value_ref(name), schema};
+    vec_push(&builder_root(builder)->schemas, declared);
+    return ERR_OK;
+}
+
+/* Names are declared in the order of their schemas, most often: the search
+ * begins at `hint`. The last of several counts. */
+static struct schema *schema_of(const struct builder *root,
+                                struct value name,
+                                size_t hint)
+{
+    const size_t count = root->schemas.count;
+    if (hint < count && key_equal(root->schemas.at[hint].name, name)) {
+        return root->schemas.at[hint].schema;
+    }
+    for (size_t i = count; i-- > 0;) {
+        if (key_equal(root->schemas.at[i].name, name)) {
+            return root->schemas.at[i].schema;
+        }
+    }
+    return NULL;
+}
+
+struct schema *piece_schemas_of(struct builder *builder,
+                                const struct part *part)
+{
+    const struct builder *root = builder_root(builder);
+    return schema_of(root, part->name, root->schemas.count - 1);
+}
+
+struct value piece_schemas_stored(const struct builder *builder)
+{
+    struct value all = value_empty_object();
+    VEC_FOREACH (&builder->schemas, declared) {
+        all = object_set_adopt(all,
+                               value_ref(declared->name),
+                               value_ref(schema_source(declared->schema)));
+    }
+    return all;
+}
+
+void piece_schemas_release(struct builder *builder)
+{
+    VEC_FOREACH (&builder->schemas, declared) {
+        value_unref(declared->name);
+        schema_unref(declared->schema);
+    }
+    vec_release(&builder->schemas);
+    buf_release(&builder->misfits);
+}
+
+enum err piece_schemas_check(const struct builder *builder,
+                             struct err_detail *detail)
+{
+    VEC_FOREACH (&builder->schemas, declared) {
+        const struct value kind = object_get(builder->cells, declared->name);
+        if (!value_is_text(kind, part_kind_name(PART_STATE)) &&
+            !value_is_text(kind, part_kind_name(PART_ARGUMENT)) &&
+            !value_is_text(kind, part_kind_name(PART_HANDLER))) {
+            const struct text name = value_text(&declared->name);
+            return err_set(detail,
+                           ERR_ARGUMENT,
+                           "a schema is given for '%.*s', and the pattern "
+                           "declares no such state, argument or stream",
+                           (int)name.length,
+                           name.at);
+        }
+    }
     return ERR_OK;
 }
 
@@ -281,8 +341,7 @@ static void add_rule_adopt(struct next_rules *next,
     const struct ruled_place *before =
         rule_of(next->followed, place, next->rules.count);
     struct schema *schema = NULL;
-    if (before != NULL && before->is_stream == is_stream &&
-        value_equal(schema_source(before->schema), source)) {
+    if (before != NULL && value_equal(schema_source(before->schema), source)) {
         schema = schema_ref(before->schema);
     } else if (schema_new(source, &schema, NULL) != ERR_OK) {
         place_unref(place);
@@ -419,7 +478,7 @@ void piece_schemas_apply(struct piece *piece, const struct builder *builder)
 {
     struct runtime *runtime = piece->runtime;
     struct followed_piece *followed = find(runtime, piece->document);
-    if (followed == NULL && object_count(builder->schemas) == 0) {
+    if (followed == NULL && builder->schemas.count == 0) {
         return;
     }
     if (followed == NULL) {
@@ -427,12 +486,13 @@ void piece_schemas_apply(struct piece *piece, const struct builder *builder)
     }
     struct next_rules next = {.followed = followed};
     VEC_FOREACH (&piece->parts, part) {
-        const struct value source = object_get(builder->schemas, part->name);
-        if (!value_is_absent(source)) {
-            add_rule_adopt(&next,
-                           place_ref(part->place),
-                           source,
-                           part->kind == PART_HANDLER);
+        struct schema *schema =
+            schema_of(builder, part->name, next.rules.count);
+        if (schema != NULL) {
+            vec_push(&next.rules,
+                     ((struct ruled_place){place_ref(part->place),
+                                           schema_ref(schema),
+                                           part->kind == PART_HANDLER}));
         }
     }
     end_rules(runtime, followed, &next);

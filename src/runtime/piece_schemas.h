@@ -32,13 +32,25 @@
 
 /* -- Declaring ----------------------------------------------------------- */
 
-/* The schema of a part that is declared: compiled, and kept for the document
- * of the piece. *out is a new reference; NULL: it has none. */
+/* Keeps the schema of a part that will be declared, by its whole name. */
 MUST_CHECK enum err piece_schemas_declare(struct builder *builder,
-                                          const struct part *part,
+                                          struct value name,
                                           struct value source,
-                                          struct schema **out,
                                           struct err_detail *detail);
+
+/* That of a part, borrowed; NULL: it has none. */
+struct schema *piece_schemas_of(struct builder *builder,
+                                const struct part *part);
+
+/* What the document of the piece is to say of them, an object, new. */
+struct value piece_schemas_stored(const struct builder *builder);
+
+/* After everything was declared. ARGUMENT: a schema is of a name that was not,
+ * or of something that takes none. */
+MUST_CHECK enum err piece_schemas_check(const struct builder *builder,
+                                        struct err_detail *detail);
+
+void piece_schemas_release(struct builder *builder);
 
 /* A first value, with defaults; `what` it is, for a sentence: "the initial
  * value of". Adopts *value, and gives it back, also on an error. */

@@ -144,19 +144,25 @@ struct value builders_name_option(lua_State *L,
 
 /* -- Documents ----------------------------------------------------------- */
 
-/* The schema in the options at `index`, held as number 3; or absent. */
-static struct value schema_option(lua_State *L,
-                                  struct building_state *state,
-                                  int index)
+/* The schema in the options at `index`, if there is one, of what is about to be
+ * declared under the name. */
+static void declare_schema(lua_State *L,
+                           struct building_state *state,
+                           struct value name,
+                           int index)
 {
-    struct value *held = builders_hold(state, 3);
-    if (!lua_isnoneornil(L, index)) {
-        if (lua_getfield(L, index, "schema") != LUA_TNIL) {
-            *held = convert_check(L, -1, "schema");
-        }
-        lua_pop(L, 1);
+    if (lua_isnoneornil(L, index)) {
+        return;
     }
-    return *held;
+    if (lua_getfield(L, index, "schema") != LUA_TNIL) {
+        struct value *held = builders_hold(state, 3);
+        *held = convert_check(L, -1, "schema");
+        struct err_detail detail = {0};
+        const enum err err =
+            builder_schema(state->builder, name, *held, &detail);
+        builders_raise(L, state, err, &detail);
+    }
+    lua_pop(L, 1);
 }
 
 static enum scope scope_option(lua_State *L,
@@ -191,8 +197,8 @@ static int declare_cell(lua_State *L, declare_fn *declare)
         .name = *name,
         .initial = *initial,
         .scope = scope,
-        .schema = schema_option(L, state, 4),
     };
+    declare_schema(L, state, *name, 4);
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err = declare(state->builder, &cell, &place, &detail);
@@ -340,7 +346,7 @@ static int p_handler(lua_State *L)
     };
     handler.read_count = streams_check_reads(L, p->stage, &handler.reads);
     handler.collapses = streams_check_collapse(L);
-    handler.schema = schema_option(L, state, 4);
+    declare_schema(L, state, *name, 4);
     handler.body =
         bodies_new(L, p->stage, builder_piece_of(state->builder), 3, *name);
     struct place *place = NULL;

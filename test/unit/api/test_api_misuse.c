@@ -178,6 +178,7 @@ enum {
     X(hd_run_new_document, WITHOUT, (h->run, &r->text))                        \
     X(hd_run_launch, WITHOUT, (h->run, h->pattern, NULL, &r->value, E))        \
     X(hd_build_state, WITHOUT, (h->builder, "n", NULL, &r->cell, E))           \
+    X(hd_build_schema, WITHOUT, (h->builder, "n", h->value, E))                \
     X(hd_build_argument, WITHOUT, (h->builder, "n", NULL, &r->cell, E))        \
     X(hd_build_state_scoped,                                                   \
       WITHOUT,                                                                 \
