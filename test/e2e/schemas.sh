@@ -382,4 +382,23 @@ wrong=$(printf '[%.0s' $(seq 63))'""'$(printf ']%.0s' $(seq 63))
 try "the deepest part fits" 0 '' '' set large d "$deep"
 try "or is refused" 2 '' 'heddle: d: piece:large/d does not fit its schema at /0/0*' set large d "$wrong"
 
+# A payload of 100,000 elements, and one of them is wrong.
+cat >bulk.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("bulk", function(p)
+  local list = p:state("list", heddle.array{}, { schema = { items = { type = "integer" } } })
+  local put = p:handler("put", function(event) list:set(event) return #list:get() end, { schema = { items = { type = "integer" } } })
+  return { put = put }
+end)
+LUA
+run run bulk.lua --once
+seq 100000 | sed '1s/^/[/; $!s/$/,/; $s/$/]/' >numbers.json
+sed 's/^99999,/"x",/' numbers.json >wrong.json
+"$HEDDLE" send bulk put - <numbers.json >out.txt 2>err.txt
+same "a large payload fits" "$(cat out.txt)" "100000"
+"$HEDDLE" send bulk put - <wrong.json >out.txt 2>err.txt
+same "or not, with the path" "$(cat err.txt)" "heddle: bulk/put: the payload at /99998: must be integer, not string"
+"$HEDDLE" set bulk list - <wrong.json >out.txt 2>err.txt
+same "so with set" "$(cat err.txt)" "heddle: list: piece:bulk/list does not fit its schema at /99998: must be integer, not string"
+
 finish
