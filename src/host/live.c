@@ -651,7 +651,7 @@ static bool send(struct live *live)
         }
     }
     replica_settle(&live->runtime.replica);
-    return left;
+    return left || replica_has_questions(&live->runtime.replica);
 }
 
 /* While others are in the queue, an event is handled when it is its turn to

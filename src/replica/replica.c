@@ -77,6 +77,18 @@ void replica_settle(struct replica *replica)
     }
 }
 
+bool replica_has_questions(const struct replica *replica)
+{
+    LIST_FOREACH (&replica->spaces, node) {
+        const struct space *space = SPACE_OF(node);
+        if (space->wanted.count > 0 && space->session != NULL &&
+            space->session->state == SESSION_OPEN) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void replica_step(struct replica *replica, mono_ms now)
 {
     LIST_FOREACH (&replica->spaces, node) {

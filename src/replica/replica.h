@@ -85,4 +85,8 @@ mono_ms replica_next_wake(const struct replica *replica);
  * done now: not while a transaction is open or somebody is being told. */
 COLD void replica_settle(struct replica *replica);
 
+/* Whether a flush would ask for documents: an answer of the store may be the
+ * reason for that. */
+bool replica_has_questions(const struct replica *replica);
+
 #endif

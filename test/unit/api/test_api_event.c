@@ -758,6 +758,32 @@ TEST(a_queued_event_is_on_disk_and_handled_later)
     kit_folder_remove(folder);
 }
 
+/* The store refuses the second one, and is asked for the first in the same
+ * step: nothing waits until the next look. */
+TEST(an_event_that_is_queued_again_ends_with_the_step_that_sends_it)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    const hd_send_options queue = {.queue = true, .id = "1", .session = "me"};
+    hd_ticket *ticket = send_json(&desk, "\"a\"", &queue);
+    rig_settle(&desk.rig);
+    expect_outcome(ticket, HD_QUEUED);
+    hd_ticket_free(ticket);
+    desk_close(&desk);
+
+    struct desk next = {0};
+    rig_open(&next.rig, folder, 2);
+    next.stream = cell_of(&next.rig, "inbox", NULL);
+    ticket = send_json(&next, "\"a\"", &queue);
+    EXPECT_INT(hd_runtime_step(next.rig.runtime, HD_NOW, NULL), HD_OK);
+    expect_outcome(ticket, HD_DROPPED);
+    hd_ticket_free(ticket);
+    desk_close(&next);
+    kit_folder_remove(folder);
+}
+
 static void set_payload_schema(struct desk *desk, const char *json)
 {
     hd_value *schema = value_of(json);
