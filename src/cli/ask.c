@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/timers.h"
 #include "cli/visit.h"
 #include "host/system.h"
 #include "runtime/own_write.h"
@@ -434,6 +435,13 @@ static void on_done(void *ctx, const struct event_result *result)
 static int check_send(const struct options *options)
 {
     const struct option_values *values = &options->values;
+    if (timers_are_given(options)) {
+        return values->session == NULL
+                   ? CODE_OK
+                   : report_usage(options,
+                                  "the id of a timer is its name in the "
+                                  "piece: leave out --session");
+    }
     if ((values->id == NULL) != (values->session == NULL)) {
         return report_usage(options,
                             "--id and --session go together: an id is that "
@@ -477,9 +485,16 @@ static int send_event(struct visit *visit,
 {
     const struct options *options = visit->options;
     const struct option_values *values = &options->values;
+    const bool is_timer = timers_are_given(options);
     struct value id = VALUE_NONE;
     struct value session = VALUE_NONE;
-    if (values->id != NULL) {
+    struct event_timer timer = {0};
+    if (is_timer) {
+        const int read = timers_read(visit, &timer);
+        if (read != CODE_OK) {
+            return read;
+        }
+    } else if (values->id != NULL) {
         id = value_text_new(values->id);
         session = value_text_new(values->session);
     }
@@ -489,6 +504,7 @@ static int send_event(struct visit *visit,
         .session = session,
         .time = system_wall_ms(),
         .known = true,
+        .timer = is_timer ? &timer : NULL,
         .queue = option_is_given(options, OPTION_QUEUE),
         .done = on_done,
         .ctx = sending,
@@ -498,11 +514,25 @@ static int send_event(struct visit *visit,
         events_send(live_runtime(visit->live)->sched, stream, &spec, &detail);
     value_unref(id);
     value_unref(session);
+    event_timer_release(&timer);
     if (err != ERR_OK) {
         return visit_report(options, operand(options, 1), &detail);
     }
     const int code = wait_for_end(visit, sending);
     return code == CODE_OK ? visit_settle(visit) : code;
+}
+
+/* The id under which it waits: of a timer with a name, that. */
+static void print_stored(const struct options *options,
+                         const struct sending *sending)
+{
+    if (!timers_are_given(options) || options->values.id == NULL) {
+        visit_print(options, sending->id);
+        return;
+    }
+    const struct value id = value_text_new(options->values.id);
+    visit_print(options, id);
+    value_unref(id);
 }
 
 /* What is known of the event's end; the exit code. */
@@ -516,7 +546,7 @@ static int print_end(struct visit *visit,
         (option_is_given(options, OPTION_QUEUE) &&
          sending->error.err == ERR_RECEIPT_EXISTS &&
          value_is_absent(sending->receipt))) {
-        visit_print(options, sending->id);
+        print_stored(options, sending);
         return code;
     }
     if (sending->outcome == EVENT_DONE ||
@@ -592,7 +622,8 @@ int send_run(const struct options *options)
     }
     struct visit visit = {
         .immediate = true,
-        .handles_events = !option_is_given(options, OPTION_QUEUE),
+        .handles_events = !option_is_given(options, OPTION_QUEUE) &&
+                          !timers_are_given(options),
     };
     struct sending sending = {0};
     code = visit_open(&visit, options, FOLDER_EXISTING);

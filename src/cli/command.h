@@ -61,7 +61,8 @@ command_fn import_run;
 command_fn backup_run;
 
 /* Looking at a data directory from outside: cli/ps.c, cli/why.c, cli/graph.c,
- * cli/history.c, cli/events.c, cli/check.c, cli/doctor.c; and cli/completion.c.
+ * cli/history.c, cli/events.c, cli/timers.c, cli/check.c, cli/doctor.c; and
+ * cli/completion.c.
  */
 command_fn ps_run;
 command_fn why_run;
@@ -69,6 +70,7 @@ command_fn why_not_run;
 command_fn graph_run;
 command_fn log_run;
 command_fn events_run;
+command_fn timers_run;
 command_fn show_run;
 command_fn check_run;
 command_fn doctor_run;

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/look.h"
 #include "cli/report.h"
+#include "cli/timers.h"
 #include "host/picture.h"
 #include "value/array.h"
 #include "value/compare.h"
@@ -101,6 +102,9 @@ int events_run(const struct options *options)
     struct value events = VALUE_NONE;
     if (options->operand_count > 1) {
         return report_usage(options, "it takes one piece at most");
+    }
+    if (option_is_given(options, OPTION_CANCEL)) {
+        return timers_cancel_one(options, "event");
     }
     int code = look_open(options, &survey);
     if (code != CODE_OK) {

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/timers.h"
 #include "store/own_process.h"
 
 const struct command *command_find(const struct command *group,
@@ -110,7 +111,7 @@ static const struct command root_commands[] = {
         .operand_count = 2,
         .takes_more = true,
         .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_ID | OPTION_SESSION |
-                   OPTION_HOPS | OPTION_QUEUE,
+                   OPTION_HOPS | OPTION_QUEUE | OPTIONS_TIMER,
         .brief = "send an event to a piece and print the receipt",
         .manual =
             "Delivers one event, whether or not another process runs the\n"
@@ -123,7 +124,10 @@ static const struct command root_commands[] = {
             "it, or one that runs it now. 'heddle events' lists what waits.\n"
             "'heddle send PIECE --help' lists the streams of a piece and what\n"
             "each takes; an event that does not fit is refused.\n"
-            "PIECE may be the address of a child, as in kanban/cards/3.\n",
+            "PIECE may be the address of a child, as in kanban/cards/3.\n"
+            "With --after, --at or --every it is a timer: stored, and handled\n"
+            "when it is due. --id names it; the next timer of the piece with\n"
+            "that id takes its place. 'heddle timers' lists them.\n",
         .example =
             "  $ heddle send list add '{\"text\": \"water the plants\"}'\n"
             "  {\"count\":1}\n",
@@ -389,15 +393,31 @@ static const struct command root_commands[] = {
         .name = "events",
         .operands = "[PIECE]",
         .takes_more = true,
-        .options = LOOK_OPTIONS,
+        .options = LOOK_OPTIONS | OPTION_CANCEL,
         .brief = "events that are stored and not handled yet",
         .manual =
             "Lists the events that wait in the store, in the order in which\n"
             "they were sent: what a handler has sent, or 'heddle send\n"
             "--queue', and what each waits for. With a PIECE only those that\n"
-            "it will handle. Nothing runs and nothing is changed.\n",
+            "it will handle. Nothing runs and nothing is changed, unless\n"
+            "--cancel is given: then the event with that id is removed.\n",
         .example = "  $ heddle events shopping\n",
         .run = events_run,
+    },
+    {
+        .name = "timers",
+        .operands = "[PIECE]",
+        .takes_more = true,
+        .options = LOOK_OPTIONS | OPTION_CANCEL,
+        .brief = "timers that are set, and when each is due",
+        .manual =
+            "Lists the timers of all pieces, or of one, in the order in which\n"
+            "they are due: of which event, with which payload, and how they\n"
+            "repeat. A timer that is overdue is handled by the next process\n"
+            "that runs its piece. With --cancel a timer is removed.\n",
+        .example = "  $ heddle timers shopping\n"
+                   "  $ heddle timers shopping --cancel remind\n",
+        .run = timers_run,
     },
     {
         .name = "show",

@@ -61,6 +61,11 @@
 #define OPTION_YES        (UINT64_C(1) << 55)
 #define OPTION_SPACE      (UINT64_C(1) << 56)
 #define OPTION_QUEUE      (UINT64_C(1) << 36)
+#define OPTION_AFTER      (UINT64_C(1) << 37)
+#define OPTION_EVERY      (UINT64_C(1) << 38)
+#define OPTION_ZONE       (UINT64_C(1) << 39)
+#define OPTION_MISSED     (UINT64_C(1) << 42)
+#define OPTION_CANCEL     (UINT64_C(1) << 43)
 
 #define OPTION_KEEP_COMMITS (UINT64_C(1) << 52)
 #define OPTION_KEEP_AGE     (UINT64_C(1) << 53)
@@ -103,6 +108,11 @@ struct options {
         const char *user;
         const char *pattern;
         const char *hops;
+        const char *after;
+        const char *every;
+        const char *zone;
+        const char *missed;
+        const char *cancel;
     } values; /* NULL where the option is not given */
     const char *facts[FACTS_MAX];
     size_t fact_count;

@@ -105,7 +105,7 @@ struct author author_of(const struct survey *survey,
         return author; /* whatever it has moved */
     }
     VEC_FOREACH (&commit->writes, write) {
-        if (event_is_document_id(write->id) && !event_is_waiting(write->data)) {
+        if (event_is_document_id(write->id) && event_is_receipt(write->data)) {
             author.kind = AUTHOR_EVENT;
             author.receipt = write;
             return author;

@@ -2,6 +2,7 @@
 
 #include "host/event_source.h"
 
+#include "host/system.h"
 #include "replica/space.h"
 #include "store/waiting.h"
 
@@ -39,6 +40,68 @@ bool event_source_list(struct engine *engine,
                          &why);
     engine_read_end(engine);
     return err == ERR_OK;
+}
+
+bool event_source_timers(struct engine *engine,
+                         const struct space *space,
+                         struct timer_position after,
+                         uint64_t until,
+                         stored_event_fn *found,
+                         void *ctx,
+                         uint64_t *next)
+{
+    struct listing listing = {found, ctx};
+    struct err_detail why = {0}; /* as above */
+    enum err err = engine_read_begin(engine, &why);
+    if (err != ERR_OK) {
+        return false;
+    }
+    err = engine_timers(engine,
+                        space->branch,
+                        (struct timer_mark){after.due, after.number},
+                        until,
+                        STORED_PAGE,
+                        on_waiting,
+                        &listing,
+                        &why);
+    if (err == ERR_OK) {
+        err = engine_timer_next(engine, space->branch, until, next, &why);
+    }
+    engine_read_end(engine);
+    return err == ERR_OK;
+}
+
+static bool timers(void *ctx,
+                   struct space *space,
+                   struct timer_position after,
+                   uint64_t until,
+                   stored_event_fn *found,
+                   void *found_ctx,
+                   uint64_t *next)
+{
+    const struct event_source *source = ctx;
+    struct engine *engine = source->engine(source->ctx, space->id);
+    return engine == NULL || event_source_timers(engine,
+                                                 space,
+                                                 after,
+                                                 until,
+                                                 found,
+                                                 found_ctx,
+                                                 next);
+}
+
+static uint64_t wall(void *ctx)
+{
+    (void)ctx;
+    return system_wall_ms();
+}
+
+static const struct zone *zone(void *ctx,
+                               struct value name,
+                               struct err_detail *detail)
+{
+    struct event_source *source = ctx;
+    return zones_find(&source->zones, name, detail);
 }
 
 static bool list(void *ctx,
@@ -83,6 +146,10 @@ struct stored_events_source event_source_hooks(struct event_source *source)
 {
     return (struct stored_events_source){
         .list = list,
+        .timers = timers,
+        .wall = wall,
+        .trusted = EVENT_SOURCE_TRUSTED_MS,
+        .zone = zone,
         .is_at_work = is_at_work,
         .begin = begin,
         .ctx = source,
@@ -91,6 +158,7 @@ struct stored_events_source event_source_hooks(struct event_source *source)
 
 void event_source_release(struct event_source *source)
 {
+    zones_release(&source->zones);
     if (source->is_held) {
         held_file_close(&source->held);
         source->is_held = false;

@@ -12,6 +12,7 @@
 #define HOST_EVENT_SOURCE_H
 
 #include "host/held_file.h"
+#include "host/zones.h"
 #include "runtime/stored_events.h"
 
 struct engine;
@@ -23,6 +24,11 @@ struct event_source {
     struct value instance; /* borrowed */
     bool is_held;
     struct held_file held;
+    struct zones zones;
+};
+
+enum {
+    EVENT_SOURCE_TRUSTED_MS = 10000, /* a wall clock that is set is noticed */
 };
 
 /* For the options of a runtime; the record stays where it is. */
@@ -34,6 +40,15 @@ bool event_source_list(struct engine *engine,
                        uint64_t after,
                        stored_event_fn *found,
                        void *ctx);
+
+/* The timers of a space that are due: the `timers` of a source. */
+bool event_source_timers(struct engine *engine,
+                         const struct space *space,
+                         struct timer_position after,
+                         uint64_t until,
+                         stored_event_fn *found,
+                         void *ctx,
+                         uint64_t *next);
 
 /* Whether the runtime of that name is at work in the directory. Changes
  * nothing. */

@@ -65,4 +65,17 @@ MUST_CHECK enum err picture_events(struct survey *survey,
                                    struct value *out,
                                    struct err_detail *detail);
 
+/* {"timers":[{"id":ID,"document":ID,"piece":P,"handler":H,"payload":...,
+ *             "due":MS,"late":MS,"every":MS,"cron":C,"zone":Z,"missed":M,
+ *             "at":MS,"from":{...},"user":U}]}
+ *
+ * The timers by their due times. "id" is the name of the timer, or the id of
+ * its document if it has none; "late" is there if it is overdue at `now`; the
+ * rest as above. */
+MUST_CHECK enum err picture_timers(struct survey *survey,
+                                   const char *piece,
+                                   uint64_t now,
+                                   struct value *out,
+                                   struct err_detail *detail);
+
 #endif

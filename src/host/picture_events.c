@@ -12,6 +12,7 @@ struct events_list {
     struct survey *survey;
     const char *folder;
     const char *piece; /* or NULL */
+    uint64_t now;      /* of timers */
     struct value events;
 };
 
@@ -33,6 +34,33 @@ static const char *state_of(const struct events_list *list,
                : "waiting";
 }
 
+static void put_timer(const struct events_list *list,
+                      struct value *object,
+                      struct value id,
+                      const struct event_timer *timer)
+{
+    if (!value_is_absent(timer->id)) {
+        object_put_adopt(object, "id", value_ref(timer->id));
+    }
+    object_put_adopt(object, "document", value_ref(id));
+    object_put_adopt(object, "due", value_int((int64_t)timer->due));
+    if (timer->due <= list->now) {
+        object_put_adopt(object,
+                         "late",
+                         value_int((int64_t)(list->now - timer->due)));
+    }
+    if (timer->every > 0) {
+        object_put_adopt(object, "every", value_int((int64_t)timer->every));
+    }
+    put_given(object, "cron", timer->cron);
+    put_given(object, "zone", timer->zone);
+    if (timer->missed != MISSED_ONE) {
+        object_put_adopt(object,
+                         "missed",
+                         value_text_new(timer_missed_name(timer->missed)));
+    }
+}
+
 static struct value describe(const struct events_list *list,
                              struct value id,
                              const struct stored_event *stored)
@@ -47,10 +75,16 @@ static struct value describe(const struct events_list *list,
         author_put_stream(list->survey, stored->from, &from);
         object_put_adopt(&object, "from", from);
     }
-    if (stored->queued) {
-        object_put_adopt(&object, "queued", value_bool(true));
+    if (stored->is_timer) {
+        put_timer(list, &object, id, &stored->timer);
+    } else {
+        if (stored->queued) {
+            object_put_adopt(&object, "queued", value_bool(true));
+        }
+        object_put_adopt(&object,
+                         "state",
+                         value_text_new(state_of(list, stored)));
     }
-    object_put_adopt(&object, "state", value_text_new(state_of(list, stored)));
     put_given(&object, "space", stored->space);
     put_given(&object, "user", stored->user);
     return object;
@@ -116,6 +150,35 @@ enum err picture_events(struct survey *survey,
                                         detail);
     *out = value_empty_object();
     object_put_adopt(out, "events", list.events);
+    if (err != ERR_OK) {
+        value_unref(*out);
+        *out = VALUE_NONE;
+    }
+    return err;
+}
+
+enum err picture_timers(struct survey *survey,
+                        const char *piece,
+                        uint64_t now,
+                        struct value *out,
+                        struct err_detail *detail)
+{
+    struct events_list list = {
+        .survey = survey,
+        .piece = piece,
+        .now = now,
+        .events = value_empty_array(),
+    };
+    const enum err err = engine_timers(&survey->engine,
+                                       survey->branch,
+                                       (struct timer_mark){0},
+                                       INT64_MAX,
+                                       INT64_MAX,
+                                       add_event,
+                                       &list,
+                                       detail);
+    *out = value_empty_object();
+    object_put_adopt(out, "timers", list.events);
     if (err != ERR_OK) {
         value_unref(*out);
         *out = VALUE_NONE;

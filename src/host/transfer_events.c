@@ -63,6 +63,39 @@ static struct value event_after(const struct moved_set *removed,
                : value_ref(document);
 }
 
+/* The id of the document of an event under its new name: that of a timer with
+ * a name follows from the piece. New. */
+static struct value id_after(struct value id, struct value document)
+{
+    const struct value event = object_field(document, "event");
+    const struct value name = object_field(event, "timer");
+    if (!event_is_timer_id(id) || !value_is_string(name)) {
+        return value_ref(id);
+    }
+    const struct value owner = event_timer_owner(object_field(event, "stream"));
+    const struct value made = event_timer_id(owner, name);
+    value_unref(owner);
+    return made;
+}
+
+static enum err write_one(struct moved_writer *writer,
+                          struct value id,
+                          struct value made,
+                          struct err_detail *detail)
+{
+    const struct value space = writer->transfer->space;
+    if (value_is_absent(made)) {
+        return moved_write(writer, space, id, made, detail);
+    }
+    const struct value to = id_after(id, made);
+    enum err err = moved_write(writer, space, to, made, detail);
+    if (err == ERR_OK && !key_equal(to, id)) {
+        err = moved_write(writer, space, id, VALUE_NONE, detail);
+    }
+    value_unref(to);
+    return err;
+}
+
 enum err moved_write_events(struct moved_writer *writer,
                             const struct moved_set *removed,
                             const struct moved_names *names,
@@ -77,10 +110,20 @@ enum err moved_write_events(struct moved_writer *writer,
                                   add_event,
                                   &events,
                                   detail);
+    if (err == ERR_OK) {
+        err = engine_timers(&transfer->engine,
+                            transfer->branch,
+                            (struct timer_mark){0},
+                            INT64_MAX,
+                            INT64_MAX,
+                            add_event,
+                            &events,
+                            detail);
+    }
     VEC_FOREACH (&events.documents, one) {
         const struct value made = event_after(removed, names, one->document);
         if (err == ERR_OK && !value_is_same(made, one->document)) {
-            err = moved_write(writer, transfer->space, one->id, made, detail);
+            err = write_one(writer, one->id, made, detail);
         }
         value_unref(made);
     }

@@ -46,6 +46,7 @@ struct world {
     uint64_t runtimes_made;
     struct list stores;
     struct list runtimes; /* struct world_runtime_rest */
+    struct zones zones;
 };
 
 #define REST_OF(at) CONTAINER_OF((at), struct world_runtime_rest, node)
@@ -373,6 +374,38 @@ static bool list_events(void *ctx,
            event_source_list(engine, space, after, found, found_ctx);
 }
 
+static bool list_timers(void *ctx,
+                        struct space *space,
+                        struct timer_position after,
+                        uint64_t until,
+                        stored_event_fn *found,
+                        void *found_ctx,
+                        uint64_t *next)
+{
+    struct world_runtime *one = ctx;
+    struct engine *engine = engine_named(one->store, space->id);
+    return engine == NULL || event_source_timers(engine,
+                                                 space,
+                                                 after,
+                                                 until,
+                                                 found,
+                                                 found_ctx,
+                                                 next);
+}
+
+static uint64_t wall(void *ctx)
+{
+    return ((const struct world_runtime *)ctx)->world->now;
+}
+
+static const struct zone *zone(void *ctx,
+                               struct value name,
+                               struct err_detail *detail)
+{
+    const struct world_runtime *one = ctx;
+    return zones_find(&one->world->zones, name, detail);
+}
+
 static bool is_at_work(void *ctx, struct value instance)
 {
     const struct world_runtime *one = ctx;
@@ -416,6 +449,9 @@ enum err world_runtime_new(struct world_store *store,
         .stored_events =
             {
                 .list = list_events,
+                .timers = list_timers,
+                .wall = wall,
+                .zone = zone,
                 .is_at_work = is_at_work,
                 .ctx = one,
             },
@@ -456,6 +492,7 @@ void world_free(struct world *world)
         store_free(
             CONTAINER_OF(list_first(&world->stores), struct world_store, node));
     }
+    zones_release(&world->zones);
     mem_free(world, sizeof *world);
 }
 

@@ -80,14 +80,16 @@ enum precondition_kind {
     PRECONDITION_ENTITY_ABSENT,    /* the document never existed */
     PRECONDITION_VALUE_HASH,       /* its `value` has this digest */
     PRECONDITION_EVENT_WAITING,    /* the document holds an event that was not
-                                      handled (proto/event.h) */
+                                      handled (proto/event.h); with a hash, the
+                                      one with that digest */
 };
 
 struct commit_precondition {
     enum precondition_kind kind;
     uint64_t origin_local_seq;
     struct target target;
-    struct value hash; /* a digest as text; null: no document or no value */
+    struct value hash; /* a digest as text; null: no document or no value; of
+                          EVENT_WAITING also absent: any event */
 };
 
 struct commit_view {

@@ -216,6 +216,16 @@ static enum err read_hash(const struct fields *fields,
     return ERR_OK;
 }
 
+static enum err read_event_condition(const struct fields *fields,
+                                     struct value object,
+                                     struct commit_precondition *out)
+{
+    const enum err err = field_target(fields, object, &out->target);
+    return err != ERR_OK || value_is_absent(object_field(object, "eventHash"))
+               ? err
+               : field_name(fields, object, "eventHash", NULL, &out->hash);
+}
+
 static enum err read_precondition(struct fields *fields,
                                   struct value object,
                                   struct commit_precondition *out)
@@ -237,7 +247,7 @@ static enum err read_precondition(struct fields *fields,
     }
     if (value_is_text(kind, precondition_name(PRECONDITION_EVENT_WAITING))) {
         out->kind = PRECONDITION_EVENT_WAITING;
-        return field_target(fields, object, &out->target);
+        return read_event_condition(fields, object, out);
     }
     if (!value_is_text(kind, precondition_name(PRECONDITION_VALUE_HASH))) {
         return fields_bad(fields,

@@ -84,6 +84,9 @@ static struct value write_precondition(const struct commit_precondition *one)
     put_target(&object, &one->target);
     if (one->kind == PRECONDITION_VALUE_HASH) {
         object_put_adopt(&object, "valueHash", value_ref(one->hash));
+    } else if (one->kind == PRECONDITION_EVENT_WAITING &&
+               !value_is_absent(one->hash)) {
+        object_put_adopt(&object, "eventHash", value_ref(one->hash));
     }
     return object;
 }

@@ -5,7 +5,101 @@
 #include "proto/fields.h"
 #include "value/array.h"
 #include "value/compare.h"
+#include "value/id.h"
 #include "value/object.h"
+
+/* -- Timers -------------------------------------------------------------- */
+
+void event_timer_release(struct event_timer *timer)
+{
+    value_unref(timer->id);
+    value_unref(timer->cron);
+    value_unref(timer->zone);
+    *timer = (struct event_timer){0};
+}
+
+struct event_timer event_timer_copy(const struct event_timer *timer)
+{
+    struct event_timer copy = *timer;
+    copy.id = value_ref(timer->id);
+    copy.cron = value_ref(timer->cron);
+    copy.zone = value_ref(timer->zone);
+    return copy;
+}
+
+bool event_timer_repeats(const struct event_timer *timer)
+{
+    return timer->every > 0 || !value_is_absent(timer->cron);
+}
+
+static const char *const missed_names[] = {
+    [MISSED_ONE] = "one",
+    [MISSED_ALL] = "all",
+    [MISSED_NONE] = "none",
+};
+
+const char *timer_missed_name(enum timer_missed missed)
+{
+    return missed_names[missed];
+}
+
+bool timer_missed_find(struct value name, enum timer_missed *out)
+{
+    for (unsigned i = 0; i < COUNT_OF(missed_names); i++) {
+        if (value_is_text(name, missed_names[i])) {
+            *out = (enum timer_missed)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool event_is_timer_id(struct value id)
+{
+    return value_begins_with(id, EVENT_TIMER_PREFIX);
+}
+
+struct value event_timer_owner(struct value stream)
+{
+    const struct text id = value_text(&stream);
+    size_t length = id.length;
+    while (length > 0 && id.at[length - 1] != '/') {
+        length--;
+    }
+    return value_begins_with(stream, "piece:") && length > 0
+               ? value_string_new(id.at, length - 1)
+               : value_ref(stream);
+}
+
+struct value event_timer_id(struct value owner, struct value name)
+{
+    struct value cause = value_empty_array();
+    cause = array_push_adopt(cause, value_ref(owner));
+    cause = array_push_adopt(cause, value_ref(name));
+    const struct value made = id_of_cause(EVENT_TIMER_PREFIX, cause);
+    value_unref(cause);
+    return made;
+}
+
+struct value event_timer_id_unnamed(struct value receipt)
+{
+    return id_of_cause(EVENT_TIMER_PREFIX, receipt);
+}
+
+bool event_timer_due(struct value document, uint64_t *out)
+{
+    const struct value event = value_is_object(document)
+                                   ? object_field(document, "event")
+                                   : VALUE_NONE;
+    const struct value due =
+        value_is_object(event) ? object_field(event, "due") : VALUE_NONE;
+    const bool is_time =
+        value_kind(due) == VALUE_INT && value_integer(due) >= 0;
+    *out = is_time ? (uint64_t)value_integer(due) : 0;
+    return is_time;
+}
+
+/* -- Events -------------------------------------------------------------- */
 
 void stored_event_release(struct stored_event *event)
 {
@@ -18,6 +112,7 @@ void stored_event_release(struct stored_event *event)
     value_unref(event->from);
     value_unref(event->user);
     value_unref(event->label);
+    event_timer_release(&event->timer);
     *event = (struct stored_event){0};
 }
 
@@ -32,6 +127,16 @@ bool event_is_waiting(struct value document)
            !value_is_absent(object_field(document, "event"));
 }
 
+bool event_is_receipt(struct value document)
+{
+    if (!value_is_object(document)) {
+        return true;
+    }
+    return value_is_absent(object_field(document, "cancelled")) &&
+           (!event_is_waiting(document) ||
+            !value_is_absent(object_field(document, "value")));
+}
+
 /* -- Writing ------------------------------------------------------------- */
 
 static void put_given(struct value *object,
@@ -40,6 +145,22 @@ static void put_given(struct value *object,
 {
     if (!value_is_absent(value)) {
         object_put_adopt(object, name, value_ref(value));
+    }
+}
+
+static void put_timer(struct value *object, const struct event_timer *timer)
+{
+    put_number(object, "due", timer->due);
+    put_given(object, "timer", timer->id);
+    if (timer->every > 0) {
+        put_number(object, "every", timer->every);
+    }
+    put_given(object, "cron", timer->cron);
+    put_given(object, "zone", timer->zone);
+    if (timer->missed != MISSED_ONE) {
+        object_put_adopt(object,
+                         "missed",
+                         value_text_new(timer_missed_name(timer->missed)));
     }
 }
 
@@ -62,6 +183,9 @@ struct value stored_event_write(const struct stored_event *event)
     put_given(&object, "from", event->from);
     put_given(&object, "user", event->user);
     put_given(&object, "label", event->label);
+    if (event->is_timer) {
+        put_timer(&object, &event->timer);
+    }
     struct value document = value_empty_object();
     object_put_adopt(&document, "event", object);
     return document;
@@ -107,6 +231,42 @@ static enum err read_label(const struct fields *fields,
     return ERR_OK;
 }
 
+static enum err read_repetition(const struct fields *fields,
+                                struct value object,
+                                struct event_timer *out)
+{
+    const struct value missed = object_field(object, "missed");
+    enum err err = value_is_absent(object_field(object, "every"))
+                       ? ERR_OK
+                       : field_number(fields, object, "every", &out->every);
+    if (err == ERR_OK) {
+        err = read_optional(fields, object, "cron", &out->cron);
+    }
+    if (err == ERR_OK) {
+        err = read_optional(fields, object, "zone", &out->zone);
+    }
+    if (err == ERR_OK && !value_is_absent(missed) &&
+        !timer_missed_find(missed, &out->missed)) {
+        err = fields_bad(fields, "missed", "must be one, all or none");
+    }
+    return err;
+}
+
+static enum err read_timer(const struct fields *fields,
+                           struct value object,
+                           struct stored_event *out)
+{
+    out->is_timer = !value_is_absent(object_field(object, "due"));
+    if (!out->is_timer) {
+        return ERR_OK;
+    }
+    enum err err = field_number(fields, object, "due", &out->timer.due);
+    if (err == ERR_OK) {
+        err = read_optional(fields, object, "timer", &out->timer.id);
+    }
+    return err == ERR_OK ? read_repetition(fields, object, &out->timer) : err;
+}
+
 static enum err read_fields(const struct fields *fields,
                             struct value object,
                             struct stored_event *out)
@@ -135,6 +295,9 @@ static enum err read_fields(const struct fields *fields,
     }
     if (err == ERR_OK) {
         err = read_optional(fields, object, "user", &out->user);
+    }
+    if (err == ERR_OK) {
+        err = read_timer(fields, object, out);
     }
     const struct value payload = object_field(object, "payload");
     if (err == ERR_OK && value_is_absent(payload)) {

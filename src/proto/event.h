@@ -17,11 +17,24 @@
  * already. `from` is the stream whose handler sent the event. Fields without a
  * value are left out.
  *
+ * A timer is an event with a due time. Its document has an id of its own
+ * (EVENT_TIMER_PREFIX): made of the piece and the name of the timer, if it has
+ * a name, so that the next one with that name takes its place. The commit that
+ * handles a repeating timer replaces the event by the next one, beside what a
+ * receipt has:
+ *
+ *   {"event":{...,"due":1794917780000,"timer":"remind","every":5000,
+ *             "missed":"all"},"stream":"piece:cart/remind","value":{}}
+ *   {"event":{...,"due":1794917780000,"cron":"0 9 * * 1-5",
+ *             "zone":"Europe/Berlin"}}
+ *
  *   event-1  A document holds a waiting event iff its id begins with
  *            EVENT_ID_PREFIX, it is of the scope of the space, and it has the
  *            key "event".
  *   event-2  stored_event_read trusts nothing: PROTOCOL, with the name of the
- *            field. */
+ *            field.
+ *   event-3  An event has a due time iff its document's id begins with
+ *            EVENT_TIMER_PREFIX. */
 
 #ifndef PROTO_EVENT_H
 #define PROTO_EVENT_H
@@ -30,7 +43,38 @@
 #include "value/path.h"
 #include "value/value.h"
 
-#define EVENT_ID_PREFIX "receipt:"
+#define EVENT_ID_PREFIX    "receipt:"
+#define EVENT_TIMER_PREFIX "receipt:timer:"
+
+/* What becomes of the ticks of a repeating timer that were not handled in their
+ * time (runtime/timer.h). */
+enum timer_missed {
+    MISSED_ONE, /* one is handled for all of them */
+    MISSED_ALL,
+    MISSED_NONE,
+};
+
+/* When an event is due. All references are owned. */
+struct event_timer {
+    uint64_t due;      /* wall clock, in ms */
+    struct value id;   /* its name in the piece, a string; or absent */
+    uint64_t every;    /* ms; 0: not by this */
+    struct value cron; /* five fields (base/cron.h), a string; or absent */
+    struct value zone; /* of the cron fields, a string; absent: UTC */
+    enum timer_missed missed;
+};
+
+void event_timer_release(struct event_timer *timer);
+
+/* With references of its own. */
+struct event_timer event_timer_copy(const struct event_timer *timer);
+
+bool event_timer_repeats(const struct event_timer *timer);
+
+const char *timer_missed_name(enum timer_missed missed);
+
+/* Whether there is one of that name. */
+bool timer_missed_find(struct value name, enum timer_missed *out);
 
 /* All references are owned. */
 struct stored_event {
@@ -48,6 +92,8 @@ struct stored_event {
     struct value from;  /* string, or absent */
     struct value user;  /* string, or absent */
     struct value label; /* an array of strings, or absent */
+    bool is_timer;
+    struct event_timer timer;
 };
 
 void stored_event_release(struct stored_event *event);
@@ -55,8 +101,29 @@ void stored_event_release(struct stored_event *event);
 /* Whether a document of that id may hold an event. */
 bool event_is_document_id(struct value id);
 
+/* Whether such a document holds a timer (event-3). */
+bool event_is_timer_id(struct value id);
+
+/* The piece, or child of one, that has a stream: the id of the stream's
+ * document without its last part, "piece:kanban/cards/3" of
+ * "piece:kanban/cards/3/remind"; new. Any other document is its own. */
+struct value event_timer_owner(struct value stream);
+
+/* The id of the document of a timer, new: of a name in such a piece, or of the
+ * id that the event's receipt would have. */
+struct value event_timer_id(struct value owner, struct value name);
+struct value event_timer_id_unnamed(struct value receipt);
+
+/* When the event of a document that holds a timer is due. False: the document
+ * has no such time. */
+bool event_timer_due(struct value document, uint64_t *out);
+
 /* event-1, of a document whose id may: its value, or absent. */
 bool event_is_waiting(struct value document);
+
+/* Whether a document of such an id says that an event was handled: it is what
+ * its receipt holds, or a repeating timer has got its next tick. */
+bool event_is_receipt(struct value document);
 
 /* The document, new. */
 struct value stored_event_write(const struct stored_event *event);

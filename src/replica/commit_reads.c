@@ -235,6 +235,11 @@ void commit_reads_add(struct commit *commit,
             precondition->kind = condition->kind;
             precondition->target.id = value_ref(entity->id);
             precondition->target.scope = entity->scope;
+            if (UNLIKELY(condition->has_digest)) {
+                char text[DIGEST_TEXT_LENGTH + 1];
+                digest_write(condition->digest, text);
+                precondition->hash = value_text_new(text);
+            }
         }
     }
     VEC_FOREACH (&transaction->origins, origin) {

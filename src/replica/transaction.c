@@ -361,9 +361,8 @@ static bool must_be_new(const struct transaction *transaction,
     return false;
 }
 
-/* Whether the transaction has set the document as a whole. */
-static bool sets_document(const struct transaction *transaction,
-                          const struct entity *entity)
+bool transaction_sets(const struct transaction *transaction,
+                      const struct entity *entity)
 {
     const struct draft *draft = draft_find(transaction, entity);
     if (draft == NULL) {
@@ -381,7 +380,7 @@ bool transaction_knows(const struct transaction *transaction,
                        const struct entity *entity)
 {
     return entity_is_available(entity) || must_be_new(transaction, entity) ||
-           sets_document(transaction, entity);
+           transaction_sets(transaction, entity);
 }
 
 void transaction_await(struct transaction *transaction, struct entity *entity)
@@ -581,7 +580,8 @@ static void add_condition(struct transaction *transaction,
                           struct entity *entity,
                           enum precondition_kind kind)
 {
-    const struct document_condition condition = {entity, kind};
+    const struct document_condition condition = {.entity = entity,
+                                                 .kind = kind};
     vec_push(&transaction->conditions, condition);
     transaction->has_more = true;
 }
@@ -596,6 +596,20 @@ void transaction_handles_event(struct transaction *transaction,
                                struct entity *entity)
 {
     add_condition(transaction, entity, PRECONDITION_EVENT_WAITING);
+}
+
+void transaction_handles_timer(struct transaction *transaction,
+                               struct entity *entity,
+                               struct digest digest)
+{
+    const struct document_condition condition = {
+        .entity = entity,
+        .kind = PRECONDITION_EVENT_WAITING,
+        .has_digest = true,
+        .digest = digest,
+    };
+    vec_push(&transaction->conditions, condition);
+    transaction->has_more = true;
 }
 
 void transaction_needs(struct transaction *transaction,

@@ -58,6 +58,7 @@
 #include "proto/verdict.h"
 #include "replica/entity.h"
 #include "replica/replica.h"
+#include "value/id.h"
 
 struct observation;
 
@@ -151,6 +152,8 @@ struct origin {
 struct document_condition {
     struct entity *entity;
     enum precondition_kind kind;
+    bool has_digest; /* of the event that waits */
+    struct digest digest;
 };
 
 enum transaction_state {
@@ -420,6 +423,10 @@ MUST_CHECK enum err transaction_put_adopt(struct transaction *transaction,
 bool transaction_knows(const struct transaction *transaction,
                        const struct entity *entity);
 
+/* Whether the transaction has set the document as a whole. */
+bool transaction_sets(const struct transaction *transaction,
+                      const struct entity *entity);
+
 /* The transaction cannot be committed before the document has come (T9). For
  * writers that must look at a document before they know where to write. */
 void transaction_await(struct transaction *transaction, struct entity *entity);
@@ -460,6 +467,12 @@ void transaction_create_only(struct transaction *transaction,
  * been loaded. */
 void transaction_handles_event(struct transaction *transaction,
                                struct entity *entity);
+
+/* The same, and the event must have that digest: its document may hold another
+ * one by now. */
+void transaction_handles_timer(struct transaction *transaction,
+                               struct entity *entity,
+                               struct digest digest);
 
 /* The space's commit `local_seq` must have landed. */
 void transaction_needs(struct transaction *transaction,

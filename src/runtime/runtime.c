@@ -146,7 +146,9 @@ mono_ms runtime_next_wake(const struct runtime *runtime)
 {
     const mono_ms replica = replica_next_wake(&runtime->replica);
     const mono_ms sched = scheduler_next_wake(runtime->sched);
-    const mono_ms stored = stored_events_next_wake(runtime);
+    const mono_ms stored = stored_events_are_due(runtime)
+                               ? runtime->sched->now
+                               : stored_events_next_wake(runtime);
     const mono_ms first = replica < sched ? replica : sched;
     return first < stored ? first : stored;
 }

@@ -5,13 +5,16 @@
 #include "proto/event.h"
 #include "replica/entity.h"
 #include "runtime/runtime.h"
+#include "runtime/timer.h"
 #include "sched/durable.h"
+#include "sched/timers.h"
 #include "value/compare.h"
 
 struct look {
     struct runtime *runtime;
     struct stored_space *at;
     mono_ms now;
+    uint64_t wall;  /* of timers */
     uint64_t count; /* events that were told of */
     bool took;      /* any */
 };
@@ -91,6 +94,59 @@ static void on_found(void *ctx,
     stored_event_release(&stored);
 }
 
+/* A timer that is due, for a stream of this runtime. */
+static void take_timer(struct look *look,
+                       struct value id,
+                       struct stream *stream,
+                       const struct stored_event *stored,
+                       struct value document)
+{
+    struct runtime *runtime = look->runtime;
+    struct timer_tick tick;
+    if (timer_tick(runtime, &stored->timer, look->wall, &tick, NULL) !=
+        ERR_OK) {
+        return; /* 'heddle timers' says why; the zone may be there later */
+    }
+    look->took = true;
+    if (tick.is_skipped) {
+        timers_skip(runtime->sched, look->at->space, id, document, tick.next);
+        return;
+    }
+    timers_take_up(runtime->sched,
+                   look->at->space,
+                   id,
+                   stream,
+                   stored,
+                   document,
+                   tick.next);
+}
+
+static void on_timer(void *ctx,
+                     uint64_t number,
+                     struct value id,
+                     struct value document)
+{
+    struct look *look = ctx;
+    struct runtime *runtime = look->runtime;
+    struct stored_event stored;
+    look->count++;
+    look->at->timers.number = number;
+    if (!event_timer_due(document, &look->at->timers.due) ||
+        stored_event_read(document, &runtime->replica.paths, &stored, NULL) !=
+            ERR_OK) {
+        return;
+    }
+    struct stream *stream =
+        stored.is_timer && is_of_user(runtime, &stored) &&
+                !durable_is_here(runtime->sched, look->at->space, id)
+            ? stream_for(look, &stored)
+            : NULL;
+    if (stream != NULL) {
+        take_timer(look, id, stream, &stored, document);
+    }
+    stored_event_release(&stored);
+}
+
 /* -- When ---------------------------------------------------------------- */
 
 static void add_spaces(struct runtime *runtime)
@@ -100,6 +156,9 @@ static void add_spaces(struct runtime *runtime)
         const struct stored_space at = {
             .space = runtime->spaces.at[i],
             .again = MONO_NEVER,
+            .next_due = TIMERS_NEVER,
+            .timers_again = MONO_NEVER,
+            .wake = MONO_NEVER,
         };
         vec_push(&events->spaces, at);
     }
@@ -112,12 +171,22 @@ static void notice_own(struct runtime *runtime)
     struct stored_events *events = &runtime->stored_events;
     const uint64_t registered = events_registered(runtime->sched);
     const uint64_t queued = events_queued(runtime->sched);
-    if (LIKELY(registered == events->registered && queued == events->queued)) {
+    const uint64_t due = timers_take_earliest(runtime->sched);
+    if (LIKELY(registered == events->registered && queued == events->queued &&
+               due == TIMERS_NEVER)) {
         return;
     }
     add_spaces(runtime);
+    const bool is_moving = timers_take_moving(runtime->sched);
     VEC_FOREACH (&events->spaces, at) {
-        at->seen = registered == events->registered ? at->seen : 0;
+        at->is_noticed = at->is_noticed || is_moving;
+        if (registered != events->registered) {
+            at->seen = 0;
+            at->timers = (struct timer_position){0};
+        } else if (due < at->timers.due ||
+                   (due == at->timers.due && due != TIMERS_NEVER)) {
+            at->timers = (struct timer_position){due, 0};
+        }
         at->due = true;
     }
     events->registered = registered;
@@ -127,8 +196,60 @@ static void notice_own(struct runtime *runtime)
 void stored_events_notice(struct runtime *runtime, const struct space *space)
 {
     VEC_FOREACH (&runtime->stored_events.spaces, at) {
-        at->due = at->due || at->space == space;
+        if (at->space == space) {
+            at->due = true;
+            at->is_noticed = true;
+        }
     }
+}
+
+/* When the store is asked for timers again. The wall clock may be set
+ * meanwhile (stored-6). */
+static void set_wake(const struct stored_events_source *source,
+                     struct stored_space *at,
+                     mono_ms now,
+                     uint64_t wall)
+{
+    at->wake = MONO_NEVER;
+    if (at->next_due != TIMERS_NEVER) {
+        const uint64_t left = at->next_due > wall ? at->next_due - wall : 0;
+        const bool is_far = source->trusted > 0 && left > source->trusted;
+        at->wake = now + (is_far ? source->trusted : left);
+    }
+}
+
+/* Whether any timer was taken up. */
+static bool ask_timers(struct runtime *runtime,
+                       struct stored_space *at,
+                       mono_ms now)
+{
+    const struct stored_events_source *source = &runtime->stored_events.source;
+    if (source->timers == NULL) {
+        return false;
+    }
+    struct look look = {
+        .runtime = runtime,
+        .at = at,
+        .now = now,
+        .wall = source->wall(source->ctx),
+    };
+    if (at->timers_again <= now) {
+        at->timers_again = MONO_NEVER;
+        at->timers = (struct timer_position){0};
+    }
+    if (!source->timers(source->ctx,
+                        at->space,
+                        at->timers,
+                        look.wall,
+                        on_timer,
+                        &look,
+                        &at->next_due)) {
+        at->timers_again = now + STORED_AGAIN_MS;
+    } else if (look.count == STORED_PAGE) {
+        at->next_due = look.wall; /* there may be more */
+    }
+    set_wake(source, at, now, look.wall);
+    return look.took;
 }
 
 static bool ask(struct runtime *runtime, struct stored_space *at, mono_ms now)
@@ -136,6 +257,11 @@ static bool ask(struct runtime *runtime, struct stored_space *at, mono_ms now)
     const struct stored_events_source *source = &runtime->stored_events.source;
     struct look look = {.runtime = runtime, .at = at, .now = now};
     at->due = false;
+    if (at->is_noticed && at->timers.due > 0 &&
+        at->timers_again == MONO_NEVER) {
+        at->timers_again = now + STORED_AGAIN_MS;
+    }
+    at->is_noticed = false;
     if (at->space->session == NULL) {
         return false;
     }
@@ -147,7 +273,16 @@ static bool ask(struct runtime *runtime, struct stored_space *at, mono_ms now)
         at->again = now + STORED_AGAIN_MS;
     }
     at->due = look.count == STORED_PAGE;
-    return look.took || at->due;
+    const bool took = ask_timers(runtime, at, now);
+    return look.took || took || at->due;
+}
+
+/* The next time at which the store is asked. */
+static mono_ms wake_of(const struct stored_space *at)
+{
+    const mono_ms again =
+        at->again < at->timers_again ? at->again : at->timers_again;
+    return again < at->wake ? again : at->wake;
 }
 
 bool stored_events_step(struct runtime *runtime, mono_ms now)
@@ -159,7 +294,7 @@ bool stored_events_step(struct runtime *runtime, mono_ms now)
     }
     notice_own(runtime);
     VEC_FOREACH (&events->spaces, at) {
-        if (at->due || at->again <= now) {
+        if (at->due || wake_of(at) <= now) {
             took = ask(runtime, at, now) || took;
         }
     }
@@ -178,7 +313,8 @@ bool stored_events_are_due(const struct runtime *runtime)
         }
     }
     return events_registered(runtime->sched) != events->registered ||
-           events_queued(runtime->sched) != events->queued;
+           events_queued(runtime->sched) != events->queued ||
+           timers_are_noted(runtime->sched);
 }
 
 mono_ms stored_events_next_wake(const struct runtime *runtime)
@@ -188,7 +324,23 @@ mono_ms stored_events_next_wake(const struct runtime *runtime)
         return wake;
     }
     VEC_FOREACH (&runtime->stored_events.spaces, at) {
-        wake = at->again < wake ? at->again : wake;
+        const mono_ms next = wake_of(at);
+        wake = next < wake ? next : wake;
+    }
+    return wake;
+}
+
+bool stored_events_have_timers(const struct runtime *runtime)
+{
+    return events_counters(runtime->sched)->timers > 0 ||
+           stored_events_next_timer(runtime) != MONO_NEVER;
+}
+
+mono_ms stored_events_next_timer(const struct runtime *runtime)
+{
+    mono_ms wake = MONO_NEVER;
+    VEC_FOREACH (&runtime->stored_events.spaces, at) {
+        wake = at->wake < wake ? at->wake : wake;
     }
     return wake;
 }

@@ -14,11 +14,19 @@
  *             anything that is sent later in this runtime.
  *   stored-4  The stores are asked when a handler is registered, when this
  *             runtime has queued an event, and when something has landed that
- *             is not of this runtime; nothing is asked otherwise. */
+ *             is not of this runtime; nothing is asked otherwise.
+ *   stored-5  A timer (sched/timers.h) is taken up when it is due, by any
+ *             runtime that has its handler, whichever set it. The store is
+ *             asked when the earliest one that is known is due. A timer that is
+ *             due before the last one that was looked at, and was set
+ *             elsewhere, is seen within STORED_AGAIN_MS.
+ *   stored-6  Due times are of the wall clock, which can be set. As long as a
+ *             timer waits, the clock is looked at every `trusted` ms. */
 
 #ifndef RUNTIME_STORED_EVENTS_H
 #define RUNTIME_STORED_EVENTS_H
 
+#include "base/err.h"
 #include "base/host.h"
 #include "base/vec.h"
 #include "value/value.h"
@@ -38,6 +46,14 @@ typedef void stored_event_fn(void *ctx,
                              struct value id,
                              struct value document);
 
+/* Where a list of timers goes on: behind the one of that time and number. */
+struct timer_position {
+    uint64_t due;
+    uint64_t number;
+};
+
+struct zone;
+
 /* What the host knows. */
 struct stored_events_source {
     /* The events of a space that wait above a number, in order, at most
@@ -47,6 +63,27 @@ struct stored_events_source {
                  uint64_t after,
                  stored_event_fn *found,
                  void *found_ctx);
+
+    /* The timers of a space behind a position that are due at `until`, in
+     * order, at most STORED_PAGE; and when the next one after that is due, or
+     * TIMERS_NEVER. As above. */
+    bool (*timers)(void *ctx,
+                   struct space *space,
+                   struct timer_position after,
+                   uint64_t until,
+                   stored_event_fn *found,
+                   void *found_ctx,
+                   uint64_t *next);
+
+    /* The wall clock, in ms; how long it is trusted to go on as the monotonic
+     * clock does; 0: always. */
+    uint64_t (*wall)(void *ctx);
+    mono_ms trusted;
+
+    /* The time zone of that name, borrowed; NULL: *detail says why not. */
+    const struct zone *(*zone)(void *ctx,
+                               struct value name,
+                               struct err_detail *detail);
 
     /* Whether the runtime of that name (events_configure) is at work. */
     bool (*is_at_work)(void *ctx, struct value instance);
@@ -61,7 +98,13 @@ struct stored_space {
     struct space *space;
     uint64_t seen; /* events up to this number were looked at */
     bool due;
-    mono_ms again; /* stored-2; MONO_NEVER: nothing was left to others */
+    bool is_noticed; /* something has landed that is not of this runtime */
+    mono_ms again;   /* stored-2; MONO_NEVER: nothing was left to others */
+
+    struct timer_position timers; /* up to here they were looked at */
+    uint64_t next_due;            /* of those behind; TIMERS_NEVER: none */
+    mono_ms timers_again;         /* all are looked at again (stored-5) */
+    mono_ms wake;                 /* for the next one, or for the clock */
 };
 
 struct stored_events {
@@ -80,5 +123,10 @@ bool stored_events_step(struct runtime *runtime, mono_ms now);
 /* Whether a step would ask; and when it would at the latest. */
 bool stored_events_are_due(const struct runtime *runtime);
 mono_ms stored_events_next_wake(const struct runtime *runtime);
+
+/* Of timers: whether this runtime has set or seen any, and when the next one
+ * that it knows is due. */
+bool stored_events_have_timers(const struct runtime *runtime);
+mono_ms stored_events_next_timer(const struct runtime *runtime);
 
 #endif

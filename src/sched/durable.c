@@ -54,7 +54,7 @@ static const struct stream *sending_stream(const struct events *events)
     return events->handling.event->stream;
 }
 
-static struct value write_event(const struct event *event)
+struct value durable_document_of(const struct event *event)
 {
     const struct events *events = event->events;
     const struct entity *stream = event->stream->place->entity;
@@ -71,7 +71,10 @@ static struct value write_event(const struct event *event)
         .queued = event->is_queued,
         .user = events->user,
     };
-    if (stream->space != event->stored->entity->space) {
+    if (event->timed != NULL) {
+        stored.is_timer = true;
+        stored.timer = event->timed->plan;
+    } else if (stream->space != event->stored->entity->space) {
         stored.space = stream->space->id;
     }
     if (event->sender != NULL) {
@@ -91,12 +94,11 @@ enum err durable_restore(struct event *event,
 {
     return transaction_put_adopt(origin,
                                  event->stored,
-                                 write_event(event),
+                                 durable_document_of(event),
                                  detail);
 }
 
-/* The document of a space that holds an event, or is to; new. */
-static struct place *document_of(struct space *space, struct value id)
+struct place *durable_document(struct space *space, struct value id)
 {
     struct entity *entity;
     const enum err err = entity_of(space, SCOPE_SPACE, id, &entity, NULL);
@@ -135,7 +137,7 @@ enum err durable_store(struct event *event,
     }
     tell_first(event->events);
     const struct value id = event_own_receipt_id(event);
-    remember_adopt(event, document_of(home, id));
+    remember_adopt(event, durable_document(home, id));
     value_unref(id);
     /* The id is new, so nothing has to be fetched or watched. */
     transaction_create_only(origin, event->stored->entity);
@@ -172,7 +174,7 @@ enum err durable_queue(struct event *event, struct err_detail *detail)
     } else {
         const struct value id = event_receipt_id(event);
         event->is_queued = true;
-        remember_adopt(event, document_of(stream->space, id));
+        remember_adopt(event, durable_document(stream->space, id));
         value_unref(id);
         (void)event_receipt(event);
         event->state = EVENT_FLIES;
@@ -199,12 +201,36 @@ static struct value delivered(const struct event *event)
     return object_new_adopt(parts, COUNT_OF(parts) / 2);
 }
 
+/* timer-4: a repeating timer goes on. Adopts what the document would be
+ * otherwise. */
+static struct value with_next_adopt(const struct event *event,
+                                    struct value document)
+{
+    const struct event_timed *timed = event->timed;
+    if (timed != NULL && event_timer_repeats(&timed->plan)) {
+        object_put_adopt(&document, "event", timers_next(timed));
+    }
+    return document;
+}
+
 enum err durable_handle_adopt(struct event *event,
                               struct transaction *transaction,
                               struct value receipt,
                               struct err_detail *detail)
 {
     struct place *to = event_receipt(event);
+    if (UNLIKELY(event->timed != NULL)) {
+        timers_handle(event, transaction);
+        if (transaction_sets(transaction, to->entity)) {
+            value_unref(receipt); /* the handler has set the timer anew, or
+                                     cancelled it */
+            return ERR_OK;
+        }
+        return transaction_put_adopt(transaction,
+                                     to,
+                                     with_next_adopt(event, receipt),
+                                     detail);
+    }
     if (event->stored == to) {
         transaction_handles_event(transaction, to->entity);
         return transaction_put_adopt(transaction, to, receipt, detail);
@@ -287,8 +313,9 @@ static struct value ending(struct event *event,
     case EVENT_QUEUED:
         return VALUE_NONE;
     case EVENT_FAILED:
-        return !event->is_queued && is_final(why->err) ? failed(event, why)
-                                                       : VALUE_NONE;
+        return !event->is_queued && is_final(why->err)
+                   ? with_next_adopt(event, failed(event, why))
+                   : VALUE_NONE;
     }
     UNREACHABLE("all outcomes are above");
     return VALUE_NONE;
@@ -298,13 +325,20 @@ void durable_end(struct event *event,
                  enum event_outcome outcome,
                  const struct err_detail *why)
 {
+    if (UNLIKELY(event->timed != NULL)) {
+        timers_end(event, outcome, why->err);
+    }
     if (LIKELY(event->stored == NULL)) {
         return;
     }
-    const struct ended_event ended = {
+    struct ended_event ended = {
         .stored = event->stored,
         .document = ending(event, outcome, why),
+        .is_timer = event->timed != NULL,
     };
+    if (UNLIKELY(ended.is_timer)) {
+        ended.digest = event->timed->digest;
+    }
     if (!value_is_absent(ended.document)) {
         (void)place_ref(ended.stored);
         vec_push(&event->events->ended, ended);
@@ -316,7 +350,13 @@ void durable_end(struct event *event,
 static void commit_end(struct sched *sched, const struct ended_event *ended)
 {
     struct transaction *transaction = transaction_begin(sched->replica, NULL);
-    transaction_handles_event(transaction, ended->stored->entity);
+    if (ended->is_timer) {
+        transaction_handles_timer(transaction,
+                                  ended->stored->entity,
+                                  ended->digest);
+    } else {
+        transaction_handles_event(transaction, ended->stored->entity);
+    }
     enum err err = transaction_put_adopt(transaction,
                                          ended->stored,
                                          value_ref(ended->document),
@@ -409,6 +449,16 @@ void durable_take_up(struct sched *sched,
                      struct stream *stream,
                      const struct stored_event *stored)
 {
+    durable_take_up_timed(sched, space, id, stream, stored, NULL);
+}
+
+void durable_take_up_timed(struct sched *sched,
+                           struct space *space,
+                           struct value id,
+                           struct stream *stream,
+                           const struct stored_event *stored,
+                           struct event_timed *timed)
+{
     struct events *events = events_of(sched);
     CHECK(!durable_is_here(sched, space, id));
     struct event *event = event_new(events, stream);
@@ -431,6 +481,10 @@ void durable_take_up(struct sched *sched,
     if (event->sender != NULL) {
         event->sender->refs++;
     }
-    remember_adopt(event, document_of(space, id));
+    if (timed != NULL) {
+        event->timed = timed;
+        event->time = timed->plan.due;
+    }
+    remember_adopt(event, durable_document(space, id));
     event_enter(event);
 }

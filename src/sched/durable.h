@@ -25,6 +25,7 @@
 
 #include "sched/events.h"
 
+struct event_timed;
 struct events;
 struct stored_event;
 
@@ -63,6 +64,12 @@ void durable_end(struct event *event,
  * something. */
 void durable_flush(struct sched *sched);
 
+/* The document of a space that holds an event, or is to; new. */
+struct place *durable_document(struct space *space, struct value id);
+
+/* What holds the event in the store; new. */
+struct value durable_document_of(const struct event *event);
+
 /* The event leaves this runtime. */
 void durable_forget(struct event *event);
 
@@ -92,5 +99,13 @@ void durable_take_up(struct sched *sched,
                      struct value id,
                      struct stream *stream,
                      const struct stored_event *stored);
+
+/* The same of a timer (sched/timers.h). Adopts `timed`. */
+void durable_take_up_timed(struct sched *sched,
+                           struct space *space,
+                           struct value id,
+                           struct stream *stream,
+                           const struct stored_event *stored,
+                           struct event_timed *timed);
 
 #endif

@@ -11,6 +11,7 @@
 #include "sched/handling.h"
 #include "sched/lineage.h"
 #include "sched/preflight.h"
+#include "sched/timers.h"
 
 struct lane {
     struct space *space; /* NULL: all of them */
@@ -61,10 +62,11 @@ struct event_listener {
 };
 
 enum event_state {
-    EVENT_WAITS, /* in its lane */
-    EVENT_RUNS,  /* an attempt is under way */
-    EVENT_FLIES, /* committed, without an answer */
-    EVENT_LOOKS, /* refused: for the receipt of the first one */
+    EVENT_WAITS,  /* in its lane */
+    EVENT_RUNS,   /* an attempt is under way */
+    EVENT_FLIES,  /* committed, without an answer */
+    EVENT_LOOKS,  /* refused: for the receipt of the first one */
+    EVENT_STORED, /* a timer: until the transaction that sets it has landed */
     EVENT_OVER,
 };
 
@@ -101,7 +103,8 @@ struct event {
     struct value caller;     /* or what was made of the caller's; absent */
     struct value digest;     /* of a caller's payload, as it was sent: a string
                                 (V6); absent */
-    bool is_queued;          /* to be stored, not to be handled here */
+    struct event_timed *timed; /* when it is due (sched/timers.h); or NULL */
+    bool is_queued;            /* to be stored, not to be handled here */
     bool no_retry;
     bool refused; /* the store has refused an attempt */
     bool known;
@@ -134,6 +137,8 @@ struct spent_receipt {
 struct ended_event {
     struct place *stored;  /* a reference */
     struct value document; /* what it becomes */
+    bool is_timer;         /* then it must be this one (timer-3): */
+    struct digest digest;
 };
 
 struct events {
@@ -151,6 +156,9 @@ struct events {
     struct list flying;
     struct list looking; /* for a receipt */
     struct list idle;
+    struct list timers; /* that are not set yet */
+    uint64_t earliest;  /* of those that were set, since the runtime asked */
+    bool is_moving;     /* the next tick of one is on its way */
     struct handling handling; /* there is one at a time */
     uint64_t last_version;    /* of the last handling that changed something, */
     uint32_t last_hops;       /* and those before its event */
@@ -230,6 +238,10 @@ void event_free_in_flight(struct event *event);
 struct place *event_receipt(struct event *event);
 
 void event_tell(struct events *events, const struct event_notice *notice);
+
+/* From handling.c: whether the attempt that is under way sends it. */
+bool event_is_of_handling(const struct events *events,
+                          const struct event_spec *spec);
 
 /* From event_id.c: what a caller's id becomes, new (V3). */
 struct value event_caller_id(const struct stream *stream,

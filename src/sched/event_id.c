@@ -104,6 +104,10 @@ struct value event_id(const struct event *event)
     append_number(text, event->counter);
     buf_append_char(text, ':');
     buf_append(text, stream.at, stream.length);
+    if (UNLIKELY(event->timed != NULL)) { /* each tick has its own */
+        buf_append_char(text, ':');
+        append_number(text, event->timed->plan.due);
+    }
     return value_string_new(text->at, text->length);
 }
 
@@ -158,6 +162,11 @@ struct value event_own_receipt_id(const struct event *event)
 
 struct value event_receipt_id(const struct event *event)
 {
+    if (UNLIKELY(event->timed != NULL)) {
+        const struct place *place =
+            event->stored != NULL ? event->stored : event->receipt;
+        return value_ref(place->entity->id);
+    }
     return value_is_absent(event->caller)
                ? event_own_receipt_id(event)
                : id_of_cause(EVENT_ID_PREFIX, event->caller);

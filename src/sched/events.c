@@ -56,6 +56,8 @@ struct events *events_of(struct sched *sched)
     list_init(&events->flying);
     list_init(&events->looking);
     list_init(&events->idle);
+    list_init(&events->timers);
+    events->earliest = TIMERS_NEVER;
     sched->events = events;
     return events;
 }
@@ -399,6 +401,7 @@ static void release_parts(struct event *event)
     value_unref(event->caller);
     value_unref(event->digest);
     value_unref(event->result);
+    timers_free(event->timed);
 }
 
 /* An event that is over, back to the others. */
@@ -597,20 +600,11 @@ static void give_id(struct event *event,
     }
 }
 
-/* Whether the attempt that is under way sends it. */
-static bool is_of_handling(const struct events *events,
-                           const struct event_spec *spec)
-{
-    const struct handling *handling = &events->handling;
-    return spec->origin != NULL && handling->event != NULL &&
-           handling_transaction(handling) == spec->origin;
-}
-
 /* For what is said if nothing can handle it: the caller of a handler is not
  * told, as the handler has ended well. */
 static void note_sender(struct event *event, const struct event_spec *spec)
 {
-    if (is_of_handling(event->events, spec)) {
+    if (event_is_of_handling(event->events, spec)) {
         event->sender = event->events->handling.event->handler;
         event->sender->refs++;
     }
@@ -623,7 +617,7 @@ static uint32_t hops_of(const struct events *events,
     if (spec->origin == NULL) {
         return 0;
     }
-    return is_of_handling(events, spec)
+    return event_is_of_handling(events, spec)
                ? events->handling.event->hops + 1
                : hops_after_run(events->sched, spec->origin);
 }
@@ -662,8 +656,8 @@ static uint64_t time_of(const struct events *events,
     if (spec->time != 0) {
         return spec->time;
     }
-    return is_of_handling(events, spec) ? events->handling.event->time
-                                        : events->sched->now;
+    return event_is_of_handling(events, spec) ? events->handling.event->time
+                                              : events->sched->now;
 }
 
 static void note_sent(struct event *event)
@@ -698,6 +692,9 @@ enum err events_send(struct sched *sched,
     enum err err = check_spec(spec, detail);
     if (err != ERR_OK) {
         return err;
+    }
+    if (UNLIKELY(spec->timer != NULL)) {
+        return timers_send(sched, stream, spec, detail);
     }
     const uint32_t hops = hops_of(events, spec);
     if (UNLIKELY(hops > events->policy.hops)) {
@@ -833,6 +830,7 @@ void event_end(struct event *event,
     if (event->state == EVENT_WAITS) {
         event_leave_lane(event);
     }
+    list_remove(&event->in_origin);
     event->state = EVENT_OVER;
     struct event_result result = {
         .outcome = outcome,
@@ -914,6 +912,9 @@ void events_dispose(struct sched *sched)
     }
     while (!list_is_empty(&events->looking)) {
         event_end(EVENT_OF(list_first(&events->looking)), EVENT_DROPPED, &why);
+    }
+    while (!list_is_empty(&events->timers)) {
+        event_end(EVENT_OF(list_first(&events->timers)), EVENT_DROPPED, &why);
     }
     while (!list_is_empty(&events->flying)) {
         end_in_flight(EVENT_OF(list_first(&events->flying)));

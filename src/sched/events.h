@@ -48,6 +48,7 @@
 
 #include "base/map.h"
 #include "base/random.h"
+#include "proto/event.h"
 #include "sched/core.h"
 
 struct event;
@@ -243,10 +244,13 @@ struct event_spec {
     struct value session;       /* in his own session: both or none */
     uint64_t time;              /* when it came to be; 0: with its origin */
     bool no_retry;              /* one attempt */
-    bool queue;                 /* from the world: it ends when it is stored,
-                                   for any runtime to handle it */
-    bool known;                 /* if its receipt is here already, it is not
-                                   handled again only to find that out */
+    const struct event_timer *timer; /* it is due later (sched/timers.h), and
+                                   ends when it is stored; without a caller's
+                                   id. NULL: now */
+    bool queue; /* from the world: it ends when it is stored,
+                   for any runtime to handle it */
+    bool known; /* if its receipt is here already, it is not
+                   handled again only to find that out */
     event_done_fn *done;
     void *ctx;
 };
@@ -269,6 +273,7 @@ struct events_counters {
     uint64_t dropped;
     uint64_t failed;
     uint64_t queued;
+    uint64_t timers;     /* of those sent: with a due time */
     uint64_t retries;    /* put back after a conflict */
     uint64_t discarded;  /* attempts that had read what was not up to date */
     uint64_t duplicates; /* of those dropped: handled before */

@@ -22,6 +22,11 @@
 
 /* -- For handlers -------------------------------------------------------- */
 
+struct place *handling_stream(const struct handling *handling)
+{
+    return handling->event->stream->place;
+}
+
 struct value handling_payload(const struct handling *handling)
 {
     return handling->event->payload;
@@ -54,6 +59,14 @@ enum err handling_send(struct handling *handling,
         lineage_refuse(handling->sched, bound.origin, &why);
     }
     return err;
+}
+
+bool event_is_of_handling(const struct events *events,
+                          const struct event_spec *spec)
+{
+    const struct handling *handling = &events->handling;
+    return spec->origin != NULL && handling->event != NULL &&
+           handling_transaction(handling) == spec->origin;
 }
 
 /* -- What a refusal means ------------------------------------------------ */
@@ -132,7 +145,7 @@ static void retry(struct event *event, const struct verdict *refusal)
         event_end_orphan(event);
         return;
     }
-    if (event->no_retry) {
+    if (event->no_retry || event->is_queued) { /* not to be handled here */
         event_fail(event, &refusal->detail);
         return;
     }

@@ -39,6 +39,9 @@ static inline struct transaction *handling_transaction(
     return handling->run->transaction;
 }
 
+/* The stream of the event, borrowed. */
+struct place *handling_stream(const struct handling *handling);
+
 struct value handling_payload(const struct handling *handling); /* borrowed */
 uint32_t handling_attempt(const struct handling *handling);     /* from 1 */
 

@@ -119,7 +119,9 @@ static void confirm(struct lineage *lineage)
     vec_clear(&lineage->commits);
     LIST_FOREACH (&lineage->events, at) {
         struct event *event = SENT_BY(at);
-        if (event->park == PARK_ORIGIN) {
+        if (UNLIKELY(event->state == EVENT_STORED)) {
+            timers_landed(event);
+        } else if (event->park == PARK_ORIGIN) {
             event->park = PARK_NONE;
         }
     }

@@ -175,6 +175,7 @@ static void open_heddle(lua_State *L, void *ctx)
         {"now", do_now},
         {"random", do_random},
         {"send", streams_follow_up},
+        {"cancel", streams_cancel},
         {"pattern", patterns_new},
         {"launch", patterns_launch},
         {NULL, NULL},

@@ -268,6 +268,19 @@ static int piece_send(lua_State *L)
     return streams_send_to(L, stage, stream);
 }
 
+static int piece_cancel(lua_State *L)
+{
+    lua_settop(L, 2);
+    struct stage *stage;
+    struct piece *piece = check_running(L, &stage);
+    luaL_checktype(L, 2, LUA_TSTRING);
+    return streams_cancel_at(L,
+                             stage,
+                             piece->space,
+                             value_ref(piece->document->id),
+                             2);
+}
+
 static int piece_node_method(lua_State *L)
 {
     struct stage *stage;
@@ -338,6 +351,7 @@ static const luaL_Reg piece_methods[] = {
     {"get", piece_get},
     {"cell", piece_cell},
     {"send", piece_send},
+    {"cancel", piece_cancel},
     {"node", piece_node_method},
     {"state", piece_state_method},
     {"name", piece_name_method},

@@ -275,13 +275,16 @@ static void host_load(void *ctx, struct entity *entity)
     world_load(((const struct rig *)ctx)->one, entity);
 }
 
-/* Everything that can be done at this time. */
-static void host_settle(void *ctx)
+void rig_settle(const struct rig *rig)
 {
-    const struct rig *rig = ctx;
     for (unsigned i = 0; i < SETTLE_STEPS && world_step(rig->one); i++) {
     }
     (void)world_step(rig->one);
+}
+
+static void host_settle(void *ctx)
+{
+    rig_settle(ctx);
 }
 
 static void begin_stage(struct rig *rig)

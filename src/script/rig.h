@@ -76,6 +76,9 @@ MUST_CHECK enum err rig_new(struct trial *trial,
 /* The test has asked for errors with this message; NULL: for all. */
 void rig_asked(struct rig *rig, const char *message);
 
+/* Everything that can be done at this time. */
+void rig_settle(const struct rig *rig);
+
 /* The end of its runtime, as in a crash, and its own. */
 void rig_end(struct rig *rig);
 

@@ -7,6 +7,7 @@
 
 #include "runtime/own_write.h"
 #include "runtime/piece.h"
+#include "runtime/timer.h"
 
 #include "script/attempts.h"
 #include "script/cells.h"
@@ -22,6 +23,7 @@
 #include "value/array.h"
 
 enum {
+    ADVANCE_TIMERS_MAX = 1000000, /* of rt:advance: then it gives up */
     CLUSTER_MAX = 64,
     ROUNDS_MAX = 1000, /* of cluster:settled() */
     PULLS_MAX = 100,   /* of rt:pull(), while documents arrive */
@@ -328,15 +330,58 @@ static int rt_now(lua_State *L)
     return 1;
 }
 
+/* The next timer of any runtime of the test; *any: there are timers. */
+static mono_ms next_timer(const struct trial *trial, bool *any)
+{
+    mono_ms next = MONO_NEVER;
+    LIST_FOREACH (&trial->rigs, at) {
+        const struct rig *rig = CONTAINER_OF(at, struct rig, node);
+        const struct runtime *runtime = &rig->one->runtime;
+        const mono_ms wake = stored_events_next_timer(runtime);
+        *any = *any || stored_events_have_timers(runtime);
+        next = wake < next ? wake : next;
+    }
+    return next;
+}
+
+/* Moves the clock up to each timer that is due until `target`, and lets the
+ * runtimes do what can be done at that time. */
+static void run_timers(struct rig *rig, mono_ms target)
+{
+    struct world *world = rig->trial->world;
+    bool any = false;
+    mono_ms wake = next_timer(rig->trial, &any);
+    for (unsigned i = 0; any && i < ADVANCE_TIMERS_MAX; i++) {
+        LIST_FOREACH (&rig->trial->rigs, at) {
+            rig_settle(CONTAINER_OF(at, struct rig, node));
+        }
+        const mono_ms before = wake;
+        wake = next_timer(rig->trial, &any);
+        if (wake > target || (wake <= world_now(world) && wake == before)) {
+            return;
+        }
+        world_advance(world,
+                      wake > world_now(world) ? wake - world_now(world) : 0);
+    }
+}
+
 static int rt_advance(lua_State *L)
 {
     struct rig *rig = check_rig(L, 1);
     const lua_Integer ms = luaL_checkinteger(L, 2);
     luaL_argcheck(L,
-                  ms >= 0 && ms <= INT32_MAX,
+                  ms >= 0 && ms <= (lua_Integer)TIMER_TIME_MOST,
                   2,
                   "a number of milliseconds is expected");
-    world_advance(rig->trial->world, (mono_ms)ms);
+    struct world *world = rig->trial->world;
+    const mono_ms target = world_now(world) + (mono_ms)ms;
+    if (frame_is_ground(rig->stage.frame)) {
+        run_timers(rig, target);
+        script_pass_stop(L);
+    }
+    if (target > world_now(world)) {
+        world_advance(world, target - world_now(world));
+    }
     return 0;
 }
 

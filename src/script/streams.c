@@ -2,8 +2,12 @@
 
 #include "script/streams.h"
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "runtime/timer.h"
 #include "sched/handling.h"
+#include "sched/timers.h"
 #include "script/attempts.h"
 #include "script/bodies.h"
 #include "script/cells.h"
@@ -196,6 +200,11 @@ struct letter {
     struct value payload;
     struct value id;
     struct value session;
+    struct value cron;
+    struct value zone;
+    struct value missed;
+    struct timer_request request; /* borrows them */
+    struct event_timer timer;
 };
 
 static void letter_release(void *object)
@@ -204,6 +213,10 @@ static void letter_release(void *object)
     value_unref(letter->payload);
     value_unref(letter->id);
     value_unref(letter->session);
+    value_unref(letter->cron);
+    value_unref(letter->zone);
+    value_unref(letter->missed);
+    event_timer_release(&letter->timer);
     *letter = (struct letter){0};
 }
 
@@ -212,8 +225,73 @@ static const struct script_class letter_class = {
     .release = letter_release,
 };
 
+/* A number of ms at the top of the stack; or a text that is one. */
+static uint64_t check_ms(lua_State *L, const char *name)
+{
+    int is_number = 0;
+    const lua_Number number = lua_tonumberx(L, -1, &is_number);
+    if (lua_type(L, -1) != LUA_TNUMBER || !is_number || !(number >= 0) ||
+        number > (lua_Number)TIMER_TIME_MOST) {
+        (void)luaL_error(L,
+                         "'%s' must be a number of milliseconds from 0 on",
+                         name);
+    }
+    return (uint64_t)number;
+}
+
+/* The options of a timer, in the table at 3. */
+static void read_times(lua_State *L, struct letter *letter)
+{
+    struct timer_request *request = &letter->request;
+    request->has_after = lua_getfield(L, 3, "after") != LUA_TNIL;
+    if (request->has_after) {
+        request->after = check_ms(L, "after");
+    }
+    request->has_at = lua_getfield(L, 3, "at") != LUA_TNIL;
+    if (request->has_at && lua_type(L, -1) == LUA_TSTRING) {
+        if (!timer_read_time(lua_tostring(L, -1), &request->at)) {
+            (void)luaL_error(L,
+                             "'at' must be a number of milliseconds, or a time "
+                             "such as \"2026-11-18T09:00:00Z\"");
+        }
+    } else if (request->has_at) {
+        request->at = check_ms(L, "at");
+    }
+    const int every = lua_getfield(L, 3, "every");
+    if (every == LUA_TSTRING) {
+        letter->cron = convert_check(L, -1, "every");
+    } else if (every != LUA_TNIL) {
+        request->every = check_ms(L, "every");
+        luaL_argcheck(L, request->every > 0, 3, "'every' must be above 0");
+    }
+    lua_pop(L, 3);
+}
+
+/* Whether the table has only options that there are. */
+static void check_names(lua_State *L)
+{
+    static const char *const known[] =
+        {"id", "session", "after", "at", "every", "zone", "missed"};
+    lua_pushnil(L);
+    while (lua_next(L, 3) != 0) {
+        lua_pop(L, 1);
+        const char *name =
+            lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+        bool is_known = false;
+        for (size_t i = 0; i < COUNT_OF(known); i++) {
+            is_known = is_known || strcmp(name, known[i]) == 0;
+        }
+        if (!is_known) {
+            (void)luaL_error(L,
+                             "send has no option '%s': it has id, session, "
+                             "after, at, every, zone and missed",
+                             name);
+        }
+    }
+}
+
 /* The payload at 2 and the options at 3. */
-static const struct letter *push_letter(lua_State *L)
+static struct letter *push_letter(lua_State *L)
 {
     lua_settop(L, 3);
     struct letter *letter =
@@ -223,8 +301,14 @@ static const struct letter *push_letter(lua_State *L)
         return letter;
     }
     luaL_checktype(L, 3, LUA_TTABLE);
-    static const char *const names[] = {"id", "session"};
-    struct value *const to[] = {&letter->id, &letter->session};
+    check_names(L);
+    static const char *const names[] = {"id", "session", "zone", "missed"};
+    struct value *const to[] = {
+        &letter->id,
+        &letter->session,
+        &letter->zone,
+        &letter->missed,
+    };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const int type = lua_getfield(L, 3, names[i]);
         if (type == LUA_TSTRING) {
@@ -234,7 +318,35 @@ static const struct letter *push_letter(lua_State *L)
         }
         lua_pop(L, 1);
     }
+    read_times(L, letter);
+    letter->request.cron = letter->cron;
+    letter->request.zone = letter->zone;
+    letter->request.missed = letter->missed;
     return letter;
+}
+
+/* Whether it is to be a timer, and when it is due then. */
+static bool plan_letter(lua_State *L,
+                        struct stage *stage,
+                        struct letter *letter)
+{
+    struct err_detail detail = {0};
+    if (!timer_is_asked(&letter->request)) {
+        return false;
+    }
+    if (!value_is_absent(letter->session)) {
+        (void)luaL_error(L,
+                         "the id of a timer is its name in the piece: leave "
+                         "out 'session'");
+    }
+    letter->request.id = letter->id;
+    const enum err err = timer_plan(stage->runtime,
+                                    &letter->request,
+                                    stage_wall(stage),
+                                    &letter->timer,
+                                    &detail);
+    reads_raise(L, err, &detail);
+    return true;
 }
 
 static struct ticket *push_ticket(lua_State *L)
@@ -250,13 +362,15 @@ static struct ticket *push_ticket(lua_State *L)
 int streams_send_to(lua_State *L, struct stage *stage, struct stream *stream)
 {
     struct frame *frame = frame_is_ground(stage->frame) ? NULL : stage->frame;
-    const struct letter *letter = push_letter(L);
+    struct letter *letter = push_letter(L);
+    const bool is_timer = plan_letter(L, stage, letter);
     struct ticket *ticket = push_ticket(L);
     const struct event_spec spec = {
         .payload = letter->payload,
         .origin = frame != NULL ? frame->access.transaction : NULL,
-        .id = letter->id,
+        .id = is_timer ? VALUE_NONE : letter->id,
         .session = letter->session,
+        .timer = is_timer ? &letter->timer : NULL,
         .time = stage_wall(stage),
         .done = on_done,
         .ctx = ticket,
@@ -337,8 +451,129 @@ int streams_follow_up(lua_State *L)
     return streams_send_to(L, stage, stream);
 }
 
+/* -- Cancelling timers --------------------------------------------------- */
+
+/* What a cancel outside of runs has come to; it may end after the call. */
+struct cancelled {
+    bool ended;
+    bool left; /* by the call */
+    bool was;
+    struct err_detail said;
+};
+
+static void on_cancelled(void *ctx, bool was, const struct err_detail *said)
+{
+    struct cancelled *cancelled = ctx;
+    if (cancelled->left) {
+        mem_free(cancelled, sizeof *cancelled);
+        return;
+    }
+    cancelled->ended = true;
+    cancelled->was = was;
+    cancelled->said = *said;
+}
+
+/* Outside of runs: what the store says is waited for, as far as it comes at
+ * this time. */
+static enum err cancel_outside(struct stage *stage,
+                               struct space *space,
+                               struct value owner,
+                               struct value name,
+                               bool *was,
+                               struct err_detail *detail)
+{
+    struct cancelled *cancelled = mem_alloc_zero(sizeof *cancelled);
+    const struct timer_cancelling asked = {on_cancelled, cancelled};
+    enum err err =
+        timer_cancel(stage->runtime, space, owner, name, &asked, detail);
+    if (err == ERR_OK && !cancelled->ended && stage->host->settle != NULL) {
+        stage->host->settle(stage->host->ctx);
+    }
+    if (err == ERR_OK && !cancelled->ended) {
+        cancelled->left = true;
+        return err_set(detail,
+                       ERR_BUSY,
+                       "the store has not answered yet: the timer may be "
+                       "cancelled");
+    }
+    *was = cancelled->was;
+    if (err == ERR_OK && cancelled->said.err != ERR_OK) {
+        *detail = cancelled->said;
+        err = cancelled->said.err;
+    }
+    mem_free(cancelled, sizeof *cancelled);
+    return err;
+}
+
+int streams_cancel_at(lua_State *L,
+                      struct stage *stage,
+                      struct space *space,
+                      struct value owner,
+                      int argument)
+{
+    const struct frame *frame = stage->frame;
+    struct err_detail detail = {0};
+    bool was = false;
+    struct letter *held = script_object_push(L, &letter_class, sizeof *held);
+    held->session = owner; /* released with it */
+    held->id = convert_check(L, argument, "the id");
+    enum err err = timer_check_name(held->id, &detail);
+    reads_raise(L, err, &detail);
+    if (frame_is_ground(frame)) {
+        err = cancel_outside(stage, space, owner, held->id, &was, &detail);
+    } else if (frame->access.run != NULL && frame->handling == NULL) {
+        return luaL_error(L, "only a handler or an edit can cancel a timer");
+    } else {
+        err = timers_cancel(stage_sched(stage),
+                            frame->access.transaction,
+                            space,
+                            owner,
+                            held->id,
+                            &was,
+                            &detail);
+    }
+    if (err == ERR_STALE) {
+        stage->frame->stale = true;
+    }
+    reads_raise(L, err, &detail);
+    lua_pushboolean(L, was);
+    return 1;
+}
+
+static int stream_cancel(lua_State *L)
+{
+    const struct stream_object *stream = check_stream(L, 1);
+    refuse_building(L, stream->binding.stage);
+    luaL_checktype(L, 2, LUA_TSTRING);
+    const struct entity *entity = stream->place->entity;
+    return streams_cancel_at(L,
+                             stream->binding.stage,
+                             entity->space,
+                             event_timer_owner(entity->id),
+                             2);
+}
+
+int streams_cancel(lua_State *L)
+{
+    const struct frame *frame = heddle_of(L)->frame;
+    if (frame == NULL || frame->handling == NULL) {
+        return luaL_error(L,
+                          "heddle.cancel is for handlers: outside of one use "
+                          "stream:cancel(id)");
+    }
+    lua_settop(L, 1);
+    luaL_checktype(L, 1, LUA_TSTRING);
+    const struct entity *entity = handling_stream(frame->handling)->entity;
+    return streams_cancel_at(L,
+                             frame->stage,
+                             entity->space,
+                             event_timer_owner(entity->id),
+                             1);
+}
+
 static const luaL_Reg stream_methods[] = {
     {"send", stream_send},
+    {"cancel", stream_cancel},
     {NULL, NULL},
 };
 

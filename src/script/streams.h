@@ -1,4 +1,5 @@
-/* Events of Lua code: rt:stream, rt:on, stream:send, heddle.send, tickets.
+/* Events of Lua code: rt:stream, rt:on, stream:send, heddle.send, tickets,
+ * timers.
  *
  *   A1  A handler runs in a frame of its handling, and is pure: an attempt that
  *       read what was not up to date is thrown away and made again.
@@ -34,6 +35,17 @@ bool streams_check_collapse(lua_State *L);
 
 /* heddle.send(stream, payload): inside a handler. */
 int streams_follow_up(lua_State *L);
+
+/* heddle.cancel(id): inside a handler, of its piece. */
+int streams_cancel(lua_State *L);
+
+/* Cancels the timer whose id is at `argument`, of a piece
+ * (event_timer_owner), which is adopted, and pushes whether there was one. */
+int streams_cancel_at(lua_State *L,
+                      struct stage *stage,
+                      struct space *space,
+                      struct value owner,
+                      int argument);
 
 /* After the end of the runtime: tickets whose events nobody has ended. */
 void streams_end(struct stage *stage);

@@ -2,6 +2,7 @@
 
 #include "proto/event.h"
 #include "store/admit_inside.h"
+#include "value/id.h"
 #include "value/object.h"
 
 static enum outcome check_origin(struct admission *admission,
@@ -63,6 +64,22 @@ static enum outcome check_absent(struct admission *admission,
                    : PASSED;
 }
 
+static bool has_digest(struct value value, struct value hash)
+{
+    char text[DIGEST_TEXT_LENGTH + 1];
+    digest_write(value_digest(value), text);
+    return value_is_text(hash, text);
+}
+
+/* Whether the document holds the event that the condition is about. */
+static bool holds_event(struct value document,
+                        const struct commit_precondition *one)
+{
+    return event_is_waiting(document) &&
+           (value_is_absent(one->hash) ||
+            has_digest(object_field(document, "event"), one->hash));
+}
+
 static enum outcome check_waiting(struct admission *admission,
                                   const struct commit_precondition *one)
 {
@@ -73,7 +90,7 @@ static enum outcome check_waiting(struct admission *admission,
     if (outcome != PASSED) {
         return outcome;
     }
-    if (event_is_waiting(head)) {
+    if (holds_event(head, one)) {
         return PASSED;
     }
     bool existed = false;
@@ -87,7 +104,8 @@ static enum outcome check_waiting(struct admission *admission,
                          admission,
                          ERR_RECEIPT_EXISTS,
                          one->target.id,
-                         "the event was handled or cancelled before")
+                         "the event was handled, replaced or cancelled "
+                         "before")
                    : admit_refuse_document(admission,
                                            ERR_ORIGIN_FAILED,
                                            one->target.id,
@@ -103,9 +121,7 @@ static bool has_hash(struct value document, struct value hash)
     if (value_is_absent(payload) || value_kind(hash) == VALUE_NULL) {
         return value_is_absent(payload) && value_kind(hash) == VALUE_NULL;
     }
-    char text[DIGEST_TEXT_LENGTH + 1];
-    digest_write(value_digest(payload), text);
-    return value_is_text(hash, text);
+    return has_digest(payload, hash);
 }
 
 static enum outcome check_hash(struct admission *admission,

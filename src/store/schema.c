@@ -148,6 +148,18 @@ static const char *const migrations[SCHEMA_VERSION] = {
 
     /* The documents that hold an event (waiting.h). */
     "CREATE TABLE waiting(document INTEGER PRIMARY KEY);",
+
+    /* The documents that hold an event with a due time (waiting.h). */
+    "CREATE TABLE timer("
+    "  document INTEGER PRIMARY KEY, branch INTEGER NOT NULL,"
+    "  due INTEGER NOT NULL);"
+    "CREATE INDEX timer_by_due ON timer(branch, due);",
+};
+
+/* What an older file that is only read lacks (SCHEMA_READABLE). */
+static const char *const substitutes[] = {
+    "CREATE TEMP TABLE waiting(document INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE timer(document INTEGER PRIMARY KEY, branch, due)",
 };
 
 static enum err read_pragma(struct database *database,
@@ -222,6 +234,17 @@ static enum err migrate(struct database *database,
     return err;
 }
 
+static enum err substitute(struct database *database,
+                           int64_t from,
+                           struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    for (int64_t i = from; i < SCHEMA_VERSION && err == ERR_OK; i++) {
+        err = database_run(database, substitutes[i - SCHEMA_READABLE], detail);
+    }
+    return err;
+}
+
 enum err schema_open(struct database *database, struct err_detail *detail)
 {
     int64_t version = 0;
@@ -232,11 +255,8 @@ enum err schema_open(struct database *database, struct err_detail *detail)
     if (err != ERR_OK || version == SCHEMA_VERSION) {
         return err;
     }
-    if (database->read_only && version == SCHEMA_READABLE) {
-        return database_run(database,
-                            "CREATE TEMP TABLE waiting("
-                            "document INTEGER PRIMARY KEY)",
-                            detail);
+    if (database->read_only && version >= SCHEMA_READABLE) {
+        return substitute(database, version, detail);
     }
     if (database->read_only) {
         return err_set(detail,

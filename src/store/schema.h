@@ -11,11 +11,11 @@
 #include "store/database.h"
 
 enum {
-    SCHEMA_VERSION = 6,
+    SCHEMA_VERSION = 7,
 
-    /* What it adds to this one is empty in a file of it: such a file can be
-     * read without being changed, with an empty table of the connection's
-     * own. */
+    /* What is added to files of this version and later ones are tables, which
+     * are empty there: such a file can be read without being changed, with
+     * empty tables of the connection's own. */
     SCHEMA_READABLE = 5,
 
     /* "Hdle": other programs' files are recognised by having another one. */

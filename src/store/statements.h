@@ -175,6 +175,7 @@ X(RECEIPT_RANGE,
   " AND d.id < 'receipt;' AND d.head_seq <= ?3 AND r.op = 'set'"
   " AND r.data NOT GLOB '{\"event\":*'"
   " AND NOT EXISTS(SELECT 1 FROM waiting w WHERE w.document = d.document)"
+  " AND NOT EXISTS(SELECT 1 FROM timer t WHERE t.document = d.document)"
   " AND d.document < (SELECT max(document) FROM document)"
   " ORDER BY d.document")
 X(DOCUMENT_COUNT, "SELECT count(*) FROM document")
@@ -194,8 +195,21 @@ X(WAITING_LIST,
   " CROSS JOIN document d USING(document)"
   " WHERE w.document > ?1 AND d.branch = ?2 ORDER BY w.document LIMIT ?3")
 X(WAITING_STRAY,
-  "SELECT document FROM waiting"
+  "SELECT document FROM (SELECT document FROM waiting"
+  " UNION SELECT document FROM timer)"
   " WHERE document NOT IN (SELECT document FROM document)")
+X(TIMER_INSERT,
+  "INSERT INTO timer(document, branch, due) VALUES(?1, ?2, ?3)"
+  " ON CONFLICT(document) DO UPDATE SET due = excluded.due")
+X(TIMER_REMOVE, "DELETE FROM timer WHERE document = ?1")
+X(TIMER_HAS, "SELECT due FROM timer WHERE document = ?1")
+X(TIMER_LIST,
+  "SELECT t.document, d.scope, d.id, t.due FROM timer t"
+  " CROSS JOIN document d USING(document)"
+  " WHERE t.branch = ?1 AND (t.due, t.document) > (?2, ?3) AND t.due <= ?4"
+  " ORDER BY t.due, t.document LIMIT ?5")
+X(TIMER_NEXT,
+  "SELECT due FROM timer WHERE branch = ?1 AND due > ?2 ORDER BY due LIMIT 1")
 
 /* Revisions and snapshots. */
 X(REVISION_INSERT,
@@ -471,7 +485,8 @@ X(RECLAIM_RECEIPTS,
   "SELECT count(*), avg(length(id)) * 2 + 150 FROM document"
   " WHERE id >= 'receipt:' AND id < 'receipt;'"
   " AND head_seq <= iif(instr(substr(id, 9), ':') > 0, ?1, ?2)"
-  " AND document NOT IN (SELECT document FROM waiting)")
+  " AND document NOT IN (SELECT document FROM waiting)"
+  " AND document NOT IN (SELECT document FROM timer)")
 X(RECLAIM_REVISIONS,
   "SELECT max(0, (SELECT count(*) FROM revision)"
   "  - (SELECT count(*) FROM document)), (SELECT avg(length(ifnull(data, ''))"

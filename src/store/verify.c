@@ -308,14 +308,17 @@ static enum err check_waiting(struct verify *verify,
                               struct value head,
                               const char *name)
 {
-    bool has;
-    const bool ought = waiting_is_due(document, head);
-    const enum err err =
-        waiting_has(verify->engine, document->number, &has, verify->detail);
-    if (err == ERR_OK && has != ought) {
+    bool is_right;
+    const enum err err = waiting_check(verify->engine,
+                                       document,
+                                       head,
+                                       &is_right,
+                                       verify->detail);
+    if (err == ERR_OK && !is_right) {
         differs(verify,
-                ought ? "%s: its event is not listed as waiting"
-                      : "%s: it is listed as waiting, and holds no event",
+                waiting_is_due(document, head)
+                    ? "%s: its event is not listed as waiting"
+                    : "%s: it is listed as waiting, and holds no event",
                 name);
         is_wrong(verify, document->number, 0);
     }

@@ -15,7 +15,9 @@ static bool may_wait(const struct document *document)
 
 bool waiting_is_due(const struct document *document, struct value head)
 {
-    return may_wait(document) && event_is_waiting(head);
+    uint64_t due;
+    return may_wait(document) && event_is_waiting(head) &&
+           (!event_is_timer_id(document->id) || event_timer_due(head, &due));
 }
 
 static enum err change_row(struct engine *engine,
@@ -25,6 +27,27 @@ static enum err change_row(struct engine *engine,
 {
     struct query query = query_begin(&engine->database, statement);
     query_int(&query, 1, document);
+    (void)query_step(&query);
+    return query_end(&query, detail);
+}
+
+/* A document of a timer (event-3 of proto/event.h). */
+static enum err apply_timer(struct engine *engine,
+                            const struct document *document,
+                            struct value head,
+                            struct err_detail *detail)
+{
+    uint64_t due;
+    if (!event_is_waiting(head) || !event_timer_due(head, &due)) {
+        return change_row(engine,
+                          STATEMENT_TIMER_REMOVE,
+                          document->number,
+                          detail);
+    }
+    struct query query = query_begin(&engine->database, STATEMENT_TIMER_INSERT);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, document->branch->number);
+    query_int(&query, 3, due);
     (void)query_step(&query);
     return query_end(&query, detail);
 }
@@ -41,6 +64,9 @@ enum err waiting_apply(struct engine *engine,
     if (err != ERR_OK) {
         return err;
     }
+    if (UNLIKELY(event_is_timer_id(document->id))) {
+        return apply_timer(engine, document, head, detail);
+    }
     return change_row(engine,
                       event_is_waiting(head) ? STATEMENT_WAITING_INSERT
                                              : STATEMENT_WAITING_REMOVE,
@@ -50,15 +76,55 @@ enum err waiting_apply(struct engine *engine,
 
 /* -- Checking ------------------------------------------------------------ */
 
-enum err waiting_has(struct engine *engine,
-                     uint64_t document,
-                     bool *out,
-                     struct err_detail *detail)
+/* Whether there is a row, and what is in it; 0 of one without a time. */
+static enum err read_row(struct engine *engine,
+                         enum statement statement,
+                         uint64_t document,
+                         bool *has,
+                         uint64_t *due,
+                         struct err_detail *detail)
 {
-    struct query query = query_begin(&engine->database, STATEMENT_WAITING_HAS);
+    struct query query = query_begin(&engine->database, statement);
     query_int(&query, 1, document);
-    *out = query_step(&query);
+    *has = query_step(&query);
+    *due =
+        *has && statement == STATEMENT_TIMER_HAS ? query_get_int(&query, 0) : 0;
     return query_end(&query, detail);
+}
+
+enum err waiting_check(struct engine *engine,
+                       const struct document *document,
+                       struct value head,
+                       bool *out,
+                       struct err_detail *detail)
+{
+    const bool is_timer = event_is_timer_id(document->id);
+    bool waits;
+    bool is_timed;
+    uint64_t time;
+    uint64_t due = 0;
+    *out = false;
+    enum err err = read_row(engine,
+                            STATEMENT_WAITING_HAS,
+                            document->number,
+                            &waits,
+                            &time,
+                            detail);
+    if (err == ERR_OK) {
+        err = read_row(engine,
+                       STATEMENT_TIMER_HAS,
+                       document->number,
+                       &is_timed,
+                       &time,
+                       detail);
+    }
+    if (err == ERR_OK) {
+        const bool ought = waiting_is_due(document, head);
+        *out = waits == (ought && !is_timer) &&
+               is_timed == (ought && is_timer) &&
+               (!is_timed || (event_timer_due(head, &due) && due == time));
+    }
+    return err;
 }
 
 enum err waiting_strays(struct engine *engine,
@@ -83,6 +149,9 @@ enum err waiting_rebuild(struct engine *engine,
     enum err err =
         change_row(engine, STATEMENT_WAITING_REMOVE, document, detail);
     if (err == ERR_OK) {
+        err = change_row(engine, STATEMENT_TIMER_REMOVE, document, detail);
+    }
+    if (err == ERR_OK) {
         err = documents_list(engine, document - 1, 1, &names, detail);
     }
     if (err == ERR_OK && names.count > 0 && names.at[0].number == document &&
@@ -101,29 +170,19 @@ enum err waiting_rebuild(struct engine *engine,
 
 /* -- Asking -------------------------------------------------------------- */
 
-static enum err list(struct engine *engine,
+static void add_name(struct query *query,
                      const struct branch *branch,
-                     uint64_t after,
-                     uint64_t limit,
-                     document_names *out,
-                     struct err_detail *detail)
+                     document_names *out)
 {
-    struct query query = query_begin(&engine->database, STATEMENT_WAITING_LIST);
-    query_int(&query, 1, after);
-    query_int(&query, 2, branch->number);
-    query_int(&query, 3, limit);
-    while (query_step(&query)) {
-        const struct text scope = query_get_text(&query, 1);
-        const struct text id = query_get_text(&query, 2);
-        const struct document_name name = {
-            .number = query_get_int(&query, 0),
-            .branch = branch->number,
-            .scope_key = value_string_new(scope.at, scope.length),
-            .id = value_string_new(id.at, id.length),
-        };
-        vec_push(out, name);
-    }
-    return query_end(&query, detail);
+    const struct text scope = query_get_text(query, 1);
+    const struct text id = query_get_text(query, 2);
+    const struct document_name name = {
+        .number = query_get_int(query, 0),
+        .branch = branch->number,
+        .scope_key = value_string_new(scope.at, scope.length),
+        .id = value_string_new(id.at, id.length),
+    };
+    vec_push(out, name);
 }
 
 static enum err tell(struct engine *engine,
@@ -145,8 +204,31 @@ static enum err tell(struct engine *engine,
         err = document_head(engine, document, &event.document, detail);
     }
     if (err == ERR_OK && event_is_waiting(event.document)) {
+        (void)event_timer_due(event.document, &event.due);
         found(ctx, &event);
     }
+    return err;
+}
+
+/* Runs the query, and tells of what it finds. */
+static enum err list(struct engine *engine,
+                     struct branch *branch,
+                     struct query *query,
+                     waiting_fn *found,
+                     void *ctx,
+                     struct err_detail *detail)
+{
+    document_names names = {0};
+    while (query_step(query)) {
+        add_name(query, branch, &names);
+    }
+    enum err err = query_end(query, detail);
+    VEC_FOREACH (&names, name) {
+        if (err == ERR_OK) {
+            err = tell(engine, branch, name, found, ctx, detail);
+        }
+    }
+    document_names_release(&names);
     return err;
 }
 
@@ -158,15 +240,62 @@ enum err engine_waiting(struct engine *engine,
                         void *ctx,
                         struct err_detail *detail)
 {
-    document_names names = {0};
     struct branch *on = engine_branch(engine, branch);
-    enum err err = on != NULL ? list(engine, on, after, limit, &names, detail)
-                              : engine_unknown_branch(branch, detail);
-    VEC_FOREACH (&names, name) {
-        if (err == ERR_OK) {
-            err = tell(engine, on, name, found, ctx, detail);
-        }
+    if (on == NULL) {
+        return engine_unknown_branch(branch, detail);
     }
-    document_names_release(&names);
-    return err;
+    struct query query = query_begin(&engine->database, STATEMENT_WAITING_LIST);
+    query_int(&query, 1, after);
+    query_int(&query, 2, on->number);
+    query_int(&query, 3, limit);
+    return list(engine, on, &query, found, ctx, detail);
+}
+
+/* -- Timers -------------------------------------------------------------- */
+
+static uint64_t at_most(uint64_t number)
+{
+    return number < INT64_MAX ? number : INT64_MAX;
+}
+
+enum err engine_timers(struct engine *engine,
+                       struct value branch,
+                       struct timer_mark after,
+                       uint64_t until,
+                       uint64_t limit,
+                       waiting_fn *found,
+                       void *ctx,
+                       struct err_detail *detail)
+{
+    struct branch *on = engine_branch(engine, branch);
+    if (on == NULL) {
+        return engine_unknown_branch(branch, detail);
+    }
+    struct query query = query_begin(&engine->database, STATEMENT_TIMER_LIST);
+    query_int(&query, 1, on->number);
+    query_int(&query, 2, after.due);
+    query_int(&query, 3, after.number);
+    query_int(&query, 4, at_most(until));
+    query_int(&query, 5, at_most(limit));
+    return list(engine, on, &query, found, ctx, detail);
+}
+
+enum err engine_timer_next(struct engine *engine,
+                           struct value branch,
+                           uint64_t time,
+                           uint64_t *out,
+                           struct err_detail *detail)
+{
+    const struct branch *on = engine_branch(engine, branch);
+    *out = TIMER_NONE;
+    if (on == NULL) {
+        return engine_unknown_branch(branch, detail);
+    }
+    struct query query = query_begin(&engine->database, STATEMENT_TIMER_NEXT);
+    query_int(&query, 1, on->number);
+    query_int(&query, 2, at_most(time));
+    if (query_step(&query)) {
+        *out = query_get_int(&query, 0);
+    }
+    return query_end(&query, detail);
 }

@@ -9,6 +9,8 @@
  *              rebuild.h makes it anew.
  *   waiting-2  Numbers of documents grow, also inside a commit: in the order
  *              of numbers, events are in the order in which they were sent.
+ *              Timers, events with a due time, are listed apart, by that time:
+ *              they cost nothing to look for as long as none is due.
  *   waiting-3  A branch has its own: an event that waited when the branch was
  *              forked is handled on the parent only. */
 
@@ -22,14 +24,16 @@ MUST_CHECK enum err waiting_apply(struct engine *engine,
                                   struct document *document,
                                   struct err_detail *detail);
 
+/* Whether the row of the document is what follows from its head: none, the
+ * right one, or with the right time. */
+MUST_CHECK enum err waiting_check(struct engine *engine,
+                                  const struct document *document,
+                                  struct value head,
+                                  bool *out,
+                                  struct err_detail *detail);
+
 /* Whether a document with that head is one that waits. */
 bool waiting_is_due(const struct document *document, struct value head);
-
-/* Whether the document of that number has a row. */
-MUST_CHECK enum err waiting_has(struct engine *engine,
-                                uint64_t document,
-                                bool *out,
-                                struct err_detail *detail);
 
 /* The rows of documents that are not there. */
 typedef VEC(uint64_t) waiting_numbers;
@@ -48,13 +52,14 @@ struct waiting_event {
     uint64_t number; /* of the document */
     struct value id; /* likewise */
     struct value document;
+    uint64_t due; /* of a timer: when */
 };
 
 typedef void waiting_fn(void *ctx, const struct waiting_event *event);
 
-/* The events that wait on the branch, above the document `after`, at most
- * `limit`, in their order. Between engine_read_begin and _end. BRANCH_UNKNOWN,
- * faults. */
+/* The events without a due time that wait on the branch, above the document
+ * `after`, at most `limit`, in their order. Between engine_read_begin and _end.
+ * BRANCH_UNKNOWN, faults. */
 MUST_CHECK enum err engine_waiting(struct engine *engine,
                                    struct value branch,
                                    uint64_t after,
@@ -62,5 +67,30 @@ MUST_CHECK enum err engine_waiting(struct engine *engine,
                                    waiting_fn *found,
                                    void *ctx,
                                    struct err_detail *detail);
+
+/* Where a list of timers goes on: behind the one of that time and number. */
+struct timer_mark {
+    uint64_t due;
+    uint64_t number;
+};
+
+/* The timers of the branch behind the mark that are due at `until` or before,
+ * at most `limit`, by their times. As above. */
+MUST_CHECK enum err engine_timers(struct engine *engine,
+                                  struct value branch,
+                                  struct timer_mark after,
+                                  uint64_t until,
+                                  uint64_t limit,
+                                  waiting_fn *found,
+                                  void *ctx,
+                                  struct err_detail *detail);
+
+/* When the next timer after `time` is due; TIMER_NONE: there is none. */
+#define TIMER_NONE UINT64_MAX
+MUST_CHECK enum err engine_timer_next(struct engine *engine,
+                                      struct value branch,
+                                      uint64_t time,
+                                      uint64_t *out,
+                                      struct err_detail *detail);
 
 #endif

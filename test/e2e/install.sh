@@ -52,6 +52,7 @@ same "these files are installed" "$(list "$staged")" "./usr/bin/heddle
 ./usr/share/man/man1/heddle-show.1
 ./usr/share/man/man1/heddle-store.1
 ./usr/share/man/man1/heddle-test.1
+./usr/share/man/man1/heddle-timers.1
 ./usr/share/man/man1/heddle-value.1
 ./usr/share/man/man1/heddle-watch.1
 ./usr/share/man/man1/heddle-why-not.1

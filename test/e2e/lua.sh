@@ -6,6 +6,9 @@
 # shellcheck source-path=SCRIPTDIR source=lib/tap.sh
 . "$(dirname "$0")/lib/tap.sh"
 
+TZDIR=$ROOT/test/data/zoneinfo
+export TZDIR
+
 # ---- the files ----
 
 for file in test/lua/*.lua; do

@@ -21,7 +21,7 @@ TEST(a01_a_new_file_has_the_tables_of_this_version_and_no_others)
                 " AND name NOT LIKE 'sqlite%' ORDER BY name"),
         "action;branch;commit;document;edge;environment;fingerprint;"
         "image;message;mirror;mirror_edge;piece;place;revision;run;schedule;"
-        "session;snapshot;space;thread;waiting;");
+        "session;snapshot;space;thread;timer;waiting;");
     EXPECT_TEXT(kit_sql(&kit, "PRAGMA application_id"), "1214541925;");
     struct buf version = {0};
     buf_printf(&version, "%d;", SCHEMA_VERSION);
@@ -92,7 +92,8 @@ TEST(a02_opening_again_changes_nothing)
     kit_close(&kit);
 }
 
-#define DROP_VERSION_6 "DROP TABLE waiting;"
+#define DROP_VERSION_7 "DROP TABLE timer;"
+#define DROP_VERSION_6 DROP_VERSION_7 "DROP TABLE waiting;"
 #define DROP_VERSION_5 DROP_VERSION_6 "DROP TABLE image;"
 #define DROP_VERSION_3                                             \
     DROP_VERSION_5                                                 \
@@ -108,7 +109,7 @@ TEST(r28_a_file_of_the_second_version_gets_empty_tables_of_observations)
     struct buf before = kit_dump(&kit);
     kit_run(&kit, DROP_VERSION_3 "PRAGMA user_version = 2");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "6;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "7;");
     struct buf after = kit_dump(&kit);
     EXPECT_TEXT(buf_text(&after), buf_text(&before));
     kit_reopen(&kit);
@@ -128,7 +129,7 @@ TEST(a_file_of_the_fourth_version_keeps_its_observations_and_gets_images)
     EXPECT_LANDED(&kit, 2, "s1 4 | set B 1");
     kit_run(&kit, DROP_VERSION_5 "PRAGMA user_version = 4");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "6;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "7;");
     EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean a2=dirty");
     struct collect_counts counts;
     EXPECT_INT(engine_collect(&kit.engine, NULL, NULL, &counts, NULL), ERR_OK);
@@ -148,7 +149,7 @@ TEST(a_file_of_the_first_version_gets_the_registry_and_keeps_what_it_has)
             "DROP TABLE schedule; DROP TABLE message; DROP TABLE thread;"
             "DROP TABLE environment;" DROP_VERSION_3 "PRAGMA user_version = 1");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "6;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "7;");
     EXPECT_TEXT(kit_sql(&kit,
                         "SELECT count(*) FROM thread JOIN environment"
                         " JOIN message JOIN schedule"),
@@ -158,6 +159,26 @@ TEST(a_file_of_the_first_version_gets_the_registry_and_keeps_what_it_has)
     EXPECT_LANDED(&kit, 2, "s1 2 | set A 2");
     buf_release(&before);
     buf_release(&after);
+    kit_close(&kit);
+}
+
+TEST(a_file_of_the_sixth_version_keeps_its_events_and_gets_timers)
+{
+    struct store_kit kit;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | put receipt:x {'event':{'n':1}}");
+    kit_run(&kit, DROP_VERSION_7 "PRAGMA user_version = 6");
+    /* Read as it is. */
+    struct engine reading;
+    const struct engine_options options = {.path = kit.path, .read_only = true};
+    EXPECT_INT(engine_open(&reading, &options, NULL), ERR_OK);
+    engine_close(&reading);
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "6;");
+    kit_reopen(&kit);
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "7;");
+    EXPECT_TEXT(kit_sql(&kit, "SELECT count(*) FROM waiting"), "1;");
+    EXPECT_LANDED(&kit, 2, "s1 2 | put receipt:timer:a {'event':{'due':5}}");
+    EXPECT_TEXT(kit_sql(&kit, "SELECT due FROM timer"), "5;");
     kit_close(&kit);
 }
 

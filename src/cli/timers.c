@@ -1,0 +1,334 @@
+/* heddle timers, the options that set one, and cancelling. */
+
+#include "cli/timers.h"
+
+#include <stdio.h>
+
+#include "cli/look.h"
+#include "cli/report.h"
+#include "host/picture.h"
+#include "host/system.h"
+#include "runtime/own_write.h"
+#include "runtime/timer.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+enum {
+    PAYLOAD_SHOWN = 60, /* characters */
+};
+
+/* -- Options ------------------------------------------------------------- */
+
+bool timers_are_given(const struct options *options)
+{
+    return (options->given & OPTIONS_TIMER) != 0;
+}
+
+/* Cron fields have spaces between them. */
+static bool is_cron(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == ' ' || *text == '\t') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_times(const struct options *options,
+                      struct timer_request *request)
+{
+    const struct option_values *values = &options->values;
+    request->has_after = values->after != NULL;
+    request->has_at = values->at != NULL;
+    if (request->has_after &&
+        !timer_read_duration(values->after, &request->after)) {
+        return report_usage(options,
+                            "--after takes a time such as 500ms, 30s, 5m, 2h "
+                            "or 1d, not '%s'",
+                            values->after);
+    }
+    if (request->has_at && !timer_read_time(values->at, &request->at)) {
+        return report_usage(options,
+                            "--at takes a time such as 2026-11-18T09:00:00Z "
+                            "or 2026-11-18T10:00:00+01:00, not '%s'",
+                            values->at);
+    }
+    if (values->every != NULL && is_cron(values->every)) {
+        request->cron = value_text_new(values->every);
+    } else if (values->every != NULL &&
+               (!timer_read_duration(values->every, &request->every) ||
+                request->every == 0)) {
+        return report_usage(options,
+                            "--every takes a time such as 30s or 1h, or five "
+                            "cron fields such as '0 9 * * 1-5', not '%s'",
+                            values->every);
+    }
+    return CODE_OK;
+}
+
+static struct value given(const char *text)
+{
+    return text != NULL ? value_text_new(text) : VALUE_NONE;
+}
+
+int timers_read(struct visit *visit, struct event_timer *out)
+{
+    const struct options *options = visit->options;
+    const struct option_values *values = &options->values;
+    struct timer_request request = {0};
+    struct err_detail detail = {0};
+    int code = read_times(options, &request);
+    if (code == CODE_OK) {
+        request.zone = given(values->zone);
+        request.missed = given(values->missed);
+        request.id = given(values->id);
+        if (timer_plan(live_runtime(visit->live),
+                       &request,
+                       system_wall_ms(),
+                       out,
+                       &detail) != ERR_OK) {
+            code = report_usage(options, "%s", detail.text);
+        }
+    }
+    value_unref(request.cron);
+    value_unref(request.zone);
+    value_unref(request.missed);
+    value_unref(request.id);
+    return code;
+}
+
+/* -- Cancelling ---------------------------------------------------------- */
+
+/* It outlives the visit: a write without an answer ends with it. */
+struct cancelling {
+    bool ended;
+    bool was;
+    struct err_detail said;
+};
+
+static void on_cancelled(void *ctx, bool was, const struct err_detail *said)
+{
+    struct cancelling *cancelling = ctx;
+    cancelling->ended = true;
+    cancelling->was = was;
+    cancelling->said = *said;
+}
+
+static int wait_for_answer(struct visit *visit,
+                           const struct cancelling *cancelling)
+{
+    const mono_ms deadline = live_now(visit->live) + visit->timeout;
+    while (!cancelling->ended) {
+        (void)live_step(visit->live);
+        if (cancelling->ended) {
+            break;
+        }
+        if (visit_was_stopped() || live_now(visit->live) >= deadline) {
+            return visit_report_wait(visit, "the answer");
+        }
+        if (!own_writes_try_again(live_runtime(visit->live))) {
+            (void)live_wait(visit->live, deadline);
+        }
+    }
+    return CODE_OK;
+}
+
+static int cancel(struct visit *visit,
+                  struct cancelling *cancelling,
+                  const char *what)
+{
+    const struct options *options = visit->options;
+    const char *piece = options->operands[0].word;
+    const char *name = options->values.cancel;
+    struct entity *document = NULL;
+    struct err_detail detail = {0};
+    const struct timer_cancelling asked = {on_cancelled, cancelling};
+    int code = visit_find(visit, piece, &document);
+    if (code != CODE_OK) {
+        return code;
+    }
+    const struct value id = value_text_new(name);
+    struct buf owner_id = {0};
+    buf_printf(&owner_id, "piece:%s", piece);
+    const struct value owner = value_text_new(buf_text(&owner_id));
+    buf_release(&owner_id);
+    const enum err err = timer_cancel(live_runtime(visit->live),
+                                      document->space,
+                                      owner,
+                                      id,
+                                      &asked,
+                                      &detail);
+    value_unref(id);
+    value_unref(owner);
+    if (err != ERR_OK) {
+        return visit_report(options, piece, &detail);
+    }
+    code = wait_for_answer(visit, cancelling);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (cancelling->said.err != ERR_OK) {
+        return visit_report(options, piece, &cancelling->said);
+    }
+    if (!cancelling->was) {
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "%s has no %s '%s' that waits: it was handled or "
+                      "cancelled before, or has another id ('heddle %ss %s')",
+                      piece,
+                      what,
+                      name,
+                      what,
+                      piece);
+        return visit_report(options, NULL, &detail);
+    }
+    return CODE_OK;
+}
+
+int timers_cancel_one(const struct options *options, const char *what)
+{
+    if (options->operand_count != 1) {
+        return report_usage(options, "--cancel ID needs the piece, too");
+    }
+    struct visit visit = {.immediate = true};
+    struct cancelling cancelling = {0};
+    const int code = visit_open(&visit, options, FOLDER_EXISTING);
+    return visit_close(&visit,
+                       code == CODE_OK ? cancel(&visit, &cancelling, what)
+                                       : code);
+}
+
+/* -- Listing ------------------------------------------------------------- */
+
+static void append_stream(struct buf *to, struct value stream)
+{
+    const struct value handler = object_field(stream, "handler");
+    if (value_is_absent(handler)) {
+        look_append(to, object_field(stream, "stream"));
+        return;
+    }
+    look_append(to, handler);
+    buf_append_text(to, " of ");
+    look_append(to, object_field(stream, "piece"));
+}
+
+/* "every 30s", "0 9 * * 1-5 Europe/Berlin, all missed". */
+static void append_repetition(struct buf *to, struct value timer)
+{
+    const struct value every = object_field(timer, "every");
+    const struct value cron = object_field(timer, "cron");
+    const struct value zone = object_field(timer, "zone");
+    const struct value missed = object_field(timer, "missed");
+    if (value_kind(every) == VALUE_INT) {
+        static const struct {
+            const char *name;
+            int64_t ms;
+        } units[] = {{"d", 86400000},
+                     {"h", 3600000},
+                     {"m", 60000},
+                     {"s", 1000}};
+        const int64_t ms = value_integer(every);
+        for (size_t i = 0; i < COUNT_OF(units); i++) {
+            if (ms % units[i].ms == 0) {
+                buf_printf(to,
+                           "every %lld%s",
+                           (long long)(ms / units[i].ms),
+                           units[i].name);
+                return;
+            }
+        }
+        buf_printf(to, "every %lldms", (long long)ms);
+    }
+    if (value_is_string(cron)) {
+        look_append(to, cron);
+        buf_append_text(to, " ");
+        if (value_is_string(zone)) {
+            look_append(to, zone);
+        } else {
+            buf_append_text(to, "UTC");
+        }
+    }
+    if (value_is_string(missed)) {
+        buf_append_text(to, ", missed ");
+        look_append(to, missed);
+    }
+}
+
+static void add_row(struct look_table *table, struct value timer)
+{
+    struct look_row *row = look_row(table);
+    const struct value late = object_field(timer, "late");
+    look_append_time(&row->cells[0],
+                     (uint64_t)value_integer(object_field(timer, "due")));
+    if (value_kind(late) == VALUE_INT) {
+        buf_append_text(&row->cells[0], " (overdue)");
+    }
+    append_stream(&row->cells[1], timer);
+    look_append_json(&row->cells[2],
+                     object_field(timer, "payload"),
+                     PAYLOAD_SHOWN);
+    append_repetition(&row->cells[3], timer);
+    look_append(&row->cells[4], object_field(timer, "id"));
+    row->colours[1] = LOOK_STRONG;
+}
+
+static void print_timers(const struct options *options, struct value timers)
+{
+    const struct value list = object_field(timers, "timers");
+    if (option_is_given(options, OPTION_JSON)) {
+        look_print_adopt(options, value_ref(timers));
+        return;
+    }
+    if (array_count(list) == 0) {
+        (void)fprintf(stderr, "heddle: no timer is set\n");
+        return;
+    }
+    struct look_table table = {
+        .columns = 5,
+        .headings = {"DUE", "EVENT", "PAYLOAD", "REPEATS", "ID"},
+        .least = 4,
+    };
+    struct array_iter iter = array_iter(list);
+    struct value timer;
+    while (array_next(&iter, &timer)) {
+        add_row(&table, timer);
+    }
+    look_table_end(&table, 0);
+}
+
+int timers_run(const struct options *options)
+{
+    struct survey *survey = NULL;
+    struct survey_piece *piece = NULL;
+    struct err_detail detail = {0};
+    struct value timers = VALUE_NONE;
+    if (options->operand_count > 1) {
+        return report_usage(options, "it takes one piece at most");
+    }
+    if (option_is_given(options, OPTION_CANCEL)) {
+        return timers_cancel_one(options, "timer");
+    }
+    int code = look_open(options, &survey);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (options->operand_count > 0) {
+        code = look_piece(options, survey, 0, &piece);
+    }
+    if (code == CODE_OK &&
+        picture_timers(survey,
+                       piece != NULL ? options->operands[0].word : NULL,
+                       system_wall_ms(),
+                       &timers,
+                       &detail) != ERR_OK) {
+        code = look_report(options, &detail);
+    }
+    if (code == CODE_OK) {
+        print_timers(options, timers);
+    }
+    value_unref(timers);
+    survey_close(survey);
+    return code;
+}

@@ -1,0 +1,312 @@
+/* Plans, ticks, and times as people write them. */
+
+#include "runtime/timer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/calendar.h"
+#include "base/cron.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runtime/own_write.h"
+#include "runtime/runtime.h"
+#include "sched/timers.h"
+
+/* -- Plans --------------------------------------------------------------- */
+
+bool timer_is_asked(const struct timer_request *request)
+{
+    return request->has_after || request->has_at || request->every > 0 ||
+           !value_is_absent(request->cron) || !value_is_absent(request->zone) ||
+           !value_is_absent(request->missed);
+}
+
+enum err timer_check_name(struct value name, struct err_detail *detail)
+{
+    const struct text text =
+        value_is_string(name) ? value_text(&name) : (struct text){0};
+    if (text.length == 0 || text.length > TIMER_NAME_BYTES) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the id of a timer must be a string of 1 to %d bytes",
+                       TIMER_NAME_BYTES);
+    }
+    return ERR_OK;
+}
+
+static enum err check(const struct timer_request *request,
+                      struct err_detail *detail)
+{
+    const bool has_cron = !value_is_absent(request->cron);
+    const bool repeats = request->every > 0 || has_cron;
+    const char *what = NULL;
+    if (request->has_after && request->has_at) {
+        what = "'after' and 'at' exclude each other";
+    } else if (has_cron && (request->has_after || request->has_at)) {
+        what = "'every' with cron fields has its own times: leave out 'after' "
+               "and 'at'";
+    } else if (!has_cron && !value_is_absent(request->zone)) {
+        what = "'zone' is for 'every' with cron fields";
+    } else if (!repeats && !value_is_absent(request->missed)) {
+        what = "'missed' is for timers that repeat: give 'every', too";
+    } else if (request->every > 0 && request->every < TIMER_EVERY_LEAST_MS) {
+        what = "'every' must be at least 100 ms";
+    } else if (request->every > TIMER_TIME_MOST ||
+               request->after > TIMER_TIME_MOST ||
+               request->at > TIMER_TIME_MOST) {
+        what = "the time of a timer must be before the year 10000";
+    }
+    if (what != NULL) {
+        return err_set(detail, ERR_ARGUMENT, "%s", what);
+    }
+    return value_is_absent(request->id) ? ERR_OK
+                                        : timer_check_name(request->id, detail);
+}
+
+static enum err read_cron(const struct event_timer *plan,
+                          struct cron *out,
+                          struct err_detail *detail)
+{
+    char text[CRON_TEXT_MOST + 1];
+    const struct text given = value_text(&plan->cron);
+    if (given.length > CRON_TEXT_MOST ||
+        memchr(given.at, '\0', given.length) != NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'every' must be a number of ms, or five cron fields");
+    }
+    memcpy(text, given.at, given.length);
+    text[given.length] = '\0';
+    return cron_read(text, out, detail);
+}
+
+/* The first time after `time` that the fields name. */
+static enum err cron_after(struct runtime *runtime,
+                           const struct event_timer *plan,
+                           uint64_t time,
+                           uint64_t *out,
+                           struct err_detail *detail)
+{
+    const struct stored_events_source *source = &runtime->stored_events.source;
+    const struct zone *zone = zone_utc();
+    struct cron cron;
+    enum err err = read_cron(plan, &cron, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (!value_is_absent(plan->zone) && !value_is_text(plan->zone, "UTC")) {
+        if (source->zone == NULL) {
+            return err_set(detail,
+                           ERR_ARGUMENT,
+                           "time zones cannot be read here: use UTC");
+        }
+        zone = source->zone(source->ctx, plan->zone, detail);
+        if (zone == NULL) {
+            return ERR_ARGUMENT;
+        }
+    }
+    int64_t next;
+    if (!cron_next(&cron, zone, (int64_t)(time / 1000), &next)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the cron fields name no time that ever comes");
+    }
+    *out = (uint64_t)next * 1000;
+    return ERR_OK;
+}
+
+enum err timer_plan(struct runtime *runtime,
+                    const struct timer_request *request,
+                    uint64_t wall,
+                    struct event_timer *out,
+                    struct err_detail *detail)
+{
+    *out = (struct event_timer){0};
+    enum err err = check(request, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct event_timer plan = {
+        .due = request->has_at      ? request->at
+               : request->has_after ? wall + request->after
+                                    : wall + request->every,
+        .id = request->id,
+        .every = request->every,
+        .cron = request->cron,
+        .zone = request->zone,
+    };
+    if (!value_is_absent(request->missed) &&
+        !timer_missed_find(request->missed, &plan.missed)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'missed' must be \"one\", \"all\" or \"none\"");
+    }
+    if (!value_is_absent(request->cron)) {
+        err = cron_after(runtime, &plan, wall, &plan.due, detail);
+    }
+    if (err == ERR_OK) {
+        *out = event_timer_copy(&plan);
+    }
+    return err;
+}
+
+/* -- Ticks --------------------------------------------------------------- */
+
+/* The first tick after `time`, which is not before the one that the plan is
+ * at. */
+static enum err tick_after(struct runtime *runtime,
+                           const struct event_timer *plan,
+                           uint64_t time,
+                           uint64_t *out,
+                           struct err_detail *detail)
+{
+    if (plan->every == 0) {
+        return cron_after(runtime, plan, time, out, detail);
+    }
+    const uint64_t passed = (time - plan->due) / plan->every;
+    *out = plan->due + (passed + 1) * plan->every;
+    return ERR_OK;
+}
+
+enum err timer_tick(struct runtime *runtime,
+                    const struct event_timer *plan,
+                    uint64_t wall,
+                    struct timer_tick *out,
+                    struct err_detail *detail)
+{
+    *out = (struct timer_tick){0};
+    if (!event_timer_repeats(plan)) {
+        return ERR_OK;
+    }
+    enum err err = tick_after(runtime, plan, plan->due, &out->next, detail);
+    if (err != ERR_OK || wall < plan->due) {
+        return err;
+    }
+    const bool is_missed =
+        wall >= out->next || wall - plan->due >= TIMER_LATE_MS;
+    if (is_missed && plan->missed != MISSED_ALL) {
+        out->is_skipped = plan->missed == MISSED_NONE;
+        err = tick_after(runtime, plan, wall, &out->next, detail);
+    }
+    return err;
+}
+
+/* -- Texts --------------------------------------------------------------- */
+
+/* Digits, at most `most` of them, from *at on. */
+static bool read_number(const char **at, unsigned most, uint64_t *out)
+{
+    unsigned count = 0;
+    *out = 0;
+    while (count < most && **at >= '0' && **at <= '9') {
+        *out = *out * 10 + (uint64_t)(**at - '0');
+        (*at)++;
+        count++;
+    }
+    return count > 0;
+}
+
+bool timer_read_duration(const char *text, uint64_t *out)
+{
+    static const struct {
+        const char *name;
+        uint64_t ms;
+    } units[] = {
+        {"", 1},
+        {"ms", 1},
+        {"s", 1000},
+        {"m", 60000},
+        {"h", 3600000},
+        {"d", 86400000},
+    };
+    if (!read_number(&text, 12, out)) {
+        return false;
+    }
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        if (strcmp(text, units[i].name) == 0) {
+            *out *= units[i].ms;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool timer_read_time(const char *text, uint64_t *out)
+{
+    const char *at = text;
+    if (read_number(&at, 15, out) && *at == '\0') {
+        return true;
+    }
+    return calendar_read(text, out);
+}
+
+/* -- Cancelling ---------------------------------------------------------- */
+
+struct cancelling {
+    struct runtime *runtime;
+    struct space *space;
+    struct value owner;
+    struct value name;
+    struct timer_cancelling asked;
+    bool was;
+};
+
+static enum err cancel(void *ctx,
+                       struct transaction *transaction,
+                       struct err_detail *detail)
+{
+    struct cancelling *cancelling = ctx;
+    return timers_cancel(cancelling->runtime->sched,
+                         transaction,
+                         cancelling->space,
+                         cancelling->owner,
+                         cancelling->name,
+                         &cancelling->was,
+                         detail);
+}
+
+static void cancelling_free(struct cancelling *cancelling)
+{
+    value_unref(cancelling->owner);
+    value_unref(cancelling->name);
+    mem_free(cancelling, sizeof *cancelling);
+}
+
+static void on_cancelled(void *ctx, const struct err_detail *said)
+{
+    struct cancelling *cancelling = ctx;
+    cancelling->asked.done(cancelling->asked.ctx, cancelling->was, said);
+    cancelling_free(cancelling);
+}
+
+enum err timer_cancel(struct runtime *runtime,
+                      struct space *space,
+                      struct value owner,
+                      struct value name,
+                      const struct timer_cancelling *asked,
+                      struct err_detail *detail)
+{
+    enum err err = timer_check_name(name, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct cancelling *cancelling = mem_alloc_zero(sizeof *cancelling);
+    *cancelling = (struct cancelling){
+        .runtime = runtime,
+        .space = space,
+        .owner = value_ref(owner),
+        .name = value_ref(name),
+        .asked = *asked,
+    };
+    const struct own_write_spec spec = {
+        .write = cancel,
+        .ended = on_cancelled,
+        .ctx = cancelling,
+    };
+    err = own_write_make(runtime, &spec, detail);
+    if (err != ERR_OK) {
+        cancelling_free(cancelling);
+    }
+    return err;
+}

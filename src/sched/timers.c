@@ -1,0 +1,368 @@
+/* Setting timers, cancelling them, and what is special about their events. */
+
+#include "sched/timers.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "proto/event.h"
+#include "replica/space.h"
+#include "sched/durable.h"
+#include "sched/event.h"
+#include "sched/labels.h"
+#include "sched/runner.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+static struct event_timed *timed_new(const struct event_timer *plan)
+{
+    struct event_timed *timed = mem_alloc_zero(sizeof *timed);
+    timed->plan = event_timer_copy(plan);
+    return timed;
+}
+
+void timers_free(struct event_timed *timed)
+{
+    if (timed != NULL) {
+        event_timer_release(&timed->plan);
+        value_unref(timed->event);
+        mem_free(timed, sizeof *timed);
+    }
+}
+
+static void note_due(struct events *events, uint64_t due)
+{
+    events->earliest = due < events->earliest ? due : events->earliest;
+}
+
+uint64_t timers_take_earliest(struct sched *sched)
+{
+    struct events *events = sched->events;
+    if (events == NULL) {
+        return TIMERS_NEVER;
+    }
+    const uint64_t earliest = events->earliest;
+    events->earliest = TIMERS_NEVER;
+    return earliest;
+}
+
+bool timers_take_moving(struct sched *sched)
+{
+    const bool is_moving = sched->events != NULL && sched->events->is_moving;
+    if (is_moving) {
+        sched->events->is_moving = false;
+    }
+    return is_moving;
+}
+
+bool timers_are_noted(const struct sched *sched)
+{
+    return sched->events != NULL && sched->events->earliest != TIMERS_NEVER;
+}
+
+/* -- Setting ------------------------------------------------------------- */
+
+/* Whether a run of a node sends it: what an effect or a computation does may be
+ * done again. */
+static bool is_of_node(const struct sched *sched, const struct event_spec *spec)
+{
+    return spec->origin != NULL && sched->run != NULL &&
+           sched->run->transaction == spec->origin &&
+           sched->run->handling == NULL;
+}
+
+static enum err check(struct sched *sched,
+                      const struct stream *stream,
+                      const struct event_spec *spec,
+                      struct err_detail *detail)
+{
+    const struct events *events = sched->events;
+    const struct entity *entity = stream->place->entity;
+    if (is_of_node(sched, spec)) {
+        return err_set(detail,
+                       ERR_MISUSE,
+                       "only a handler or an edit can set a timer: send an "
+                       "event, and set the timer in its handler");
+    }
+    if (entity->space->session == NULL || entity->scope != SCOPE_SPACE ||
+        events->policy.no_receipts) {
+        return err_set(detail,
+                       ERR_MISUSE,
+                       "there is no store that could keep the timer: open the "
+                       "runtime with a directory");
+    }
+    if (event_is_of_handling(events, spec) &&
+        events->handling.event->stream->place->entity->space != entity->space) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the stream of a timer must be in the space of the "
+                       "handler that sets it");
+    }
+    return ERR_OK;
+}
+
+static void give_origin(struct event *event, const struct event_spec *spec)
+{
+    struct events *events = event->events;
+    if (spec->origin == NULL) {
+        event->origin_number = ++events->origins;
+        return;
+    }
+    struct lineage *lineage = lineage_of(events->sched, spec->origin);
+    event->origin = lineage_ref(lineage);
+    event->origin_number = lineage->number;
+    event->counter = lineage->minted++;
+    if (event_is_of_handling(events, spec)) {
+        event->sender = events->handling.event->handler;
+        event->sender->refs++;
+    }
+}
+
+static struct place *document_for(const struct event *event)
+{
+    const struct entity *stream = event->stream->place->entity;
+    const struct event_timer *plan = &event->timed->plan;
+    struct value id = VALUE_NONE;
+    if (value_is_absent(plan->id)) {
+        const struct value receipt = event_own_receipt_id(event);
+        id = event_timer_id_unnamed(receipt);
+        value_unref(receipt);
+    } else {
+        const struct value owner = event_timer_owner(stream->id);
+        id = event_timer_id(owner, plan->id);
+        value_unref(owner);
+    }
+    struct place *place = durable_document(stream->space, id);
+    value_unref(id);
+    return place;
+}
+
+static struct event *make(struct events *events,
+                          struct stream *stream,
+                          const struct event_spec *spec)
+{
+    struct event *event = event_new(events, stream);
+    event->payload = value_is_absent(spec->payload) ? value_null()
+                                                    : value_ref(spec->payload);
+    event->label = labels_join_sender(events->sched, NULL, spec->origin);
+    event->time = spec->time;
+    event->timed = timed_new(spec->timer);
+    event->is_queued = true; /* for any runtime */
+    give_origin(event, spec);
+    event->receipt = document_for(event);
+    if (spec->done != NULL) {
+        const struct event_listener listener = {spec->done, spec->ctx};
+        vec_push(&event->listeners, listener);
+    }
+    return event;
+}
+
+/* The answer can come inside of the commit: then the event is over. */
+static enum err commit_alone(struct event *event, struct err_detail *detail)
+{
+    struct events *events = event->events;
+    const struct transaction_options options = {
+        .watch = {.settled = event_answered, .ctx = event},
+    };
+    event->state = EVENT_FLIES;
+    event->expected = 1;
+    list_push_back(&events->flying, &event->node);
+    struct transaction *transaction =
+        transaction_begin(events->sched->replica, &options);
+    const enum err err = transaction_put_adopt(transaction,
+                                               event->receipt,
+                                               durable_document_of(event),
+                                               detail);
+    if (err != ERR_OK) {
+        transaction_release(transaction);
+        return err;
+    }
+    return transaction_finish(transaction, detail);
+}
+
+static enum err put_into(struct event *event,
+                         struct transaction *origin,
+                         struct err_detail *detail)
+{
+    const enum err err = transaction_put_adopt(origin,
+                                               event->receipt,
+                                               durable_document_of(event),
+                                               detail);
+    if (err == ERR_OK) {
+        event->state = EVENT_STORED;
+        list_push_back(&event->events->timers, &event->node);
+        list_push_back(&event->origin->events, &event->in_origin);
+    }
+    return err;
+}
+
+enum err timers_send(struct sched *sched,
+                     struct stream *stream,
+                     const struct event_spec *spec,
+                     struct err_detail *detail)
+{
+    struct events *events = events_of(sched);
+    enum err err = check(sched, stream, spec, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = event_check_payload(stream, spec->payload, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct event *event = make(events, stream, spec);
+    events->counters.sent++;
+    events->counters.timers++;
+    err = spec->origin != NULL ? put_into(event, spec->origin, detail)
+                               : commit_alone(event, detail);
+    if (err != ERR_OK) {
+        event_release(event, false);
+    }
+    return err;
+}
+
+void timers_landed(struct event *event)
+{
+    event_end(event, EVENT_QUEUED, NULL);
+}
+
+/* -- Cancelling ---------------------------------------------------------- */
+
+static struct value cancelled(struct value stream)
+{
+    const struct value parts[] = {
+        value_text_new("cancelled"),
+        value_bool(true),
+        value_text_new("stream"),
+        value_ref(stream),
+    };
+    return object_new_adopt(parts, COUNT_OF(parts) / 2);
+}
+
+static enum err cancel_at(struct transaction *transaction,
+                          struct place *place,
+                          bool *was,
+                          struct err_detail *detail)
+{
+    struct value document = VALUE_NONE;
+    (void)transaction_read(transaction,
+                           place,
+                           READ_DEEP,
+                           READ_FOR_BOTH,
+                           &document);
+    enum err err = ERR_OK;
+    *was = value_is_object(document) && event_is_waiting(document);
+    if (*was) {
+        const struct value event = object_field(document, "event");
+        const struct value stream =
+            value_is_object(event) ? object_field(event, "stream") : VALUE_NONE;
+        err = transaction_put_adopt(
+            transaction,
+            place,
+            cancelled(value_is_absent(stream) ? value_null() : stream),
+            detail);
+    }
+    value_unref(document);
+    return err;
+}
+
+enum err timers_cancel(struct sched *sched,
+                       struct transaction *transaction,
+                       struct space *space,
+                       struct value owner,
+                       struct value name,
+                       bool *was,
+                       struct err_detail *detail)
+{
+    struct events *events = events_of(sched);
+    *was = false;
+    if (space->session == NULL) {
+        return ERR_OK; /* without a store there are none */
+    }
+    const struct value id = event_is_document_id(name)
+                                ? value_ref(name)
+                                : event_timer_id(owner, name);
+    struct place *place = durable_document(space, id);
+    value_unref(id);
+    enum err err = ERR_OK;
+    if (transaction_knows(transaction, place->entity)) {
+        err = cancel_at(transaction, place, was, detail);
+        const struct spent_receipt spent = {place_ref(place), false};
+        vec_push(&events->spent, spent);
+    } else {
+        transaction_await(transaction, place->entity);
+        err = err_set(detail, ERR_STALE, "the timer is not loaded yet");
+    }
+    place_unref(place);
+    return err;
+}
+
+/* -- Handling ------------------------------------------------------------ */
+
+void timers_handle(const struct event *event, struct transaction *transaction)
+{
+    transaction_handles_timer(transaction,
+                              event->stored->entity,
+                              event->timed->digest);
+}
+
+void timers_end(const struct event *event,
+                enum event_outcome outcome,
+                enum err why)
+{
+    const struct event_timed *timed = event->timed;
+    if (outcome == EVENT_QUEUED) {
+        note_due(event->events, timed->plan.due);
+    } else if (why == ERR_RECEIPT_EXISTS) {
+        note_due(event->events, 0); /* whatever is there now */
+    } else if (event_timer_repeats(&timed->plan)) {
+        note_due(event->events, timed->next);
+        event->events->is_moving = outcome != EVENT_DONE;
+    }
+}
+
+static struct value moved(struct value event, uint64_t due)
+{
+    struct value made = value_ref(event);
+    object_put_adopt(&made, "due", value_int((int64_t)due));
+    return made;
+}
+
+struct value timers_next(const struct event_timed *timed)
+{
+    return moved(timed->event, timed->next);
+}
+
+void timers_take_up(struct sched *sched,
+                    struct space *space,
+                    struct value id,
+                    struct stream *stream,
+                    const struct stored_event *stored,
+                    struct value document,
+                    uint64_t next)
+{
+    struct event_timed *timed = timed_new(&stored->timer);
+    timed->next = next;
+    timed->event = value_ref(object_field(document, "event"));
+    timed->digest = value_digest(timed->event);
+    durable_take_up_timed(sched, space, id, stream, stored, timed);
+}
+
+void timers_skip(struct sched *sched,
+                 struct space *space,
+                 struct value id,
+                 struct value document,
+                 uint64_t next)
+{
+    const struct value event = object_field(document, "event");
+    struct place *place = durable_document(space, id);
+    struct transaction *transaction = transaction_begin(sched->replica, NULL);
+    transaction_handles_timer(transaction, place->entity, value_digest(event));
+    struct value after = value_ref(document);
+    object_put_adopt(&after, "event", moved(event, next));
+    enum err err = transaction_put_adopt(transaction, place, after, NULL);
+    err = err == ERR_OK ? transaction_finish(transaction, NULL) : err;
+    (void)err; /* refused: another runtime has done it, or it is gone */
+    const struct spent_receipt spent = {place, false};
+    vec_push(&events_of(sched)->spent, spent);
+    note_due(sched->events, next);
+}

@@ -1,0 +1,229 @@
+#!/bin/sh
+# Timers: events that are due later are handled once, by whichever process is
+# there, also if none was there at the time.
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+
+TZDIR=$ROOT/test/data/zoneinfo
+export TZDIR
+cd "$scratch" || exit 1
+
+# "ring" notes its payload, "tick" the time at which it was due.
+cat >bell.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("bell", function(p)
+  local log = p:state("log", heddle.array{})
+  local ticks = p:state("ticks", heddle.array{})
+  local ring = p:handler("ring", function(event) log:append(event); return { rang = event } end)
+  p:handler("tick", function() ticks:append(heddle.now()) end)
+  p:handler("later", function(event)
+    heddle.send(ring, event.what, { after = event.after, id = event.id })
+    if event.fail then error("no") end
+    return { id = event.id }
+  end)
+  p:handler("stop", function(event) return { was = heddle.cancel(event) } end)
+  return { log = log, ticks = ticks }
+end)
+LUA
+
+wait_for() { # WANT COMMAND...: until its output is WANT
+    want=$1
+    shift
+    tries=0
+    while [ "$("$@" 2>/dev/null)" != "$want" ] && [ "$tries" -lt 1200 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+}
+
+begin() {
+    rm -rf heddle-data
+    "$HEDDLE" run bell.lua --once >/dev/null 2>&1
+}
+
+# Two of them may be there at once: runner and other.
+start_runner() {
+    "$HEDDLE" run bell.lua >runner.out 2>&1 &
+    runner=$!
+}
+
+end_process() { # SIGNAL PROCESS
+    kill "-$1" "$2"
+    wait "$2" 2>/dev/null
+}
+
+run_once() {
+    "$HEDDLE" run bell.lua --once >/dev/null 2>&1
+}
+
+log_now() {
+    "$HEDDLE" get bell log --stored
+}
+
+run_and_log() {
+    run_once
+    log_now
+}
+
+# What is set, without what differs from run to run.
+set_now() {
+    "$HEDDLE" timers --json "$@" | sed 's/"\(at\|due\|late\|document\)":[^,}]*,\{0,1\}//g; s/,}/}/g'
+}
+
+# How many ticks there are; and whether each is due one step after the one
+# before it: none is left out, and none is there twice.
+count_ticks() {
+    "$HEDDLE" get bell ticks --stored | tr ',' '\n' | grep -c '[0-9]'
+}
+
+has_ticks() {
+    [ "$(count_ticks)" -ge "$1" ] && echo yes
+}
+
+ticks_in_steps() { # MS
+    "$HEDDLE" get bell ticks --stored | tr -d '[]' | tr ',' '\n' |
+        awk -v step="$1" 'NR > 1 && $1 - before != step { bad++ } { before = $1 } END { print bad + 0 }'
+}
+
+# ---- one event ----
+
+begin
+same "a timer is stored, and its id printed" "$("$HEDDLE" send bell ring '"tea"' --after 1d --id kettle)" '"kettle"'
+same "timers lists it" "$(set_now)" '{"timers":[{"id":"kettle","piece":"bell","handler":"ring","payload":"tea"}]}'
+same "also those of one piece" "$(set_now bell)" "$(set_now)"
+check "a table says when it is due" sh -c '"$HEDDLE" timers | grep -q "Z  ring of bell  \"tea\" .*kettle"'
+same "it is no event that waits to be handled" "$("$HEDDLE" events --json)" '{"events":[]}'
+run_once
+same "it is not handled before its time" "$(log_now)" '[]'
+same "the same id again takes its place" "$("$HEDDLE" send bell ring '"coffee"' --at 2020-01-01T00:00:00Z --id kettle)" '"kettle"'
+check "a timer that is overdue is shown as such" sh -c '"$HEDDLE" timers bell | grep -q "2020-01-01 00:00:00Z (overdue)"'
+same "a look handles nothing" "$("$HEDDLE" get bell log)" '[]'
+same "the next process that runs the piece handles what was due" "$(run_and_log)" '["coffee"]'
+same "once" "$(run_and_log)" '["coffee"]'
+same "and it is gone" "$(set_now)" '{"timers":[]}'
+"$HEDDLE" send bell ring '"late"' --at 2020-01-01T00:00:00Z >/dev/null
+same "a send to the piece handles what was due before it" "$("$HEDDLE" send bell later '{"what":"x","after":86400000}'; log_now)" \
+    '{}
+["coffee","late"]'
+check "the history is sound" "$HEDDLE" check
+
+begin
+start_runner
+"$HEDDLE" send bell ring '"soon"' --after 100ms >/dev/null
+wait_for '["soon"]' log_now
+same "a process that runs the piece handles it when it is due" "$(log_now)" '["soon"]'
+"$HEDDLE" send bell later '{"what":"own","after":50}' >/dev/null
+wait_for '["soon","own"]' log_now
+same "also what a handler has set in another process" "$(log_now)" '["soon","own"]'
+"$HEDDLE" send bell ring '"past"' --at 2020-01-01T00:00:00Z >/dev/null
+wait_for '["soon","own","past"]' log_now
+same "also what was due before others that it has handled" "$(log_now)" '["soon","own","past"]'
+end_process TERM "$runner"
+
+# ---- handlers ----
+
+begin
+"$HEDDLE" send bell later '{"what":"never","after":0,"fail":true}' >/dev/null 2>&1
+same "a handler that fails sets none" "$(set_now)" '{"timers":[]}'
+"$HEDDLE" send bell later '{"what":"x","after":86400000,"id":"a"}' >/dev/null
+same "a handler cancels by the id" "$("$HEDDLE" send bell stop '"a"')" '{"was":true}'
+same "and is told if there is none" "$("$HEDDLE" send bell stop '"a"')" '{"was":false}'
+same "none is left" "$(set_now)" '{"timers":[]}'
+
+# ---- cancelling ----
+
+id=$("$HEDDLE" send bell ring '"x"' --after 1d)
+"$HEDDLE" send bell ring '"y"' --after 1d --id named >/dev/null
+check "a timer without a name is cancelled by what was printed" "$HEDDLE" timers bell --cancel "$(echo "$id" | tr -d '"')"
+check "one with a name by that" "$HEDDLE" timers bell --cancel named
+same "both are gone" "$(set_now)" '{"timers":[]}'
+"$HEDDLE" timers bell --cancel named 2>err
+same "another cancel says so" "$? $(cat err)" "1 heddle: bell has no timer 'named' that waits: it was handled or cancelled before, \
+or has another id ('heddle timers bell')"
+"$HEDDLE" send bell ring '"queued"' --queue >id
+check "an event that is queued is cancelled, too" "$HEDDLE" events bell --cancel "$(tr -d '"' <id)"
+same "and not handled" "$(run_and_log)" '[]'
+
+# ---- names of pieces ----
+
+"$HEDDLE" send bell ring '"x"' --after 1d --id named >/dev/null
+"$HEDDLE" rename bell gong 2>/dev/null
+same "timers follow a piece that is renamed" "$(set_now gong)" '{"timers":[{"id":"named","piece":"gong","handler":"ring","payload":"x"}]}'
+check "with their names" "$HEDDLE" timers gong --cancel named
+"$HEDDLE" send gong ring '"x"' --every 1h >/dev/null
+"$HEDDLE" rm gong --yes 2>/dev/null
+same "and go with one that is removed" "$(set_now)" '{"timers":[]}'
+check "the history is sound" "$HEDDLE" check
+
+# ---- a timer that repeats, and processes that are killed ----
+
+begin
+"$HEDDLE" send bell tick --every 100ms --missed all --id clock >/dev/null
+for ticks in 2 4 6 8; do
+    start_runner
+    wait_for yes has_ticks "$ticks"
+    end_process KILL "$runner"
+done
+start_runner
+other=$runner
+start_runner
+wait_for yes has_ticks 16
+"$HEDDLE" timers bell --cancel clock
+end_process KILL "$other"
+end_process TERM "$runner"
+check "ticks were handled" has_ticks 16
+same "each once, whichever process was killed, and by two at once" "$(ticks_in_steps 100)" 0
+same "the timer is gone" "$(set_now)" '{"timers":[]}'
+check "the history is sound" "$HEDDLE" check
+
+begin
+"$HEDDLE" send bell tick --every 1h --at 2020-01-01T00:00:00Z >/dev/null
+run_once
+same "of the ticks that were missed one is handled" "$(count_ticks)" 1
+same "the next tick is in the schedule" \
+    "$("$HEDDLE" timers --json | grep -o '"due":[0-9]*' | tr -dc '0-9' | awk '{ print $1 % 3600000 }')" 0
+check "and ahead" sh -c '! "$HEDDLE" timers | grep -q overdue'
+
+begin
+"$HEDDLE" send bell tick --every 1h --at 2020-01-01T00:00:00Z --missed none >/dev/null
+run_once
+same "or none of them" "$(count_ticks)" 0
+check "and the next one is ahead" sh -c '! "$HEDDLE" timers | grep -q overdue'
+
+begin
+"$HEDDLE" send bell tick --every '0 9 * * 1-5' --zone Europe/Berlin --id work >/dev/null
+same "cron fields have a time zone" "$(set_now)" \
+    '{"timers":[{"id":"work","piece":"bell","handler":"tick","payload":null,"cron":"0 9 * * 1-5","zone":"Europe/Berlin"}]}'
+due=$("$HEDDLE" timers --json | grep -o '"due":[0-9]*' | tr -dc '0-9')
+same "and name a time of it" "$(TZ=Europe/Berlin date -d "@$((due / 1000))" '+%H:%M')" '09:00'
+
+# ---- what is refused ----
+
+refused() { # NAME SENTENCE OPTION...
+    name=$1 sentence=$2
+    shift 2
+    "$HEDDLE" send bell ring 1 "$@" >out 2>err
+    same "$name" "$? $(cat err)" "2 heddle: $sentence; see 'heddle send --help'"
+}
+refused "a time that is none" "--after takes a time such as 500ms, 30s, 5m, 2h or 1d, not 'soon'" --after soon
+refused "a date that there is not" \
+    "--at takes a time such as 2026-11-18T09:00:00Z or 2026-11-18T10:00:00+01:00, not '2026-02-30T00:00:00Z'" --at 2026-02-30T00:00:00Z
+refused "a repetition that is none" \
+    "--every takes a time such as 30s or 1h, or five cron fields such as '0 9 * * 1-5', not 'daily'" --every daily
+refused "cron fields without a day" "the cron fields '0 0 31 2 *' name a day that its month does not have" --every '0 0 31 2 *'
+refused "a zone that there is not" \
+    "there is no time zone 'Mars/Base' on this system: names are those of the tz database, such as Europe/Berlin" \
+    --every '0 0 * * *' --zone Mars/Base
+refused "two times" "'after' and 'at' exclude each other" --after 1s --at 2026-01-01T00:00:00Z
+refused "a session" "the id of a timer is its name in the piece: leave out --session" --after 1s --id a --session b
+
+# ---- damage ----
+
+sqlite3 heddle-data/main.db 'UPDATE timer SET due = due + 1'
+"$HEDDLE" check >out 2>&1
+same "a time that differs from the history is found" "$? $(grep -c 'its event is not listed as waiting' out)" '1 1'
+"$HEDDLE" check --repair >/dev/null 2>&1
+check "and repaired" "$HEDDLE" check
+
+finish
