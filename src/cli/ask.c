@@ -271,11 +271,34 @@ static int check_target(struct visit *visit,
 /* It outlives the visit: a write without an answer ends with it. */
 struct setting {
     struct runtime *runtime;
-    struct place *place; /* owned, like the value, until it has ended */
+    struct entity *child; /* whose state it is; or NULL: of a piece */
+    struct place *place;  /* owned, like the value, until it has ended */
     struct cell_writing writing;
     bool ended;
     struct err_detail said;
 };
+
+/* A child may go meanwhile: nothing is written for one that is not there. */
+static enum err depend_on(struct transaction *transaction,
+                          struct entity *document,
+                          struct err_detail *detail)
+{
+    struct place *payload = place_payload(document);
+    struct value seen = VALUE_NONE;
+    (void)transaction_read(transaction,
+                           payload,
+                           READ_SHAPE,
+                           READ_FOR_BOTH,
+                           &seen);
+    const bool is_there = !value_is_absent(seen);
+    value_unref(seen);
+    place_unref(payload);
+    return is_there ? ERR_OK
+                    : err_set(detail,
+                              ERR_NOT_FOUND,
+                              "the child is gone: its element was removed from "
+                              "the list");
+}
 
 static enum err write_setting(void *ctx,
                               struct transaction *transaction,
@@ -283,6 +306,12 @@ static enum err write_setting(void *ctx,
 {
     const struct setting *setting = ctx;
     const struct cell_access access = {setting->runtime, NULL, transaction};
+    if (setting->child != NULL) {
+        const enum err err = depend_on(transaction, setting->child, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
     return own_write_in(&access, setting->place, &setting->writing, detail);
 }
 
@@ -388,6 +417,8 @@ static int set(struct visit *visit, struct setting *setting)
     }
     if (code == CODE_OK) {
         setting->place = place_ref(place);
+        setting->child =
+            strchr(operand(options, 0), '/') != NULL ? document : NULL;
         setting->writing = writing_of(options, value_ref(value));
         code = write_and_wait(visit, setting);
     }

@@ -628,3 +628,34 @@ test("schemas hold for the pieces of elements", function(t)
     rt:idle()
   end
 end)
+
+test("an event that lands after its card has gone leaves nothing behind", function(t)
+  local blind = heddle.pattern("blind", function(p)
+    local count = p:state("count", 0)
+    local bump = p:handler("bump", function() count:increment() end)
+    return { item = p:arg("item"), count = count, bump = bump }
+  end)
+  local pattern = heddle.pattern("late", function(p)
+    local list = p:state("list", heddle.array{ "a", "b" })
+    return { rows = p:map(list, function(item) return p:piece(blind, { item = item }) end, { name = "rows" }) }
+  end)
+  local cluster = t:cluster(2)
+  local boards = {}
+  for i = 1, 2 do
+    boards[i] = cluster[i]:run(pattern)
+    cluster[i]:idle()
+  end
+  cluster:settled()
+  boards[2]:send("rows/1/blind1/bump", {}) -- so that what the handler needs is here
+  cluster:settled()
+  cluster[2]:hold(true)
+  local late = boards[2]:send("rows/1/blind1/bump", {})
+  cluster[2]:idle()
+  cluster[1]:doc("piece:late/list"):set(heddle.array{ "a" })
+  cluster[1]:idle()
+  cluster[2]:hold(false)
+  cluster:settled()
+  t:ok(late:state() == "failed" or late:state() == "dropped", late:state())
+  t:ok(late:error().message:find("gone", 1, true) or late:error().message:find("no stream", 1, true), late:error().message)
+  for i = 1, 2 do t:eq(cluster[i]:doc("piece:late/rows/1/blind1/count"):get(), nil) end
+end)
