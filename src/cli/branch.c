@@ -302,21 +302,117 @@ static struct value field_of(struct value object, const char *name)
     return value_is_object(object) ? object_field(object, name) : VALUE_NONE;
 }
 
-static void add_cells(struct merging *merging,
-                      struct value name,
-                      struct value cells)
+static void add_derived(struct merging *merging,
+                        struct value name,
+                        struct value cell,
+                        struct value kind)
+{
+    merging->derived = object_set_adopt(merging->derived,
+                                        piece_document_id(name, cell),
+                                        value_ref(kind));
+}
+
+/* "cards" and "/" and "3". New. */
+static struct value name_below(struct value name, const char *last)
+{
+    struct buf full = {0};
+    const struct text text = value_text(&name);
+    buf_append(&full, text.at, text.length);
+    buf_append_char(&full, '/');
+    buf_append_text(&full, last);
+    const struct value made = value_string_new(full.at, full.length);
+    buf_release(&full);
+    return made;
+}
+
+static enum err add_cells(struct merging *merging,
+                          struct value name,
+                          struct value cells,
+                          struct err_detail *detail);
+
+/* What the elements of a list have declared, that are pieces. */
+static enum err add_elements(struct merging *merging,
+                             struct value list,
+                             struct value elements,
+                             struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    struct object_iter iter = object_iter(
+        value_is_object(elements) ? elements : value_empty_object());
+    struct value key;
+    struct value item;
+    while (err == ERR_OK && object_next(&iter, &key, &item)) {
+        struct buf last = {0};
+        look_append(&last, key);
+        const struct value element = name_below(list, buf_text(&last));
+        const struct value id = piece_document_id(element, VALUE_NONE);
+        struct value document = VALUE_NONE;
+        err = read_document(merging, id, &document, detail);
+        if (err == ERR_OK) {
+            const struct value about = field_of(document, "piece");
+            err = add_cells(merging, element, field_of(about, "cells"), detail);
+        }
+        value_unref(document);
+        value_unref(id);
+        value_unref(element);
+        buf_release(&last);
+    }
+    return err;
+}
+
+/* A list whose elements are pieces (S6 of runtime/spread.h) is data: it says
+ * which states are whose. Any other can be made again. */
+static enum err add_list(struct merging *merging,
+                         struct value name,
+                         struct value cell,
+                         struct value kind,
+                         struct err_detail *detail)
+{
+    const struct value id = piece_document_id(name, cell);
+    struct value document = VALUE_NONE;
+    enum err err = read_document(merging, id, &document, detail);
+    const bool pieces = value_is_object(field_of(document, "elements"));
+    value_unref(document);
+    value_unref(id);
+    if (err != ERR_OK || !pieces) {
+        add_derived(merging, name, cell, kind);
+        return err;
+    }
+    const struct value part = name_below(cell, "elements");
+    const struct value elements_id = piece_document_id(name, part);
+    err = read_document(merging, elements_id, &document, detail);
+    value_unref(elements_id);
+    value_unref(part);
+    if (err == ERR_OK) {
+        struct buf last = {0};
+        look_append(&last, cell);
+        const struct value list = name_below(name, buf_text(&last));
+        err = add_elements(merging, list, field_of(document, "value"), detail);
+        value_unref(list);
+        buf_release(&last);
+        value_unref(document);
+    }
+    return err;
+}
+
+static enum err add_cells(struct merging *merging,
+                          struct value name,
+                          struct value cells,
+                          struct err_detail *detail)
 {
     struct object_iter iter =
         object_iter(value_is_object(cells) ? cells : value_empty_object());
     struct value cell;
     struct value kind;
-    while (object_next(&iter, &cell, &kind)) {
-        if (value_is_text(kind, "computed") || value_is_text(kind, "list")) {
-            merging->derived = object_set_adopt(merging->derived,
-                                                piece_document_id(name, cell),
-                                                value_ref(kind));
+    enum err err = ERR_OK;
+    while (err == ERR_OK && object_next(&iter, &cell, &kind)) {
+        if (value_is_text(kind, "computed")) {
+            add_derived(merging, name, cell, kind);
+        } else if (value_is_text(kind, "list")) {
+            err = add_list(merging, name, cell, kind, detail);
         }
     }
+    return err;
 }
 
 /* Of the pieces in the list, and of those that they have launched. */
@@ -342,7 +438,12 @@ static enum err find_derived(struct merging *merging, struct err_detail *detail)
         struct value document = VALUE_NONE;
         err = read_document(merging, id, &document, detail);
         const struct value about = field_of(document, "piece");
-        add_cells(merging, names.at[i], field_of(about, "cells"));
+        if (err == ERR_OK) {
+            err = add_cells(merging,
+                            names.at[i],
+                            field_of(about, "cells"),
+                            detail);
+        }
         const struct value launched = field_of(about, "launched");
         iter = object_iter(value_is_object(launched) ? launched
                                                      : value_empty_object());

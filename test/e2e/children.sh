@@ -131,6 +131,17 @@ done
 stop "$runner" TERM
 check "the history is sound" "$HEDDLE" store check heddle-data/main.db
 
+# ---- branches ----
+
+run branch create draft
+try "a card of a branch takes events" 0 '{"count":2}' '' send kanban/cards/0 comment '{"text": "blue"}' --branch draft
+run send kanban add '{"title": "draw"}' --branch draft
+run get kanban columns --branch draft
+try "the main branch has neither" 0 1 '' get kanban/cards/0 view.comments
+run branch merge draft
+try "a merge brings what a card keeps" 0 2 '' get kanban/cards/0 view.comments
+same "and the new card" "$("$HEDDLE" get kanban cards | grep -c '"title":"draw"')" 1
+
 # ---- whole boards ----
 
 try "a board is renamed with its cards" 0 '' '*' rename kanban board
