@@ -11,6 +11,7 @@
 cp "$ROOT/examples/kanban.lua" "$ROOT/examples/kanban_test.lua" .
 
 check "the example's own tests" "$HEDDLE" test kanban_test.lua
+check "with 10,000 cards, one more costs one piece" "$HEDDLE" test "$ROOT/test/lua/lib/many_cards.lua"
 
 run run kanban.lua --once
 try "a card is added" 0 '{"id":1}' '' send kanban add '{"title": "paint"}'
