@@ -378,10 +378,11 @@ static void event_free(struct event *event)
 /* Everything but the room of its list. */
 static void event_clear(struct event *event)
 {
-    struct event empty = {0};
-    empty.listeners.at = event->listeners.at;
-    empty.listeners.capacity = event->listeners.capacity;
-    *event = empty;
+    struct event_listener *const room = event->listeners.at;
+    const size_t capacity = event->listeners.capacity;
+    *event = (struct event){0};
+    event->listeners.at = room;
+    event->listeners.capacity = capacity;
     list_node_init(&event->node);
     list_node_init(&event->in_origin);
 }
