@@ -8,6 +8,9 @@
  *       as a whole.
  *   W2  Otherwise it is a patch. A path that was put or deleted is sent as
  *       the value that is there in the end, whatever else was written below.
+ *       If a position of an array below was written before that, the commit
+ *       claims to have read what was there: on a shorter array that write
+ *       would have failed, and the transaction with it.
  *   W3  Other writes that touch the same path, above or below, are sent as
  *       they were made, in their order: they are replayed on whatever is there
  *       when they land.

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "replica/draft.h"
+#include "replica/overlay.h"
 #include "value/array.h"
 #include "value/compare.h"
 
@@ -242,16 +243,35 @@ static int compare_writes(const void *a, const void *b)
     return order != 0 ? order : compare_order(a, b);
 }
 
-/* A put or a delete at the path of the cluster: what is there then is this
- * transaction's alone. */
-static bool is_covered(struct write_entry *const *writes,
-                       size_t count,
-                       const struct path *path)
+/* The first put or delete at the path of the cluster, or NULL: what is there
+ * from then on is this transaction's alone. */
+static const struct write_entry *find_cover(struct write_entry *const *writes,
+                                            size_t count,
+                                            const struct path *path)
 {
     for (size_t i = 0; i < count; i++) {
         if (writes[i]->kind <= WRITE_DELETE && writes[i]->step == path &&
             writes[i]->place->path == path) {
-            return true;
+            return writes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether a write before that one went to a position of an array. It leaves
+ * nothing, but it succeeded on what was there, and fails on a shorter array. */
+static bool has_earlier_position(struct write_entry *const *writes,
+                                 size_t count,
+                                 const struct write_entry *cover)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct path *path = writes[i]->place->path;
+        for (size_t at = cover->step->length;
+             writes[i] < cover && at < path->length;
+             at++) {
+            if (path->at[at].index != PATH_NOT_INDEX) {
+                return true;
+            }
         }
     }
     return false;
@@ -262,8 +282,13 @@ static void make_cluster(struct maker *maker,
                          size_t count)
 {
     struct path *path = writes[0]->step;
-    if (is_covered(writes, count, path)) {
+    const struct write_entry *cover = find_cover(writes, count, path);
+    if (cover != NULL) {
         (void)set_at(maker, path, ARRAY_COMPARED_MIN);
+        if (has_earlier_position(writes, count, cover) &&
+            entity_is_available(maker->draft->entity)) {
+            claim(maker, path);
+        }
         return;
     }
     for (size_t i = 0; i < count; i++) {

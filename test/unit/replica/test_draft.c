@@ -175,6 +175,13 @@ TEST(w3_writes_that_overlap_are_sent_as_they_were_made)
                  "{'by':3,'op':'increment','path':'/value/x'}")},
         {"inc A.x 2 | put A.x 9",
          PATCH_A("{'op':'replace','path':'/value/x','value':9}")},
+        /* There is such a position in what was there. */
+        {"put A.l.3 9 | put A.l [5]",
+         PATCH_A("{'op':'replace','path':'/value/l','value':[5]}") CLAIMED_L},
+        {"put A.l.2 9 | put A.l [5]",
+         PATCH_A("{'op':'replace','path':'/value/l','value':[5]}") CLAIMED_L},
+        {"put A.l [5] | put A.l.0 6",
+         PATCH_A("{'op':'replace','path':'/value/l','value':[6]}")},
         {"append A.l [4] | put A.l.0 9",
          PATCH_A("{'op':'append','path':'/value/l','values':[4]},"
                  "{'op':'replace','path':'/value/l/0','value':9}")},
