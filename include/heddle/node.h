@@ -214,6 +214,28 @@ typedef enum hd_outcome {
 /* What becomes of an event. Release with hd_ticket_free. */
 typedef struct hd_ticket hd_ticket;
 
+/* What becomes of the ticks of a timer that no process handled in their
+ * time. */
+typedef enum hd_missed {
+    HD_MISSED_ONE, /* one of them is handled */
+    HD_MISSED_ALL,
+    HD_MISSED_NONE,
+} hd_missed;
+
+/* When a timer is due, by the wall clock. If every field is zero, at once. */
+typedef struct hd_timer_options {
+    uint64_t after_ms; /* from now on, */
+    uint64_t at_ms;    /* or then: milliseconds since 1970 */
+
+    /* It repeats: at least 100 ms apart, or at the times that five cron fields
+     * name, such as "0 9 * * 1-5", in a zone of the tz database (NULL: UTC).
+     * Without after_ms and at_ms, the first tick is one interval from now. */
+    uint64_t every_ms;
+    const char *cron;
+    const char *zone;
+    hd_missed missed;
+} hd_timer_options;
+
 /* Every field may be zero. */
 typedef struct hd_send_options {
     /* The caller's own name for the event, in a session of the caller's. The
@@ -236,6 +258,14 @@ typedef struct hd_send_options {
      * ticket is borrowed. It may send, but not step. */
     void (*done)(void *context, hd_ticket *ticket);
     void *context;
+
+    /* The event is a timer: it is stored, its ticket ends with HD_QUEUED, and
+     * it is handled when it is due, by this runtime or any other that has the
+     * handler then. `id` without `session` is its name, in the piece that has
+     * the stream: the next timer with that name takes its place. In a handler
+     * or an edit it is set by the commit of that. HD_MISUSE for a runtime in
+     * memory, and in other functions. NULL: no timer. */
+    const hd_timer_options *timer;
 } hd_send_options;
 
 /* Sends to the stream at a cell. In a handler or an edit the event lives and
@@ -247,6 +277,16 @@ HD_API hd_status hd_cell_send(hd_cell *stream,
                               const hd_send_options *options,
                               hd_ticket **ticket,
                               hd_error *error);
+
+/* Cancels the timer with that id, of the piece that has the stream at a cell.
+ * `cancelled` tells whether there was one; it may be NULL. In a handler or an
+ * edit this is part of the commit; HD_STALE: return it, and the function is
+ * called again. Elsewhere it is a write of its own, as hd_cell_set, and
+ * `cancelled` is about what is visible here. */
+HD_API hd_status hd_cell_cancel(hd_cell *stream,
+                                const char *id,
+                                bool *cancelled,
+                                hd_error *error);
 
 HD_API hd_status hd_ticket_outcome(hd_ticket *ticket, hd_outcome *outcome);
 

@@ -5,6 +5,8 @@
 #include "api/handle.h"
 #include "api/memory.h"
 #include "base/mem.h"
+#include "runtime/timer.h"
+#include "sched/timers.h"
 
 /* -- Handlers ------------------------------------------------------------ */
 
@@ -307,6 +309,14 @@ static enum err check_letter(const hd_send_options *options,
     if (options == NULL || (options->id == NULL && options->session == NULL)) {
         return ERR_OK;
     }
+    if (options->timer != NULL) {
+        return options->session == NULL
+                   ? ERR_OK
+                   : err_set(detail,
+                             ERR_ARGUMENT,
+                             "the id of a timer is its name in the piece: "
+                             "leave out 'session'");
+    }
     if (options->id == NULL || options->session == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
@@ -316,6 +326,65 @@ static enum err check_letter(const hd_send_options *options,
     return err != ERR_OK
                ? err
                : edge_name(options->session, "session", &spec->session, detail);
+}
+
+/* A string that may be left out; new. */
+static enum err optional_name(const char *text,
+                              const char *argument,
+                              struct value *out,
+                              struct err_detail *detail)
+{
+    return text == NULL ? ERR_OK : edge_name(text, argument, out, detail);
+}
+
+/* When the timer is due; its references are new. */
+static enum err plan_timer(hd_runtime *runtime,
+                           const hd_send_options *options,
+                           struct event_timer *out,
+                           struct err_detail *detail)
+{
+    static const char *const names[] = {
+        [HD_MISSED_ONE] = "one",
+        [HD_MISSED_ALL] = "all",
+        [HD_MISSED_NONE] = "none",
+    };
+    const hd_timer_options *timer = options->timer;
+    struct runtime *inside = runtime_inside(runtime);
+    const struct stored_events_source *source = &inside->stored_events.source;
+    if (timer->missed > HD_MISSED_NONE) {
+        return err_set(detail, ERR_ARGUMENT, "'missed' is no hd_missed");
+    }
+    struct timer_request request = {
+        .has_after = timer->at_ms == 0 &&
+                     (timer->after_ms > 0 ||
+                      (timer->every_ms == 0 && timer->cron == NULL)),
+        .after = timer->after_ms,
+        .has_at = timer->at_ms > 0,
+        .at = timer->at_ms,
+        .every = timer->every_ms,
+    };
+    enum err err = optional_name(options->id, "id", &request.id, detail);
+    if (err == ERR_OK) {
+        err = optional_name(timer->cron, "cron", &request.cron, detail);
+    }
+    if (err == ERR_OK) {
+        err = optional_name(timer->zone, "zone", &request.zone, detail);
+    }
+    if (timer->missed != HD_MISSED_ONE) {
+        request.missed = value_text_new(names[timer->missed]);
+    }
+    if (err == ERR_OK) {
+        err = timer_plan(inside,
+                         &request,
+                         source->wall(source->ctx),
+                         out,
+                         detail);
+    }
+    value_unref(request.id);
+    value_unref(request.cron);
+    value_unref(request.zone);
+    value_unref(request.missed);
+    return err;
 }
 
 static enum err post(hd_runtime *runtime,
@@ -349,8 +418,13 @@ enum err event_send(hd_runtime *runtime,
         .done = on_done,
     };
     enum err err = runtime_check_changing(runtime, "an event", detail);
+    struct event_timer timer = {0};
     if (err == ERR_OK) {
         err = check_letter(options, &spec, detail);
+    }
+    if (err == ERR_OK && options != NULL && options->timer != NULL) {
+        err = plan_timer(runtime, options, &timer, detail);
+        spec.timer = &timer;
     }
     if (err == ERR_OK) {
         hd_ticket *made =
@@ -373,6 +447,7 @@ enum err event_send(hd_runtime *runtime,
     }
     value_unref(spec.id);
     value_unref(spec.session);
+    event_timer_release(&timer);
     return err;
 }
 
@@ -428,4 +503,85 @@ hd_status hd_cell_send(hd_cell *stream,
     const hd_status status = cell_report(error, err, &detail, stream);
     event_report_limit(runtime, error);
     return status;
+}
+
+/* -- Cancelling timers --------------------------------------------------- */
+
+/* In the transaction of a handler or an edit, or in one of its own. */
+static enum err cancel_timer(hd_runtime *runtime,
+                             const struct entity *stream,
+                             struct value name,
+                             bool *was,
+                             struct err_detail *detail)
+{
+    struct hd_run *frame = runtime->run;
+    const struct value owner = event_timer_owner(stream->id);
+    enum err err = ERR_OK;
+    if (frame == NULL) {
+        const struct timer_cancelling asked = {0};
+        err = timer_cancel(runtime_inside(runtime),
+                           stream->space,
+                           owner,
+                           name,
+                           &asked,
+                           was,
+                           detail);
+    } else if (frame->migration != NULL ||
+               (frame->access.run != NULL && frame->handling == NULL)) {
+        err = err_set(detail,
+                      ERR_MISUSE,
+                      "only a handler or an edit can cancel a timer");
+    } else {
+        err = timers_cancel(runtime_sched(runtime),
+                            frame->access.transaction,
+                            stream->space,
+                            owner,
+                            name,
+                            was,
+                            detail);
+        frame->stale = frame->stale || err == ERR_STALE;
+    }
+    value_unref(owner);
+    return err;
+}
+
+hd_status hd_cell_cancel(hd_cell *stream,
+                         const char *id,
+                         bool *cancelled,
+                         hd_error *error)
+{
+    bool was = false;
+    struct value name = VALUE_NONE;
+    struct err_detail detail = {0};
+    if (cancelled != NULL) {
+        *cancelled = false;
+    }
+    enum err err = cell_check(stream, "stream", &detail);
+    if (err != ERR_OK) {
+        return error_report(error, err, &detail);
+    }
+    hd_runtime *runtime = stream->object.runtime;
+    struct stream *target = NULL;
+    err = runtime_check_changing(runtime, "a timer", &detail);
+    if (err == ERR_OK) {
+        err = edge_name(id, "id", &name, &detail);
+    }
+    if (err == ERR_OK) {
+        err = timer_check_name(name, &detail);
+    }
+    if (err == ERR_OK) {
+        err = find_target(runtime, stream->place, &target, &detail);
+    }
+    if (err == ERR_OK) {
+        err = cancel_timer(runtime,
+                           events_place(target)->entity,
+                           name,
+                           &was,
+                           &detail);
+    }
+    if (err == ERR_OK && cancelled != NULL) {
+        *cancelled = was;
+    }
+    value_unref(name);
+    return cell_report(error, err, &detail, stream);
 }

@@ -159,6 +159,7 @@ static int cancel(struct visit *visit,
                                       owner,
                                       id,
                                       &asked,
+                                      NULL,
                                       &detail);
     value_unref(id);
     value_unref(owner);

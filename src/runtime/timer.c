@@ -250,6 +250,8 @@ struct cancelling {
     struct value name;
     struct timer_cancelling asked;
     bool was;
+    bool *seen; /* while timer_cancel has not returned: of the caller */
+    bool *over; /* likewise: it has ended */
 };
 
 static enum err cancel(void *ctx,
@@ -257,17 +259,24 @@ static enum err cancel(void *ctx,
                        struct err_detail *detail)
 {
     struct cancelling *cancelling = ctx;
-    return timers_cancel(cancelling->runtime->sched,
-                         transaction,
-                         cancelling->space,
-                         cancelling->owner,
-                         cancelling->name,
-                         &cancelling->was,
-                         detail);
+    const enum err err = timers_cancel(cancelling->runtime->sched,
+                                       transaction,
+                                       cancelling->space,
+                                       cancelling->owner,
+                                       cancelling->name,
+                                       &cancelling->was,
+                                       detail);
+    if (cancelling->seen != NULL) {
+        *cancelling->seen = cancelling->was;
+    }
+    return err;
 }
 
 static void cancelling_free(struct cancelling *cancelling)
 {
+    if (cancelling->over != NULL) {
+        *cancelling->over = true;
+    }
     value_unref(cancelling->owner);
     value_unref(cancelling->name);
     mem_free(cancelling, sizeof *cancelling);
@@ -276,7 +285,9 @@ static void cancelling_free(struct cancelling *cancelling)
 static void on_cancelled(void *ctx, const struct err_detail *said)
 {
     struct cancelling *cancelling = ctx;
-    cancelling->asked.done(cancelling->asked.ctx, cancelling->was, said);
+    if (cancelling->asked.done != NULL) {
+        cancelling->asked.done(cancelling->asked.ctx, cancelling->was, said);
+    }
     cancelling_free(cancelling);
 }
 
@@ -285,8 +296,10 @@ enum err timer_cancel(struct runtime *runtime,
                       struct value owner,
                       struct value name,
                       const struct timer_cancelling *asked,
+                      bool *was,
                       struct err_detail *detail)
 {
+    bool over = false;
     enum err err = timer_check_name(name, detail);
     if (err != ERR_OK) {
         return err;
@@ -298,6 +311,8 @@ enum err timer_cancel(struct runtime *runtime,
         .owner = value_ref(owner),
         .name = value_ref(name),
         .asked = *asked,
+        .seen = was,
+        .over = &over,
     };
     const struct own_write_spec spec = {
         .write = cancel,
@@ -307,6 +322,9 @@ enum err timer_cancel(struct runtime *runtime,
     err = own_write_make(runtime, &spec, detail);
     if (err != ERR_OK) {
         cancelling_free(cancelling);
+    } else if (!over) {
+        cancelling->seen = NULL;
+        cancelling->over = NULL;
     }
     return err;
 }

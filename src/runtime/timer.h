@@ -75,8 +75,9 @@ bool timer_read_time(const char *text, uint64_t *out);
 bool timer_read_duration(const char *text, uint64_t *out);
 
 /* Cancels the timer of that name, of a piece (event_timer_owner), in a
- * transaction of its own. `done` is called once with
- * the answer, perhaps before this returns. Not inside of a run. */
+ * transaction of its own. `done`, unless it is NULL, is called once with the
+ * answer, perhaps before this returns. *was, unless it is NULL, is what is
+ * visible now. Not inside of a run. */
 struct timer_cancelling {
     void (*done)(void *ctx, bool was, const struct err_detail *said);
     void *ctx;
@@ -86,6 +87,7 @@ MUST_CHECK enum err timer_cancel(struct runtime *runtime,
                                  struct value owner,
                                  struct value name,
                                  const struct timer_cancelling *cancelling,
+                                 bool *was,
                                  struct err_detail *detail);
 
 /* Whether a name can be one of a timer; ARGUMENT. */

@@ -485,7 +485,7 @@ static enum err cancel_outside(struct stage *stage,
     struct cancelled *cancelled = mem_alloc_zero(sizeof *cancelled);
     const struct timer_cancelling asked = {on_cancelled, cancelled};
     enum err err =
-        timer_cancel(stage->runtime, space, owner, name, &asked, detail);
+        timer_cancel(stage->runtime, space, owner, name, &asked, NULL, detail);
     if (err == ERR_OK && !cancelled->ended && stage->host->settle != NULL) {
         stage->host->settle(stage->host->ctx);
     }

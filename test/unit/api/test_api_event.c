@@ -784,6 +784,100 @@ TEST(an_event_that_is_queued_again_ends_with_the_step_that_sends_it)
     kit_folder_remove(folder);
 }
 
+/* -- Timers -------------------------------------------------------------- */
+
+static void set_timer(struct desk *desk,
+                      const char *json,
+                      const char *id,
+                      const hd_timer_options *timer)
+{
+    const hd_send_options options = {.id = id, .timer = timer};
+    hd_ticket *ticket = send_json(desk, json, &options);
+    rig_settle(&desk->rig);
+    expect_outcome(ticket, HD_QUEUED);
+    hd_ticket_free(ticket);
+}
+
+static bool cancel_timer(struct desk *desk, const char *id)
+{
+    bool cancelled = false;
+    hd_error error;
+    EXPECT_INT(hd_cell_cancel(desk->stream, id, &cancelled, &error), HD_OK);
+    rig_settle(&desk->rig);
+    return cancelled;
+}
+
+TEST(a_timer_is_stored_and_handled_when_it_is_due)
+{
+    static const hd_timer_options past = {.at_ms = 1};
+    static const hd_timer_options far = {.after_ms = 86400000};
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    set_timer(&desk, "\"due\"", NULL, &past);
+    set_timer(&desk, "\"far\"", "x", &far);
+    set_timer(&desk, "\"other\"", "y", &far);
+    desk_close(&desk);
+
+    struct desk next = {0};
+    rig_open(&next.rig, folder, 2);
+    next.stream = cell_of(&next.rig, "inbox", NULL);
+    next.list = cell_of(&next.rig, "list", NULL);
+    hd_node *node = desk_handler(&next);
+    rig_settle(&next.rig);
+    rig_settle(&next.rig);
+    expect_json(next.list, "[\"due\"]");
+    EXPECT(!cancel_timer(&next, "z"));
+    EXPECT(cancel_timer(&next, "x"));
+    EXPECT(!cancel_timer(&next, "x"));
+    set_timer(&next, "\"now\"", "y", &past); /* takes the place of the other */
+    rig_settle(&next.rig);
+    expect_json(next.list, "[\"due\",\"now\"]");
+    EXPECT(!cancel_timer(&next, "y"));
+    hd_node_remove(node);
+    hd_node_free(node);
+    desk_close(&next);
+    kit_folder_remove(folder);
+}
+
+static void expect_refused(struct desk *desk,
+                           const hd_timer_options *timer,
+                           const char *session,
+                           hd_status status,
+                           const char *sentence)
+{
+    const hd_send_options options = {
+        .id = session,
+        .session = session,
+        .timer = timer,
+    };
+    hd_error error;
+    EXPECT_INT(hd_cell_send(desk->stream, NULL, &options, NULL, &error),
+               status);
+    EXPECT_CONTAINS(error.text, sentence);
+}
+
+TEST(what_cannot_be_a_timer_is_refused)
+{
+    static const hd_timer_options two = {.after_ms = 1, .cron = "* * * * *"};
+    static const hd_timer_options quick = {.every_ms = 99};
+    static const hd_timer_options never = {.cron = "0 0 31 2 *"};
+    static const hd_timer_options zone = {.cron = "0 0 * * *", .zone = "X/Y"};
+    static const hd_timer_options soon = {.after_ms = 1};
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    expect_refused(&desk, &two, NULL, HD_ARGUMENT, "has its own times");
+    expect_refused(&desk, &quick, NULL, HD_ARGUMENT, "at least 100 ms");
+    expect_refused(&desk, &never, NULL, HD_ARGUMENT, "does not have");
+    expect_refused(&desk, &zone, NULL, HD_ARGUMENT, "no time zone 'X/Y'");
+    expect_refused(&desk, &soon, "s", HD_ARGUMENT, "leave out 'session'");
+    desk_close(&desk);
+    kit_folder_remove(folder);
+}
+
 static void set_payload_schema(struct desk *desk, const char *json)
 {
     hd_value *schema = value_of(json);

@@ -148,6 +148,7 @@ enum {
     X(hd_cell_set_labels, 0, (h->cell, h->value, E))                           \
     X(hd_cell_labels, 0, (h->cell, &r->value, E))                              \
     X(hd_cell_send, 0, (h->cell, h->value, NULL, &r->ticket, E))               \
+    X(hd_cell_cancel, 0, (h->cell, "t", NULL, E))                              \
     X(hd_computation_new, 0, (h->runtime, &computation, &r->node, E))          \
     X(hd_effect_new, 0, (h->runtime, &effect, &r->node, E))                    \
     X(hd_sink_new, 0, (h->cell, sink, NULL, &r->node, E))                      \
