@@ -381,7 +381,7 @@ static const char *missing(struct sched *sched, const struct node *node)
     if (gates_reason(node, sched->now) != NULL) {
         return "gated";
     }
-    return sched->pending != NULL ? "waits" : "none";
+    return "none";
 }
 
 static struct value why_not_handler(const struct node *node)

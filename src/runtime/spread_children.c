@@ -36,7 +36,6 @@ enum run_result spread_run_child(struct run *run, void *ctx)
     struct value result = VALUE_NONE;
     const enum run_result ended =
         body->run(run, body->ctx, child->element, &result);
-    CHECK(ended != RUN_PENDING);
     if (run_is_waiting(run)) {
         value_unref(result);
         return RUN_WAITING;

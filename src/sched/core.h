@@ -263,7 +263,6 @@ struct sched {
     /* runner */
     struct run *run;         /* the innermost run, or NULL */
     bool swift;              /* runs can go the swift way: sched/swift.h */
-    struct run *pending;     /* a run that goes on later, or NULL */
     struct node *committing; /* whose changes are being told, or NULL */
     uint64_t own_version;    /* of the last of those; 0: none yet */
     uint32_t own_commits;    /* how many there were, one a space */

@@ -155,9 +155,6 @@ static enum err refuse(struct sched *sched,
 
 static enum err check_evaluable(struct sched *sched, const struct node *node)
 {
-    if (node->asynchronous) {
-        return refuse(sched, node, "its runs go on later");
-    }
     if (node->children.first != NULL && !node->coordinator) {
         return refuse(sched, node, "it creates other nodes");
     }
@@ -222,22 +219,6 @@ static void evaluation_end(struct run *run, struct transaction *own)
     }
 }
 
-/* A run that goes on later holds up everything else, and is thrown away at its
- * end, as one of the validator. */
-static enum err leave_pending(struct run *run, struct transaction *own)
-{
-    struct sched *sched = run->sched;
-    run->node->asynchronous = true;
-    run->transaction = own;
-    run->view = NULL;
-    run->viewer = NULL;
-    run->dry = true;
-    transaction_again(own);
-    sched->run = run->outer;
-    sched->pending = run;
-    return refuse(sched, run->node, "its runs go on later");
-}
-
 static enum err result_of(struct run *run, enum run_result result)
 {
     struct sched *sched = run->sched;
@@ -262,10 +243,8 @@ static enum err result_of(struct run *run, enum run_result result)
     case RUN_AGAIN:
     case RUN_WAITING:
         return ERR_STALE;
-    case RUN_PENDING:
-        break;
     }
-    UNREACHABLE("a run that has ended does not go on");
+    UNREACHABLE("a run has one of these results");
 }
 
 static enum err evaluate(struct sched *sched,
@@ -283,9 +262,6 @@ static enum err evaluate(struct sched *sched,
     struct transaction *own = run->transaction;
     run->transaction = scratch;
     const enum run_result result = node->run(run, node->ctx);
-    if (UNLIKELY(result == RUN_PENDING)) {
-        return leave_pending(run, own);
-    }
     const enum err err = result_of(run, result);
     if (node->registered) {
         record(sched, view, node, err);
@@ -399,8 +375,7 @@ static enum err evaluate_ahead(const struct reading *reading, struct node *node)
 {
     struct sched *sched = reading->sched;
     const enum err err = evaluate(sched, reading->viewer, reading->view, node);
-    if (sched->unwinding || sched->pending != NULL ||
-        sched->evaluation.deep != NULL) {
+    if (sched->unwinding || sched->evaluation.deep != NULL) {
         return err;
     }
     err_clear(&sched->evaluation.error);
@@ -566,5 +541,5 @@ enum err evaluation_for_look(struct sched *sched,
     }
     const struct read_link read = {.place = place, .kind = (uint8_t)kind};
     struct reading reading = {sched, NULL, transaction, 0};
-    return sched->pending == NULL ? read_outside(&reading, &read) : ERR_OK;
+    return read_outside(&reading, &read);
 }

@@ -348,8 +348,7 @@ enum events_look {
 };
 
 /* Looks at the head of each lane, and handles it if it can be (V1). Inside a
- * pass, with nothing to sweep. An asynchronous handler leaves
- * sched->pending. */
+ * pass, with nothing to sweep. */
 enum events_look events_look(struct sched *sched);
 
 /* Demand that was lent to what the heads need ends with the pass. */

@@ -397,12 +397,6 @@ void handling_begin(struct sched *sched, struct event *event)
     const enum run_result result =
         event->handler->run(handling, event->handler->ctx);
     sched->clock_is_right = false;
-    if (result == RUN_PENDING) {
-        CHECK(sched->pending == NULL);
-        sched->pending = run;
-        sched->run = NULL;
-        return;
-    }
     handling_finish(run, result);
 }
 
@@ -666,8 +660,6 @@ void handling_finish(struct run *run, enum run_result result)
         end_run(run, OUTCOME_FAILED);
         event_fail(event, &why);
         return;
-    case RUN_PENDING:
-        break;
     }
-    UNREACHABLE("a run that has ended does not go on");
+    UNREACHABLE("a run has one of these results");
 }

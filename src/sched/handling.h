@@ -58,14 +58,12 @@ MUST_CHECK enum err handling_send(struct handling *handling,
                                   const struct event_spec *spec,
                                   struct err_detail *detail);
 
-/* A handler that returned RUN_PENDING ends by run_finish on its run. */
-
 /* -- For events ---------------------------------------------------------- */
 
 /* Handles the event, which can be handled now. */
 void handling_begin(struct sched *sched, struct event *event);
 
-/* The end of a run that belongs to a handling, from run_finish. */
+/* The end of a run that belongs to a handling. */
 void handling_finish(struct run *run, enum run_result result);
 
 /* Those that were refused because they had been handled before: their

@@ -81,7 +81,7 @@ static uint32_t hops_of_first(struct search *search, const struct node *node)
 static const struct run *run_of(const struct sched *sched,
                                 const struct transaction *transaction)
 {
-    const struct run *run = sched->run != NULL ? sched->run : sched->pending;
+    const struct run *run = sched->run;
     while (run != NULL && run->transaction != transaction) {
         run = run->outer;
     }

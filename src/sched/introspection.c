@@ -271,10 +271,7 @@ void introspection_why_not(struct sched *sched,
     if (!node->registered) {
         buf_printf(out, " is not registered");
     } else if (node->running) {
-        buf_printf(out,
-                   sched->pending != NULL && sched->pending->node == node
-                       ? " is running: its run goes on later"
-                       : " is running");
+        buf_printf(out, " is running");
     } else if (node->status == NODE_CLEAN) {
         write_clean(sched, node, out);
     } else if (!node->counted && !node->again) {
@@ -283,11 +280,6 @@ void introspection_why_not(struct sched *sched,
                    "reads what it writes");
     } else if (gate != NULL) {
         write_gate(sched, node, gate, out);
-    } else if (sched->pending != NULL) {
-        buf_printf(out, " has to run, and waits for the run of ");
-        introspection_write_name(out,
-                                 node_name(sched->pending->node),
-                                 sched->pending->node->ordinal);
     } else {
         buf_printf(out, " has to run, and does so in the next step");
         write_causes(sched,

@@ -192,7 +192,7 @@ const struct label_set *labels_join_sender(struct sched *sched,
                                            const struct transaction *origin)
 {
     struct labels *labels = sched->labels;
-    const struct run *run = sched->run != NULL ? sched->run : sched->pending;
+    const struct run *run = sched->run;
     if (labels == NULL || origin == NULL) {
         return label;
     }

@@ -413,9 +413,6 @@ enum events_look events_look(struct sched *sched)
             }
             did = did || head == HEAD_DONE || head == HEAD_ENDED;
             needs = needs || head == HEAD_NEEDS;
-            if (sched->pending != NULL) {
-                return EVENTS_DID;
-            }
             if (head != HEAD_ENDED) {
                 break;
             }

@@ -30,7 +30,6 @@ struct sched;
 
 enum run_result {
     RUN_DONE,
-    RUN_PENDING, /* goes on later: run_finish (sched/runner.h) */
     RUN_FAILED,  /* nothing of it stays; run_fail has said why */
     RUN_AGAIN,   /* could not be done now, as run_read said: run again */
     RUN_WAITING, /* it has read what has not come yet (run_is_waiting): nothing
@@ -82,6 +81,8 @@ struct node_spec {
     bool no_auto_debounce;
     bool coordinates; /* it registers others, and its function can be evaluated
                          without them (sched/evaluation.h) */
+    bool unshared;  /* it does something here: no run of another runtime stands
+                       for one of this node (sched/persistence.h, P8) */
     bool immediate; /* an effect that answers a question: what it reads does not
                        wait for a debounce or a throttle (sched/gates.h, T4) */
 
@@ -182,7 +183,7 @@ struct node {
     bool coordinator : 1;     /* likewise: struct node_spec */
     bool has_envelopes : 1;   /* graph: among its writes */
     bool materializer : 1;    /* likewise */
-    bool asynchronous : 1;    /* a run of it has gone on later */
+    bool unshared : 1;        /* likewise */
     bool violation : 1;       /* was reported: validator */
     bool reads_changed : 1;   /* since persistence looked at them: graph */
     bool waiting : 1;         /* for a document: runner and fetching */

@@ -60,7 +60,7 @@
  *       as good as a run: if nothing that was read is newer here than the
  *       observation, or has a write without an answer, the node is clean, with
  *       that read set. Effects are never adopted: each runtime has its own;
- *       nor is who registers others.
+ *       nor are nodes that register others, nor unshared ones.
  *
  *   P9  Who is about to run it? If others have the same piece, one edit makes
  *       the same node invalid everywhere. Whoever ran it last runs it again, at

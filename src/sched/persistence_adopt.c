@@ -29,9 +29,10 @@ static bool is_same_code(const struct persisted *persisted,
  * was made by its runs, who might have to go. */
 static bool is_waiting(const struct node *node)
 {
-    return node->kind == NODE_COMPUTATION && node->registered &&
-           !node->running && node_is_stale(node) && !node->asked &&
-           node->flights.first == NULL && node->children.first == NULL;
+    return node->kind == NODE_COMPUTATION && !node->unshared &&
+           node->registered && !node->running && node_is_stale(node) &&
+           !node->asked && node->flights.first == NULL &&
+           node->children.first == NULL;
 }
 
 /* A run of somebody else. */

@@ -47,9 +47,9 @@ static bool is_for_a_peer(const struct sched *sched, const struct node *node)
     const struct persisted *persisted = node_persisted(node);
     return persisted != NULL && persisted->peers == sched->persistence->peers &&
            (!persisted->restored || persisted->space->others) &&
-           node->kind == NODE_COMPUTATION && node->status == NODE_INVALID &&
-           !node->running && !node->asked && !node->again &&
-           node->demands == 0 && node->children.first == NULL &&
+           node->kind == NODE_COMPUTATION && !node->unshared &&
+           node->status == NODE_INVALID && !node->running && !node->asked &&
+           !node->again && node->demands == 0 && node->children.first == NULL &&
            node->flights.first == NULL && persisted->space->session != NULL &&
            is_from_elsewhere(sched, node);
 }

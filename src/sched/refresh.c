@@ -27,7 +27,7 @@ static bool is_newborn(const struct run *run, const struct node *node)
 static bool can_run(const struct run *run, struct node *node)
 {
     const struct sched *sched = run->sched;
-    return node->registered && !node->running && sched->pending == NULL &&
+    return node->registered && !node->running &&
            (node->gate == NULL ||
             (!node->gate->rearm && gates_needed_at(node) <= sched->now)) &&
            !node_is_exhausted(node, sched->pass, SCHED_RUNS_MAX) &&
@@ -90,8 +90,8 @@ static bool can_pause(const struct run *run)
            settle_is_interrupted(sched);
 }
 
-/* Runs a node inside the read. If that would be too deep, or goes on later, or
- * the pass has to pause, all runs under way are given up, and the sweep begins
+/* Runs a node inside the read. If that would be too deep, or the pass
+ * has to pause, all runs under way are given up, and the sweep begins
  * again at the bottom: what was needed is known now, and comes first. But in a
  * cycle one node has to begin: there, what is too deep is read as it is, and
  * its change wakes the reader again. */
@@ -109,7 +109,7 @@ static void run_inside(struct run *run, struct node *node)
         can_pause(run)) {
         settle_pause(sched);
     }
-    if (deep || sched->pending != NULL || sched->paused) {
+    if (deep || sched->paused) {
         sched->unwinding = true;
         sched->swift = false;
         sched->cursor = 0;
@@ -126,8 +126,7 @@ static void refresh(struct run *run, struct node *writer, uint64_t stamp)
     const struct refresh_frame first = {writer, 0};
     writer->visit = stamp;
     vec_push(&sched->frames, first);
-    while (sched->frames.count > base && !sched->unwinding &&
-           sched->pending == NULL) {
+    while (sched->frames.count > base && !sched->unwinding) {
         struct refresh_frame *top = vec_last(&sched->frames);
         struct node *node = top->node;
         sched->counters.looks++;
@@ -203,7 +202,7 @@ void refresh_for_read(struct run *run, struct place *place, enum read_kind kind)
         return;
     }
     const uint64_t stamp = ++sched->visits;
-    while (writer != NULL && !sched->unwinding && sched->pending == NULL) {
+    while (writer != NULL && !sched->unwinding) {
         refresh(run, writer, stamp);
         writer = stale_writer(sched, &read, stamp);
     }

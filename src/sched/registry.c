@@ -93,6 +93,7 @@ struct node *registry_add(struct sched *sched, const struct node_spec *spec)
     node->ordinal = sched->ordinals++;
     node->kind = spec->kind;
     node->coordinator = spec->coordinates;
+    node->unshared = spec->unshared;
     node->materializer = spec->envelope_count > 0;
     node->delayed = node->materializer;
     node_set_status(node, NODE_NEVER_RAN);

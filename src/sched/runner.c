@@ -827,15 +827,6 @@ static void run_end(struct run *run, enum run_result result)
     runner_rest(run);
 }
 
-COLD static void go_on_later(struct run *run)
-{
-    struct sched *sched = run->sched;
-    CHECK(sched->pending == NULL);
-    run->node->asynchronous = true;
-    sched->pending = run;
-    sched->run = run->outer;
-}
-
 void runner_run(struct sched *sched, struct node *node)
 {
     queue_remove(sched, node);
@@ -852,38 +843,11 @@ void runner_run(struct sched *sched, struct node *node)
     }
     const enum run_result result = node->run(run, node->ctx);
     sched->clock_is_right = false;
-    if (UNLIKELY(result == RUN_PENDING)) {
-        go_on_later(run);
-        return;
-    }
     run_end(run, result);
 }
 
 void runner_end(struct run *run, enum run_result result)
 {
     transaction_unfollow(run->transaction);
-    if (UNLIKELY(result == RUN_PENDING)) {
-        go_on_later(run);
-        return;
-    }
-    run_end(run, result);
-}
-
-void run_finish(struct run *run, enum run_result result)
-{
-    struct sched *sched = run->sched;
-    CHECK(sched->pending == run);
-    CHECK(result != RUN_PENDING);
-    sched->pending = NULL;
-    sched->clock_is_right = false;
-    run->outer = NULL; /* it has gone on without this one */
-    if (run->handling != NULL) {
-        handling_finish(run, result);
-        return;
-    }
-    if (UNLIKELY(run->dry)) {
-        validator_end(run);
-        return;
-    }
     run_end(run, result);
 }

@@ -6,15 +6,15 @@
  *       something that this writer needs, it runs first, inside the read, in a
  *       transaction of its own. Exceptions: its time has not come; it is
  *       running itself; this very run has created it. Too deep
- *       (SCHED_NESTING_MAX), or if the writer's run goes on later, the runs
- *       are given up, and run again in order.
+ *       (SCHED_NESTING_MAX), the runs are given up, and run again in order.
  *   R3  A run that fails leaves nothing but its reads: they wake it again,
  *       together with those of the run before.
  *   R4  A commit that is refused because the world moved on is tried again,
  *       with its causes, as often as it takes; another failure at most
  *       SCHED_ATTEMPTS_MAX times, and what is permanent never.
- *   R5  At most one run is under way, apart from the nesting of R2. A run that
- *       goes on later holds up everything else.
+ *   R5  At most one run is under way, apart from the nesting of R2, and it ends
+ *       before its function returns: work that takes longer is a task
+ *       (runtime/task.h).
  *
  * The functions below are what a node's function may call. */
 
@@ -152,9 +152,6 @@ enum run_result run_fail(struct run *run, const struct err_detail *detail);
  * ignored that (V7, V8 of sched/events.h). */
 COLD enum run_result run_judge_unsent(struct run *run, enum run_result result);
 
-/* Ends a run whose function returned RUN_PENDING. */
-void run_finish(struct run *run, enum run_result result);
-
 /* -- For the pass and the validator -------------------------------------- */
 
 /* A run of the node inside the innermost one, with nothing done yet; and its
@@ -165,7 +162,7 @@ void run_put(struct run *run);
 /* Makes the outermost run, once. */
 COLD void runner_prepare(struct sched *sched);
 
-/* Runs a node now. It may go on later: sched->pending. */
+/* Runs a node now. */
 void runner_run(struct sched *sched, struct node *node);
 
 /* Its function has returned: what is left of runner_run. */

@@ -67,7 +67,6 @@ void scheduler_dispose(struct sched *sched)
 void scheduler_free(struct sched *sched)
 {
     scheduler_dispose(sched);
-    CHECK(sched->pending == NULL);
     persistence_free(sched);
     introspection_end(sched);
     events_free(sched);
@@ -172,9 +171,9 @@ static inline bool has_work(const struct sched *sched)
 /* Whether there is nobody beside the queue who could have to be seen to. */
 static inline bool is_plain(const struct sched *sched)
 {
-    return ((uintptr_t)sched->pending | (uintptr_t)sched->persistence |
-            (uintptr_t)sched->events | sched->rearming.count |
-            sched->gated.count | sched->waiting.count) == 0;
+    return ((uintptr_t)sched->persistence | (uintptr_t)sched->events |
+            sched->rearming.count | sched->gated.count |
+            sched->waiting.count) == 0;
 }
 
 /* What comes before a pass. False: there can be none now. */
@@ -188,9 +187,6 @@ COLD static bool prepare(struct sched *sched)
             gates_open_needed(sched);
         }
         queue_release_due(sched);
-    }
-    if (sched->pending != NULL) {
-        return false;
     }
     if (sched->persistence != NULL) {
         if (sched->resuming) {
@@ -225,7 +221,7 @@ static inline bool pass(struct sched *sched, mono_ms now)
     if (UNLIKELY(sched->waiting.count > 0)) {
         replica_settle(sched->replica); /* what was asked for may come now */
     }
-    if (sched->pending == NULL && !sched->paused) {
+    if (!sched->paused) {
         see_to_events(sched);
     }
     return true;
@@ -293,7 +289,7 @@ void scheduler_step_now(struct sched *sched)
 
 mono_ms scheduler_next_wake(const struct sched *sched)
 {
-    if (sched->pending != NULL || sched->resuming) {
+    if (sched->resuming) {
         return MONO_NEVER;
     }
     if (!queue_is_empty(sched) || sched->rearming.count > 0 || sched->in_pass ||
@@ -307,9 +303,9 @@ mono_ms scheduler_next_wake(const struct sched *sched)
 
 bool scheduler_is_idle(const struct sched *sched)
 {
-    if (sched->pending != NULL || sched->in_pass || !queue_is_empty(sched) ||
-        sched->rearming.count > 0 || waiting_can_wake(sched) ||
-        events_wait(sched) || events_next_wake(sched) <= sched->now) {
+    if (sched->in_pass || !queue_is_empty(sched) || sched->rearming.count > 0 ||
+        waiting_can_wake(sched) || events_wait(sched) ||
+        events_next_wake(sched) <= sched->now) {
         return false;
     }
     if (LIKELY(sched->gated.count == 0)) {

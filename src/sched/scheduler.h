@@ -42,12 +42,11 @@ struct sched *scheduler_new(struct replica *replica,
                             const struct scheduler_options *options);
 
 /* All nodes are removed, and nothing wakes it any more; it is idle from then
- * on, as soon as a run that goes on later has ended. That run does not count.
- * Not from inside a run. */
+ * on. Not from inside a run. */
 void scheduler_dispose(struct sched *sched);
 
-/* The same, and its end. No run is pending. The store's answers to commits
- * that are on their way are nobody's then. */
+/* The same, and its end. The store's answers to commits in flight are ignored
+ * then. */
 void scheduler_free(struct sched *sched);
 
 /* -- Nodes --------------------------------------------------------------- */
@@ -76,8 +75,7 @@ void scheduler_invalidate(struct sched *sched, struct node *node);
 
 /* -- Time ---------------------------------------------------------------- */
 
-/* Runs what can run at `now`. Returns when there is nothing more to do then,
- * or when a run goes on later. */
+/* Runs what can run at `now`. Returns when there is nothing more to do then. */
 void scheduler_step(struct sched *sched, mono_ms now);
 
 /* The same at the host's time, which nobody is asked for if there is nothing

@@ -58,7 +58,7 @@ static void sweep(struct sched *sched)
             continue;
         }
         runner_run(sched, node);
-        if (UNLIKELY(sched->pending != NULL || sched->paused)) {
+        if (UNLIKELY(sched->paused)) {
             return;
         }
         if (UNLIKELY(settle_must_pause(sched))) {
@@ -125,7 +125,7 @@ static bool find_more(struct sched *sched)
         if (look == EVENTS_NEED) {
             return true;
         }
-        if (sched->pending != NULL || !queue_has_no_sweep(sched)) {
+        if (!queue_has_no_sweep(sched)) {
             return false; /* what it has made to run: the next pass */
         }
     }
@@ -156,16 +156,13 @@ void settle_pass(struct sched *sched)
             persistence_wait(sched);
         }
         sweep(sched);
-        if (sched->pending != NULL || sched->paused) {
+        if (sched->paused) {
             return;
         }
         sched->sweep++;
         more = !LIKELY(queue_is_empty(sched) &&
                        (sched->events == NULL || !events_wait(sched))) &&
                find_more(sched);
-        if (sched->pending != NULL) {
-            return;
-        }
     }
     if (more) {
         defer_rest(sched);

@@ -23,7 +23,7 @@
 
 #include "sched/core.h"
 
-/* One pass. Stops early if a run goes on later, and P6. */
+/* One pass. Stops early as P6 says. */
 void settle_pass(struct sched *sched);
 
 static inline bool settle_is_interrupted(const struct sched *sched)

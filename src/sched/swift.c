@@ -239,9 +239,6 @@ struct node *swift_sweep(struct sched *sched)
         } else {
             return node;
         }
-        if (UNLIKELY(sched->pending != NULL)) {
-            return NULL;
-        }
         node = queue_pop(sched);
     }
     return NULL;

@@ -31,8 +31,7 @@ static inline void swift_begin_pass(struct sched *sched)
 }
 
 /* Runs the nodes of the sweep one after the other, as long as they can go this
- * way. The next one, which cannot and was taken from the queue; or NULL: there
- * is none, or a run goes on later. */
+ * way. The next one, which cannot and was taken from the queue; or NULL. */
 struct node *swift_sweep(struct sched *sched);
 
 #endif

@@ -19,7 +19,7 @@ void validator_enable(struct sched *sched, bool on)
 static bool is_checkable(const struct node *node)
 {
     return node->registered && node->kind == NODE_COMPUTATION &&
-           !node->asynchronous && node->children.first == NULL;
+           node->children.first == NULL;
 }
 
 /* V2. Who changed it last, tells the record; a commit to several spaces has
@@ -137,19 +137,13 @@ void validator_look(const struct run *first)
     struct run *run = dry_begin(sched, node, first->depth + 1);
     const enum run_result result = node->run(run, node->ctx);
     sched->run = run->outer;
-    if (result == RUN_PENDING) {
-        CHECK(sched->pending == NULL);
-        node->asynchronous = true;
-        sched->pending = run;
-        return;
-    }
     if (result == RUN_DONE && scopes_flow(run) == RUN_DONE) {
         report_changes(run);
     }
     dry_end(run);
 }
 
-void validator_end(struct run *run)
+static void twice_end(struct run *run)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
@@ -198,8 +192,7 @@ static bool has_changed(const struct run *run, const state_vec *states)
     return false;
 }
 
-/* False: it goes on later. */
-static bool check_twice(struct sched *sched,
+static void check_twice(struct sched *sched,
                         struct node *node,
                         state_vec *states,
                         size_t *violations)
@@ -213,15 +206,9 @@ static bool check_twice(struct sched *sched,
         quick_expand(run->transaction);
     }
     sched->run = run->outer;
-    if (result == RUN_PENDING) {
-        node->asynchronous = true;
-        sched->pending = run;
-    } else {
-        *violations += result == RUN_DONE && has_changed(run, states);
-        validator_end(run);
-    }
+    *violations += result == RUN_DONE && has_changed(run, states);
+    twice_end(run);
     forget(states);
-    return result != RUN_PENDING;
 }
 
 /* The one after a node that was there, by the order of registration: the
@@ -239,7 +226,7 @@ static struct node *next_node(const struct sched *sched, uint32_t ordinal)
 
 size_t validator_check_all(struct sched *sched)
 {
-    CHECK(sched->run == NULL && sched->pending == NULL);
+    CHECK(sched->run == NULL);
     if (list_is_empty(&sched->nodes)) {
         return 0;
     }
@@ -249,9 +236,8 @@ size_t validator_check_all(struct sched *sched)
         CONTAINER_OF(list_first(&sched->nodes), struct node, all);
     while (node != NULL) {
         const uint32_t ordinal = node->ordinal;
-        if (is_checkable(node) &&
-            !check_twice(sched, node, &states, &violations)) {
-            break;
+        if (is_checkable(node)) {
+            check_twice(sched, node, &states, &violations);
         }
         node = next_node(sched, ordinal);
     }

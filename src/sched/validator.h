@@ -9,8 +9,8 @@
  *   V2  It is none if something that the first run read has been changed by
  *       somebody else since. What its own commit changed is its own affair: a
  *       computation that counts itself up is one.
- *   V3  Left out are effects, nodes whose runs go on later, nodes that have
- *       created others, and runs that failed.
+ *   V3  Left out are effects, nodes that have created others, and runs that
+ *       failed.
  *   V4  Each node is reported once (struct sched_hooks).
  *   V5  Nothing of such a run stays: no read, no write, no node that it has
  *       registered, no statistics. */
@@ -26,17 +26,12 @@ void validator_enable(struct sched *sched, bool on);
 /* All computations, whether anybody looks at them or not, on what is there
  * now: the function runs twice in one transaction that is thrown away, and the
  * second time must change nothing that the first has left. Returns how many
- * violations there are, reported before or not. It stops when the function of
- * a node goes on later; the node is left out from then on. No run is under
- * way. */
+ * violations there are, reported before or not. No run is under way. */
 size_t validator_check_all(struct sched *sched);
 
 /* -- For the runner ------------------------------------------------------ */
 
 /* V1, after the commit of a run whose transaction is not released yet. */
 void validator_look(const struct run *first);
-
-/* The end of such a run that went on later. */
-void validator_end(struct run *run);
 
 #endif

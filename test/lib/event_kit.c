@@ -903,23 +903,3 @@ enum run_result handle_fail(struct handling *handling,
     (void)err_set(&detail, ERR_ARGUMENT, "%s fails", handler->name);
     return run_fail(handling->run, &detail);
 }
-
-enum run_result handle_gated(struct handling *handling,
-                             struct scene_handler *handler)
-{
-    (void)handle_store(handling, handler);
-    if (handler->closed) {
-        handler->pending = handling;
-        return RUN_PENDING;
-    }
-    return RUN_DONE;
-}
-
-void scene_open(struct scene_handler *handler)
-{
-    struct handling *handling = handler->pending;
-    CHECK(handling != NULL);
-    handler->pending = NULL;
-    handler->closed = false;
-    run_finish(handling->run, RUN_DONE);
-}

@@ -143,9 +143,7 @@ struct scene_handler {
     size_t write_count;
     uint64_t runs;
     unsigned released;
-    struct buf seen;          /* payloads */
-    struct handling *pending; /* handle_gated */
-    bool closed;
+    struct buf seen; /* payloads */
 };
 
 struct scene_handler_spec {
@@ -205,10 +203,6 @@ enum run_result handle_forward(struct handling *handling,
 /* Stores, and fails. */
 enum run_result handle_fail(struct handling *handling,
                             struct scene_handler *handler);
-/* Stores, but if `closed` stays pending until scene_open. */
-enum run_result handle_gated(struct handling *handling,
-                             struct scene_handler *handler);
-void scene_open(struct scene_handler *handler);
 
 /* For functions: an input, new; as a number; an output, adopted; and the
  * payload as a number. */

@@ -113,7 +113,6 @@ static void open_runtime(struct runtime *runtime)
 {
     struct sim *sim = runtime->sim;
     runtime->life++;
-    runtime->pending = NULL;
     runtime->attempt = NULL;
     replica_init(&runtime->replica, NULL);
     for (unsigned i = 0; i < SPACES; i++) {
@@ -154,10 +153,6 @@ static void close_runtime(struct runtime *runtime)
     struct sim *sim = runtime->sim;
     runtime->life++;
     scheduler_dispose(runtime->sched);
-    if (runtime->pending != NULL) {
-        run_finish(runtime->pending, sim_give_up(runtime->pending));
-        runtime->pending = NULL;
-    }
     runtime->attempt = NULL;
     channel_unsubscribe(&runtime->subscriber);
     scheduler_free(runtime->sched);
@@ -200,15 +195,6 @@ static void hub_stop(struct sim *sim, unsigned space)
 }
 
 /* -- Steps --------------------------------------------------------------- */
-
-static void finish_pending(struct runtime *runtime)
-{
-    struct run *run = runtime->pending;
-    runtime->pending = NULL;
-    if (run != NULL) {
-        run_finish(run, chance(runtime->sim, 5) ? sim_give_up(run) : RUN_DONE);
-    }
-}
 
 static mono_ms earlier(mono_ms a, mono_ms b)
 {
@@ -343,9 +329,7 @@ static void step(struct sim *sim)
         misfortune(sim, runtime);
     } else if (dice < 60) {
         step_runtime(runtime);
-    } else if (dice < 64) {
-        finish_pending(runtime);
-    } else if (dice < 72) {
+    } else if (dice < 68) {
         sim_take_up(runtime, chance(sim, 2));
     } else {
         for (unsigned i = 0; i < SPACES; i++) {
@@ -365,7 +349,7 @@ static bool is_quiet(const struct sim *sim)
     for (unsigned i = 0; i < sim->runtimes_count; i++) {
         const struct runtime *runtime = &sim->runtimes[i];
         if (!scheduler_is_idle(runtime->sched) || events_wait(runtime->sched) ||
-            events_in_flight(runtime->sched) || runtime->pending != NULL ||
+            events_in_flight(runtime->sched) ||
             replica_next_wake(&runtime->replica) != MONO_NEVER) {
             return false;
         }
@@ -400,7 +384,6 @@ static void heal(struct sim *sim)
         const mono_ms wake = next_wake(sim);
         sim->now = wake > sim->now && wake != MONO_NEVER ? wake : sim->now;
         for (unsigned i = 0; i < sim->runtimes_count; i++) {
-            finish_pending(&sim->runtimes[i]);
             sim_take_up(&sim->runtimes[i], false);
         }
         step_all(sim);

@@ -497,9 +497,5 @@ enum run_result sim_handle(struct handling *handling, void *ctx)
     if (chance(sim, 15)) {
         return sim_give_up(handling->run);
     }
-    if (chance(sim, 20)) {
-        runtime->pending = handling->run;
-        return RUN_PENDING;
-    }
     return RUN_DONE;
 }

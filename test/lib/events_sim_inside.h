@@ -88,7 +88,6 @@ struct runtime {
     bool one_lane;
     struct sending *sending; /* being sent, or NULL */
     struct attempt *attempt; /* being made, or NULL */
-    struct run *pending;     /* goes on later, or NULL */
 };
 
 /* An event of somebody outside. */

@@ -94,9 +94,8 @@ struct kit_node {
     size_t write_count;
     uint64_t runs;
     struct buf seen;       /* what kit_see and kit_note wrote: "1 2,3" */
-    struct run *run;       /* the run that is pending, or NULL */
     struct kit_node *kids; /* for the test's own use */
-    bool closed;           /* kit_fn_gated: the next run stays pending */
+    const char *meanwhile; /* kit_fn_meanwhile; or NULL */
 };
 
 /* -- Life ---------------------------------------------------------------- */
@@ -195,7 +194,7 @@ void kit_step(struct sched_kit *kit);               /* now */
 void kit_tick(struct sched_kit *kit, mono_ms more); /* later */
 
 /* Steps, and moves the clock to the next wake, until the scheduler is idle.
- * False if it cannot become so: a run is pending, or it takes for ever. */
+ * False if it cannot become so: it takes for ever. */
 bool kit_idle(struct sched_kit *kit);
 
 /* -- Nodes --------------------------------------------------------------- */
@@ -255,9 +254,9 @@ enum run_result kit_fn_divide(struct run *run, struct kit_node *node);
  * third; only that one is read. */
 enum run_result kit_fn_select(struct run *run, struct kit_node *node);
 enum run_result kit_fn_see(struct run *run, struct kit_node *node);
-/* Sum, but if `closed`, it stays pending after it has read until kit_open. */
-enum run_result kit_fn_gated(struct run *run, struct kit_node *node);
-void kit_open(struct kit_node *node);
+/* Sum; between its reads and its writes, the next run finds that `meanwhile`
+ * was set by others. */
+enum run_result kit_fn_meanwhile(struct run *run, struct kit_node *node);
 /* Fails always, after it has read and written. */
 enum run_result kit_fn_fail(struct run *run, struct kit_node *node);
 

@@ -171,27 +171,15 @@ enum run_result kit_fn_see(struct run *run, struct kit_node *node)
     return RUN_DONE;
 }
 
-enum run_result kit_fn_gated(struct run *run, struct kit_node *node)
+enum run_result kit_fn_meanwhile(struct run *run, struct kit_node *node)
 {
     const int64_t sum = sum_of(run, node);
-    if (node->closed) {
-        node->k = sum; /* kept until kit_open */
-        node->run = run;
-        return RUN_PENDING;
+    const char *meanwhile = node->meanwhile;
+    node->meanwhile = NULL;
+    if (meanwhile != NULL) {
+        kit_set_all(node->kit, meanwhile);
     }
     return write_all(run, node, value_int(sum));
-}
-
-void kit_open(struct kit_node *node)
-{
-    struct run *run = node->run;
-    CHECK(run != NULL);
-    node->run = NULL;
-    node->closed = false;
-    const int64_t sum = node->k;
-    node->k = 0;
-    run_finish(run, write_all(run, node, value_int(sum)));
-    kit_check_step(node->kit);
 }
 
 enum run_result kit_fn_fail(struct run *run, struct kit_node *node)

@@ -811,26 +811,6 @@ TEST(lanes_of_two_spaces_do_not_wait_for_each_other)
     scene_end(&on);
 }
 
-/* A handler that goes on later holds everything up, and is then done. */
-TEST(a_handler_can_go_on_later)
-{
-    struct scene on;
-    scene_begin(&on, AT_STORE);
-    struct scene_handler *h = scene_on(&on, "H", "s", "-> r", handle_gated, 0);
-    h->closed = true;
-    struct scene_sent *first = scene_send(&on, "s", "1");
-    scene_send(&on, "s", "2");
-    EXPECT(!kit_idle(&on.kit));
-    kit_tick(&on.kit, 1000);
-    EXPECT_EQ(h->runs, 1);
-    EXPECT_END(first, "waits");
-    scene_open(h);
-    EXPECT_SETTLED(&on);
-    EXPECT_TEXT(scene_ended(&on), "1 done; 2 done;");
-    EXPECT_TEXT(scene_stored(&on, "r"), "{'value':2}");
-    scene_end(&on);
-}
-
 /* The end of the scheduler is an outcome, too. */
 TEST(what_waits_at_the_end_is_told)
 {

@@ -333,83 +333,17 @@ TEST(idem_12_nodes_of_the_second_run_do_not_stay)
     kit_end(&kit);
 }
 
-TEST(idem_13_effects_and_runs_that_go_on)
+TEST(idem_13_effects_are_left_out)
 {
     struct sched_kit kit;
     struct heard heard;
     kit_begin(&kit);
-    kit_set_all(&kit, "s=5 sum=0 x=0");
+    kit_set_all(&kit, "s=5 x=0");
     validate(&kit, &heard);
     kit_effect(&kit, "E", "s -> x", different, 0);
-    struct kit_node *c =
-        kit_computation(&kit, "C", "s -> sum", kit_fn_gated, 0);
-    kit_see(&kit, "F", "sum");
-    c->closed = true;
-    kit_step(&kit);
-    kit_open(c);
     EXPECT_IDLE(&kit);
     EXPECT_EQ(heard.count, 0);
     EXPECT_EQ(kit.sched->counters.validations, 0);
-    EXPECT(c->node->asynchronous);
-    kit_end(&kit);
-}
-
-/* Goes on later the second time it is called, which is the validator's. */
-static enum run_result later_the_second_time(struct run *run,
-                                             struct kit_node *node)
-{
-    node->closed = node->k++ == 1;
-    const int64_t number = kit_number(run, node, 0);
-    if (node->closed) {
-        node->run = run;
-        return RUN_PENDING;
-    }
-    kit_output_adopt(run, node, 0, value_int(number));
-    return RUN_DONE;
-}
-
-static struct kit_node *pending_second_run(struct sched_kit *kit,
-                                           struct heard *heard)
-{
-    kit_begin(kit);
-    kit_set_all(kit, "s=5 sum=0");
-    validate(kit, heard);
-    struct kit_node *c =
-        kit_computation(kit, "C", "s -> sum", later_the_second_time, 0);
-    kit_see(kit, "E", "sum");
-    kit_step(kit);
-    EXPECT(c->run != NULL && kit->sched->pending == c->run);
-    EXPECT(!scheduler_is_idle(kit->sched));
-    return c;
-}
-
-TEST(idem_14_a_second_run_that_goes_on_is_thrown_away)
-{
-    struct sched_kit kit;
-    struct heard heard;
-    struct kit_node *c = pending_second_run(&kit, &heard);
-    kit_set(&kit, "s", "6");
-    struct run *run = c->run;
-    c->run = NULL;
-    kit_output_adopt(run, c, 0, value_int(1000));
-    run_finish(run, RUN_DONE);
-    EXPECT_IDLE(&kit);
-    EXPECT_GET(&kit, "sum", "6");
-    EXPECT_EQ(heard.count, 0);
-    EXPECT_EQ(c->runs, 3);
-    kit_end(&kit);
-}
-
-TEST(idem_15_and_its_node_may_go)
-{
-    struct sched_kit kit;
-    struct heard heard;
-    struct kit_node *c = pending_second_run(&kit, &heard);
-    struct run *run = c->run;
-    kit_remove(c);
-    run_finish(run, RUN_DONE);
-    EXPECT_IDLE(&kit);
-    EXPECT_GET(&kit, "sum", "5");
     kit_end(&kit);
 }
 

@@ -3,39 +3,15 @@
  * it has waited.
  *
  * | not applicable | why                                                     |
- * | IDLE-01        | tracked background tasks belong to the host; the part   |
- * |                | that is ours, a run that goes on, is idle_01            |
+ * | IDLE-01, 05    | runs are synchronous; background work is a task         |
+ * |                | (runtime/task.h)                                        |
  * | IDLE-07, 10    | the event parts are in events.c; the computation that   |
  * |                | nobody demands is idle_07, the one clock idle_13        |
- * | IDLE-09        | no promises; a run that fails in the end is idle_09     |
+ * | IDLE-09        | no promises; a run that fails is idle_09                |
  */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"
-
-static struct kit_node *gated_effect(struct sched_kit *kit)
-{
-    struct kit_node *e = kit_effect(kit, "E", "s", kit_fn_gated, 0);
-    e->closed = true;
-    return e;
-}
-
-TEST(idle_01_after_what_goes_on)
-{
-    struct sched_kit kit;
-    kit_begin(&kit);
-    kit_set_all(&kit, "s=1");
-    struct kit_node *e = gated_effect(&kit);
-    kit_step(&kit);
-    EXPECT(!scheduler_is_idle(kit.sched));
-    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
-    kit_tick(&kit, 10000);
-    EXPECT(!scheduler_is_idle(kit.sched));
-    kit_open(e);
-    kit_step(&kit);
-    EXPECT(scheduler_is_idle(kit.sched));
-    kit_end(&kit);
-}
 
 TEST(idle_03_after_the_end)
 {
@@ -51,23 +27,6 @@ TEST(idle_03_after_the_end)
     EXPECT_EQ(e->runs, 0);
     EXPECT(scheduler_is_idle(kit.sched));
     scheduler_dispose(kit.sched); /* harmless */
-    kit_end(&kit);
-}
-
-TEST(idle_05_the_end_waits_for_what_goes_on)
-{
-    struct sched_kit kit;
-    kit_begin(&kit);
-    kit_set_all(&kit, "s=1 r=0");
-    struct kit_node *e = kit_effect(&kit, "E", "s -> r", kit_fn_gated, 0);
-    e->closed = true;
-    kit_step(&kit);
-    scheduler_dispose(kit.sched);
-    EXPECT(!scheduler_is_idle(kit.sched));
-    kit_open(e);
-    EXPECT(scheduler_is_idle(kit.sched));
-    EXPECT_GET(&kit, "r", "0"); /* the run did not count */
-    EXPECT(e->node == NULL);
     kit_end(&kit);
 }
 
@@ -109,13 +68,7 @@ TEST(idle_09_a_failure_is_an_end)
     struct sched_kit kit;
     kit_begin(&kit);
     kit_set_all(&kit, "s=1");
-    struct kit_node *e = gated_effect(&kit);
-    kit_step(&kit);
-    struct run *run = e->run;
-    struct err_detail detail = {0};
-    (void)err_set(&detail, ERR_IO, "the answer never came");
-    e->run = NULL;
-    run_finish(run, run_fail(run, &detail));
+    kit_effect(&kit, "E", "s", kit_fn_fail, 0);
     kit_step(&kit);
     EXPECT(scheduler_is_idle(kit.sched));
     EXPECT_EQ(kit.error_count, 1);

@@ -5,44 +5,6 @@
 #include "lib/sched_kit.h"
 #include "lib/test.h"
 
-/* -- Asynchronous runs --------------------------------------------------- */
-
-TEST(a_reader_of_an_asynchronous_writer_runs_when_it_is_done)
-{
-    struct sched_kit kit;
-    kit_begin(&kit);
-    kit_set(&kit, "s", "1");
-    struct kit_node *c = kit_computation(&kit, "C", "s -> o", kit_fn_gated, 0);
-    c->closed = true;
-    struct kit_node *e = kit_see(&kit, "E", "-o"); /* nobody knew */
-    EXPECT(!kit_idle(&kit));
-    EXPECT(c->run != NULL);
-    kit_open(c);
-    EXPECT_IDLE(&kit);
-    EXPECT_SEEN(e, "1"); /* and not what was there before */
-    kit_end(&kit);
-}
-
-TEST(an_asynchronous_reader_waits_for_an_asynchronous_writer)
-{
-    struct sched_kit kit;
-    kit_begin(&kit);
-    kit_set(&kit, "s", "1");
-    struct kit_node *c = kit_computation(&kit, "C", "s -> o", kit_fn_gated, 0);
-    struct kit_node *e = kit_effect(&kit, "E", "-o", kit_fn_gated, 0);
-    c->closed = true;
-    EXPECT(!kit_idle(&kit));
-    EXPECT(c->run != NULL);
-    EXPECT(e->run == NULL);
-    kit_open(c);
-    e->closed = true;
-    EXPECT(!kit_idle(&kit));
-    kit_open(e);
-    EXPECT_IDLE(&kit);
-    EXPECT_SEEN(e, "1");
-    kit_end(&kit);
-}
-
 /* -- Nodes that go while others are looked at ---------------------------- */
 
 /* Removes the nodes in ctx, up to a NULL, and copies. */
@@ -100,24 +62,6 @@ TEST(who_reads_may_be_removed_by_what_runs_for_it)
     EXPECT_EQ(e->runs, 1);
     EXPECT_EQ(c->runs, 1);
     EXPECT_GET(&kit, "x", "()");
-    kit_end(&kit);
-}
-
-TEST(a_node_whose_run_is_pending_may_be_removed)
-{
-    struct sched_kit kit;
-    kit_begin(&kit);
-    kit_set(&kit, "s", "1");
-    struct kit_node *c = kit_computation(&kit, "C", "s -> o", kit_fn_gated, 0);
-    struct kit_node *e = kit_see(&kit, "E", "o");
-    c->closed = true;
-    EXPECT(!kit_idle(&kit));
-    kit_remove(c);
-    EXPECT(!kit_idle(&kit)); /* its transaction is open */
-    kit_open(c);
-    EXPECT_IDLE(&kit);
-    EXPECT_GET(&kit, "o", "()");
-    EXPECT_SEEN(e, "()");
     kit_end(&kit);
 }
 
