@@ -253,19 +253,26 @@ typedef struct hd_task_options {
     hd_task_cancelled_fn *cancelled; /* or NULL */
     void *context;
     void (*release)(void *context); /* as for nodes */
+    uint32_t retries;        /* at most 100: how often hd_task_retry begins it
+                                again */
+    uint32_t backoff_ms;     /* the first pause (0: 500), which doubles, */
+    uint32_t backoff_max_ms; /* up to this one (0: 30000) */
 } hd_task_options;
 
-/* Begun in a step when somebody looks at the output and the input is there,
- * once what says so has landed. The output is nothing as long as the input is,
- * and then
+/* Begun in a step when the output is read and the input is there, once
+ * "pending" is committed. The output is nothing as long as the input is, and
+ * then
  *
  *   {"state": "pending", "input": <digest of the input>}
- *   {"state": "done",    "input": ..., "value": ...}
- *   {"state": "failed",  "input": ..., "error": {"code": ..., "text": ...}}
+ *   {"state": "done",    "input": ..., "value": ..., "attempts": 1}
+ *   {"state": "failed",  "input": ..., "error": {"code": ..., "text": ...},
+ *    "attempts": 1}
  *
  * What is done or has failed stays so as long as the input is that one, also
  * after a restart if the pattern has a version. What was pending when the
- * process ended is begun again: the work is done at least once. */
+ * process ended is begun again: the work is done at least once. Of several
+ * processes on a data directory, one does it; if that one ends, another takes
+ * it up. */
 HD_API hd_status hd_build_task(hd_builder *builder,
                                const char *name,
                                const hd_task_options *options,
@@ -284,6 +291,21 @@ HD_API hd_status hd_task_fail(hd_task *task,
                               hd_status status,
                               const char *text,
                               hd_error *error);
+
+/* The attempt failed, and another one may succeed: `start` is called again with
+ * a new handle, after the backoff and at least `after_ms`; or the task has
+ * failed, if options.retries were made. This handle has ended. Otherwise as
+ * hd_task_fail. */
+HD_API hd_status hd_task_retry(hd_task *task,
+                               hd_status status,
+                               const char *text,
+                               uint32_t after_ms,
+                               hd_error *error);
+
+/* The idempotency key of the work: 43 letters, digits, '-' and '_'. It follows
+ * from the piece, the task and the input, so it is the same in each attempt and
+ * after each restart. New (hd_text_free). */
+HD_API hd_status hd_task_key(hd_task *task, char **key);
 
 /* Something of the program's, NULL at first. It can be had until the task is
  * released. */

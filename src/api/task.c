@@ -9,12 +9,14 @@
 #include "api/build.h"
 #include "api/edge.h"
 #include "api/handle.h"
+#include "api/memory.h"
 #include "value/utf8.h"
 
 struct hd_task {
     struct object object;
     struct task *inside; /* NULL: has ended (T1) */
     bool unwanted;       /* it was cancelled */
+    struct value key;
     void *user;
 };
 
@@ -26,6 +28,7 @@ static void start(void *ctx, struct task *inside, struct value input)
     hd_runtime *runtime = doer->runtime;
     hd_task *task = object_new(runtime, OBJECT_TASK, sizeof *task, NULL);
     task->inside = inside;
+    task->key = value_ref(task_key(inside));
     task_set_user(inside, task);
     hd_value *given = handle_new_adopt(value_ref(input));
     const unsigned starting = runtime->starting;
@@ -65,6 +68,13 @@ static enum err check_options(const hd_builder *builder,
                        "'%s' must not be NULL",
                        options == NULL ? "options" : "start");
     }
+    if (options->retries > TASK_RETRIES_MAX) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'retries' is %u; the most is %d",
+                       (unsigned)options->retries,
+                       TASK_RETRIES_MAX);
+    }
     return build_check_cell(builder, options->input, "input", detail);
 }
 
@@ -86,6 +96,9 @@ static enum err declare(hd_builder *builder,
         .ctx = doer,
         .release = doer_gone,
         .fingerprint = build_fingerprint(builder, name, &room),
+        .retries = options->retries,
+        .backoff = options->backoff_ms,
+        .backoff_max = options->backoff_max_ms,
     };
     return builder_task(builder->inside, &task, out, detail);
 }
@@ -227,7 +240,45 @@ hd_status hd_task_fail(hd_task *task,
     return error_report(error, err, &detail);
 }
 
+hd_status hd_task_retry(hd_task *task,
+                        hd_status status,
+                        const char *text,
+                        uint32_t after_ms,
+                        hd_error *error)
+{
+    struct err_detail detail = {0};
+    struct err_detail why = {0};
+    enum err err = check_end(task, &detail);
+    if (err == ERR_OK) {
+        err = check_failure(status, text, &why, &detail);
+    }
+    if (err == ERR_OK) {
+        hd_runtime *runtime = task->object.runtime;
+        struct task *inside = task->inside;
+        task->inside = NULL;
+        runtime->busy++;
+        task_retry_adopt(inside,
+                         task_error_new(err_name(why.err), why.text),
+                         after_ms);
+        runtime->busy--;
+    }
+    return error_report(error, err, &detail);
+}
+
 /* -- The handle ---------------------------------------------------------- */
+
+hd_status hd_task_key(hd_task *task, char **key)
+{
+    if (key == NULL) {
+        return HD_ARGUMENT;
+    }
+    *key = NULL;
+    const enum err err = object_check(task, OBJECT_TASK, "task", NULL);
+    if (err == ERR_OK) {
+        *key = text_of_string(task->key, NULL);
+    }
+    return status_of(err);
+}
 
 hd_status hd_task_set_user(hd_task *task, void *user)
 {
@@ -262,5 +313,6 @@ void hd_task_free(hd_task *task)
         (void)err_set(&why, ERR_GIVEN_UP, "the task was released unfinished");
         fail(task, &why);
     }
+    value_unref(task->key);
     object_free(&task->object, sizeof *task);
 }

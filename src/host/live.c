@@ -14,6 +14,7 @@
 #include "host/names.h"
 #include "host/pages.h"
 #include "host/system.h"
+#include "host/task_lease.h"
 #include "host/wake.h"
 #include "replica/session.h"
 #include "sched/persistence.h"
@@ -429,6 +430,7 @@ static struct live *make(const struct live_options *options)
         .refresh = refresh,
         .fetch_ctx = live,
         .stored_events = event_source_hooks(&live->event_source),
+        .task_claims = task_lease_claims(buf_text(&live->folder)),
         .interrupted = interrupted,
         .interrupted_ctx = live,
     };
@@ -782,6 +784,7 @@ static bool run(struct live *live, mono_ms began)
 bool live_step(struct live *live)
 {
     const mono_ms now = live_now(live);
+    wake_step_outside(&live->wake, now);
     listen(live, now);
     live->postponed = postpones_events(live, now);
     const bool any = !live->postponed && run(live, now);
@@ -821,8 +824,15 @@ mono_ms live_next_wake(const struct live *live)
             (*at)->stored ? hub_next_wake(&(*at)->hub) : MONO_NEVER;
         wake = hub < wake ? hub : wake;
     }
+    const mono_ms outside = wake_next_outside(&live->wake);
+    wake = outside < wake ? outside : wake;
     const mono_ms asking = ask_again_at(live);
     return asking < wake ? asking : wake;
+}
+
+struct wake *live_wake(struct live *live)
+{
+    return &live->wake;
 }
 
 int live_fd(struct live *live)
@@ -953,6 +963,7 @@ void live_refresh(struct live *live)
 
 enum live_rest live_flush(struct live *live, mono_ms deadline)
 {
+    wake_clear_outside(&live->wake);
     while (true) {
         const mono_ms now = live_now(live);
         listen(live, now);

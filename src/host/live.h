@@ -62,6 +62,7 @@
 
 struct engine;
 struct live;
+struct wake;
 
 enum {
     LIVE_POLL_MS = 20,    /* L2 */
@@ -191,6 +192,10 @@ const struct err_detail *live_trouble(const struct live *live);
 
 /* Commits that have no answer. */
 size_t live_outstanding(const struct live *live);
+
+/* What wakes it, for work outside (host/wake.h), which each step does first,
+ * until live_flush or the end. */
+struct wake *live_wake(struct live *live);
 
 /* -- Leaving ------------------------------------------------------------- */
 

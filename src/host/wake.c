@@ -26,8 +26,17 @@ static void close_if_open(int *fd)
     *fd = -1;
 }
 
+static enum err refuse(struct err_detail *detail)
+{
+    return err_set(detail,
+                   ERR_IO,
+                   "the process cannot open another descriptor: %s",
+                   strerror(errno));
+}
+
 enum err wake_init(struct wake *wake, struct err_detail *detail)
 {
+    wake->outside = (struct wake_outside){.fd = -1};
     wake->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     wake->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     wake->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -37,10 +46,8 @@ enum err wake_init(struct wake *wake, struct err_detail *detail)
     if (wake->epoll_fd < 0 || !add(wake, wake->event_fd)) {
         const int code = errno;
         wake_release(wake);
-        return err_set(detail,
-                       ERR_IO,
-                       "the process cannot open another descriptor: %s",
-                       strerror(code));
+        errno = code;
+        return refuse(detail);
     }
     if (wake->inotify_fd >= 0 && !add(wake, wake->inotify_fd)) {
         close_if_open(&wake->inotify_fd);
@@ -59,6 +66,42 @@ int wake_fd(struct wake *wake)
 {
     wake->waited = true; /* from now on it can be at any time */
     return wake->epoll_fd;
+}
+
+/* -- Work outside -------------------------------------------------------- */
+
+enum err wake_set_outside(struct wake *wake,
+                          const struct wake_outside *outside,
+                          struct err_detail *detail)
+{
+    wake_clear_outside(wake);
+    if (!add(wake, outside->fd)) {
+        return refuse(detail);
+    }
+    wake->outside = *outside;
+    return ERR_OK;
+}
+
+void wake_clear_outside(struct wake *wake)
+{
+    if (wake->outside.step != NULL) {
+        (void)epoll_ctl(wake->epoll_fd, EPOLL_CTL_DEL, wake->outside.fd, NULL);
+        wake->outside = (struct wake_outside){.fd = -1};
+    }
+}
+
+void wake_step_outside(struct wake *wake, mono_ms now)
+{
+    if (wake->outside.step != NULL) {
+        wake->outside.step(wake->outside.ctx, now);
+    }
+}
+
+mono_ms wake_next_outside(const struct wake *wake)
+{
+    return wake->outside.step != NULL
+               ? wake->outside.next_wake(wake->outside.ctx)
+               : MONO_NEVER;
 }
 
 /* -- Files --------------------------------------------------------------- */

@@ -23,12 +23,21 @@ enum {
     WAKE_UNWATCHED = -1
 };
 
+/* Something else that the process waits for: sockets, children. */
+struct wake_outside {
+    int fd; /* readable when there is something to do */
+    void (*step)(void *ctx, mono_ms now);
+    mono_ms (*next_wake)(const void *ctx);
+    void *ctx;
+};
+
 struct wake {
-    int epoll_fd;   /* of the others */
-    int event_fd;   /* interrupts */
-    int inotify_fd; /* files; -1: the system has none left */
-    int watches;    /* files that are watched, or were */
-    bool waited;    /* somebody has slept, or may have, by the descriptor */
+    struct wake_outside outside; /* `step` is NULL: there is nothing */
+    int epoll_fd;                /* of the others */
+    int event_fd;                /* interrupts */
+    int inotify_fd;              /* files; -1: the system has none left */
+    int watches;                 /* files that are watched, or were */
+    bool waited; /* somebody has slept, or may have, by the descriptor */
     _Atomic bool interrupted;
 };
 
@@ -41,6 +50,17 @@ int wake_fd(struct wake *wake);
 /* From now on writes to the file wake. Its number, or WAKE_UNWATCHED. */
 int wake_watch(struct wake *wake, const char *path);
 void wake_unwatch(struct wake *wake, int watch);
+
+/* Work outside becomes part of the waiting; IO: the process has no descriptor
+ * left. And no longer, which is harmless if there is none. */
+MUST_CHECK enum err wake_set_outside(struct wake *wake,
+                                     const struct wake_outside *outside,
+                                     struct err_detail *detail);
+void wake_clear_outside(struct wake *wake);
+
+/* Does what is to be done of it; and when that is to be called again. */
+void wake_step_outside(struct wake *wake, mono_ms now);
+mono_ms wake_next_outside(const struct wake *wake);
 
 /* Tells each file that was written to since the last call, perhaps more than
  * once; `gone`: it will not be told of any more. */

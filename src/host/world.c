@@ -11,6 +11,7 @@
 #include "host/pages.h"
 #include "runtime/own_write.h"
 #include "runtime/piece.h"
+#include "runtime/task.h"
 #include "value/object.h"
 
 /* A space of a store. */
@@ -27,6 +28,7 @@ struct world_store {
     struct buf folder; /* empty: in memory */
     VEC(struct world_space *) spaces;
     struct mirrors mirrors;
+    VEC(struct value *) claimed; /* keys of tasks */
 };
 
 struct world_runtime_rest {
@@ -257,6 +259,7 @@ static void store_free(struct world_store *store)
         mem_free(*space, sizeof **space);
     }
     vec_release(&store->spaces);
+    vec_release(&store->claimed);
     mirrors_release(&store->mirrors);
     buf_release(&store->folder);
     list_remove(&store->node);
@@ -412,6 +415,36 @@ static bool is_at_work(void *ctx, struct value instance)
     return runtime_of(one->world, instance) != NULL;
 }
 
+/* task-5 of runtime/task.h. */
+static void *take_task(void *ctx, struct value key)
+{
+    struct world_store *store = ((struct world_runtime *)ctx)->store;
+    VEC_FOREACH (&store->claimed, at) {
+        if (key_equal(**at, key)) {
+            return NULL;
+        }
+    }
+    struct value *claim = mem_alloc(sizeof *claim);
+    *claim = value_ref(key);
+    vec_push(&store->claimed, claim);
+    return claim;
+}
+
+static void give_back_task(void *ctx, void *claim)
+{
+    struct world_store *store = ((struct world_runtime *)ctx)->store;
+    struct value *key = claim;
+    VEC_FOREACH (&store->claimed, at) {
+        if (*at == key) {
+            *at = store->claimed.at[store->claimed.count - 1];
+            store->claimed.count--;
+            break;
+        }
+    }
+    value_unref(*key);
+    mem_free(key, sizeof *key);
+}
+
 enum err world_runtime_new(struct world_store *store,
                            const struct world_runtime_options *options,
                            struct world_runtime **out,
@@ -453,6 +486,12 @@ enum err world_runtime_new(struct world_store *store,
                 .wall = wall,
                 .zone = zone,
                 .is_at_work = is_at_work,
+                .ctx = one,
+            },
+        .task_claims =
+            {
+                .take = take_task,
+                .give_back = give_back_task,
                 .ctx = one,
             },
     };
@@ -572,7 +611,8 @@ enum world_rest world_idle(struct world_runtime *one, bool settled)
 {
     struct world *world = one->world;
     for (unsigned i = 0; i < WORLD_WAKES_MAX; i++) {
-        while (world_step(one)) {
+        while (world_step(one) ||
+               tasks_next_wake(&one->runtime) <= world->now) {
         }
         if (is_at_rest(one, settled)) {
             scheduler_idle_over(one->runtime.sched);

@@ -567,6 +567,7 @@ static void register_node(struct builder *builder,
         .no_auto_debounce = given->no_auto_debounce,
         .clearance = given->clearance,
         .coordinates = given->coordinates,
+        .unshared = given->unshared,
     };
     if (given->body.fingerprint != NULL && piece->space->session != NULL) {
         identity =

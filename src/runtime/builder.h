@@ -52,7 +52,7 @@ enum part_kind {
  * In a handler, run->handling is there (sched/handling.h). *result, absent at
  * first, becomes the output of a computation (absent: there is none) or the
  * receipt of a handler; it is new, and of no interest unless RUN_DONE is
- * returned. A body does not return RUN_PENDING. */
+ * returned. */
 typedef enum run_result body_fn(struct run *run,
                                 void *ctx,
                                 struct value *result);
@@ -115,6 +115,7 @@ struct builder_node {
     bool no_auto_debounce;
     struct value clearance; /* of an effect (sched/labels.h); or absent */
     bool preload;           /* its document has come before the next build */
+    bool unshared;          /* struct node_spec */
     bool coordinates; /* of the built-in nodes only: it registers others, and
                          says at the next build which (runtime/spread.h). Its
                          document has come by then; it writes it itself */

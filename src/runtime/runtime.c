@@ -30,6 +30,8 @@ void runtime_init(struct runtime *runtime,
                                    runtime_version,
                                    sizeof runtime_version - 1),
         .stored_events.source = options->stored_events,
+        .tasks_due = MONO_NEVER,
+        .task_claims = options->task_claims,
     };
     list_init(&runtime->pieces);
     list_init(&runtime->launches);
@@ -74,6 +76,7 @@ void runtime_release(struct runtime *runtime)
     vec_release(&runtime->patterns);
     schemas_free(runtime);
     vec_release(&runtime->spaces);
+    vec_release(&runtime->task_kinds);
     vec_release(&runtime->stored_events.spaces);
     replica_release(&runtime->replica);
     tasks_release(runtime);
@@ -114,6 +117,7 @@ static bool take_what_has_come(struct runtime *runtime, mono_ms now)
         any = true;
         replica_step(&runtime->replica, now);
     }
+    any = tasks_step(runtime, now) || any;
     return stored_events_step(runtime, now) || any;
 }
 
@@ -149,6 +153,8 @@ mono_ms runtime_next_wake(const struct runtime *runtime)
     const mono_ms stored = stored_events_are_due(runtime)
                                ? runtime->sched->now
                                : stored_events_next_wake(runtime);
+    const mono_ms tasks = tasks_next_wake(runtime);
     const mono_ms first = replica < sched ? replica : sched;
-    return first < stored ? first : stored;
+    const mono_ms second = stored < tasks ? stored : tasks;
+    return first < second ? first : second;
 }

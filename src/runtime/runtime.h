@@ -59,6 +59,16 @@ struct own_writes {
     void *report_ctx;
 };
 
+/* Which of the runtimes on the same stores does a task (runtime/task.h,
+ * task-5). All NULL: this one does. */
+struct task_claims {
+    /* The claim to the work with that key, until it is given back; NULL:
+     * another runtime has it. */
+    void *(*take)(void *ctx, struct value key);
+    void (*give_back)(void *ctx, void *claim);
+    void *ctx;
+};
+
 struct runtime {
     struct replica replica;
     struct sched *sched;
@@ -84,7 +94,10 @@ struct runtime {
     void *notice_ctx;
     struct own_writes own_writes;
     struct stored_events stored_events;
-    struct list tasks;       /* struct task: runtime/task.c */
+    struct list tasks; /* struct task: runtime/task.c */
+    mono_ms tasks_due; /* when the first of them wants to be seen to */
+    struct task_claims task_claims;
+    VEC(const struct task_kind *) task_kinds; /* runtime/task_kind.h */
     struct list forgettings; /* struct forgetting: spread_children.c */
     struct digest
         version;          /* what this runtime is to what stores know of runs */
@@ -111,6 +124,7 @@ struct runtime_options {
     runtime_refresh_fn *refresh; /* NULL: what others did comes by itself */
     void *fetch_ctx;             /* of both */
     struct stored_events_source stored_events; /* all NULL: none are taken up */
+    struct task_claims task_claims;
     sched_interrupted_fn *interrupted; /* P6 of sched/settle.h; NULL: never */
     void *interrupted_ctx;
 };

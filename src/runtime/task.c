@@ -1,24 +1,28 @@
 /* Tasks: the node that wants the work, and the record of each piece of it.
  *
- * A record is held by whoever may still call: the commit of "pending" until it
- * has landed or not, then the host until the end, then the commit of the end.
- * The node knows the one that is current, and nobody else knows the node: a
- * record that is not current any more has no owner. */
+ * A record is held by the next caller: the commit of "pending" until it has
+ * landed or not, then the host until the end of the attempt, or this file until
+ * the next one, then the commit of the outcome. The node knows the current
+ * record; a record that is not current any more has no owner. */
 
 #include "runtime/task.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "runtime/building.h"
 #include "runtime/cell.h"
 #include "runtime/spread.h"
 #include "sched/lineage.h"
 #include "sched/scopes.h"
+#include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
 
 /* The node. */
 struct work {
     struct runtime *runtime;
+    struct piece *piece;
+    struct value name; /* from the piece on */
     struct node *node;
     struct place *input;
     struct place *output;
@@ -26,6 +30,10 @@ struct work {
     task_cancelled_fn *cancelled;
     void *ctx;
     void (*release)(void *ctx);
+    uint32_t retries;
+    mono_ms backoff;
+    mono_ms backoff_max;
+    bool passive;         /* task-6 */
     struct task *current; /* or NULL */
     uint32_t refs;        /* the node, and calls under way */
 };
@@ -33,17 +41,34 @@ struct work {
 struct task {
     struct list_node node;   /* in the runtime's */
     struct runtime *runtime; /* NULL: has ended */
-    struct work *owner;      /* NULL: nobody wants it */
+    struct work *owner;      /* NULL: it is not wanted */
     struct value input;
     struct value digest;  /* of the input, as text */
+    struct value key;     /* likewise */
     struct value outcome; /* what is to be written in the end */
     void *user;
-    uint32_t attempts;
-    bool started;
+    void *claim;                                 /* of the host; NULL: none */
+    void (*woken)(void *ctx, struct task *task); /* at `due`; or NULL */
+    mono_ms pause;     /* from the next step on, until */
+    mono_ms due;       /* the next attempt, or `woken`; 0: not known yet */
+    uint32_t attempt;  /* the number of the last one */
+    uint32_t attempts; /* to write the outcome */
+    bool waits;        /* for the next attempt */
+    bool started;      /* the host has it */
     bool finished;
+    bool refused; /* its first outcome was, by the store */
 };
 
 /* -- Records ------------------------------------------------------------- */
+
+static void give_back_claim(struct task *task)
+{
+    const struct task_claims *claims = &task->runtime->task_claims;
+    if (task->claim != NULL) {
+        claims->give_back(claims->ctx, task->claim);
+        task->claim = NULL;
+    }
+}
 
 static void task_free(struct task *task)
 {
@@ -51,10 +76,12 @@ static void task_free(struct task *task)
         task->owner->current = NULL;
     }
     if (task->runtime != NULL) {
+        give_back_claim(task);
         list_remove(&task->node);
     }
     value_unref(task->input);
     value_unref(task->digest);
+    value_unref(task->key);
     value_unref(task->outcome);
     mem_free(task, sizeof *task);
 }
@@ -69,6 +96,31 @@ void *task_user(const struct task *task)
     return task->user;
 }
 
+struct value task_key(const struct task *task)
+{
+    return task->key;
+}
+
+struct value task_name(const struct task *task)
+{
+    return task->owner != NULL ? task->owner->name : VALUE_NONE;
+}
+
+struct piece *task_piece(const struct task *task)
+{
+    return task->owner != NULL ? task->owner->piece : NULL;
+}
+
+uint32_t task_attempt(const struct task *task)
+{
+    return task->attempt;
+}
+
+bool task_is_wanted(const struct task *task)
+{
+    return task->owner != NULL && task->runtime != NULL;
+}
+
 static void work_unref(struct work *work)
 {
     if (--work->refs > 0) {
@@ -77,6 +129,7 @@ static void work_unref(struct work *work)
     if (work->release != NULL) {
         work->release(work->ctx);
     }
+    value_unref(work->name);
     place_unref(work->input);
     if (work->output != NULL) {
         place_unref(work->output);
@@ -84,7 +137,7 @@ static void work_unref(struct work *work)
     mem_free(work, sizeof *work);
 }
 
-/* K2. */
+/* task-2. */
 static void cancel(struct work *work)
 {
     struct task *task = work->current;
@@ -93,7 +146,10 @@ static void cancel(struct work *work)
     }
     work->current = NULL;
     task->owner = NULL;
-    if (task->started && !task->finished && work->cancelled != NULL) {
+    task->woken = NULL;
+    if (task->waits) {
+        task_free(task);
+    } else if (task->started && !task->finished && work->cancelled != NULL) {
         work->cancelled(work->ctx, task);
     }
 }
@@ -110,13 +166,23 @@ void tasks_release(struct runtime *runtime)
     while (!list_is_empty(&runtime->tasks)) {
         struct task *task =
             CONTAINER_OF(list_first(&runtime->tasks), struct task, node);
-        if (task->started && !task->finished) {
-            list_remove(&task->node); /* the host has it */
+        if (task->started && !task->finished) { /* the host has it */
+            give_back_claim(task);
+            list_remove(&task->node);
             task->runtime = NULL;
         } else {
             task_free(task);
         }
     }
+}
+
+size_t tasks_under_way(const struct runtime *runtime)
+{
+    size_t count = 0;
+    LIST_FOREACH (&runtime->tasks, at) {
+        count += CONTAINER_OF(at, struct task, node)->owner != NULL;
+    }
+    return count;
 }
 
 /* -- What is written ----------------------------------------------------- */
@@ -145,22 +211,52 @@ static struct value output_of(const char *state, struct value digest)
     return output;
 }
 
+struct value task_error_new(const char *code, const char *text)
+{
+    struct value error = value_empty_object();
+    object_put_adopt(&error, "code", value_text_new(code));
+    object_put_adopt(&error, "text", value_text_new(text));
+    return error;
+}
+
 /* -- The end ------------------------------------------------------------- */
 
 static void write_outcome(struct task *task);
 
+/* An outcome that cannot be stored, because it is too large, is a failure. */
+static void write_refusal(struct task *task, const struct err_detail *why)
+{
+    if (task->owner == NULL || task->refused) {
+        task_free(task);
+        return;
+    }
+    struct value output = output_of("failed", task->digest);
+    object_put_adopt(&output,
+                     "error",
+                     task_error_new(err_name(why->err), why->text));
+    object_put_adopt(&output, "attempts", value_int(task->attempt));
+    value_unref(task->outcome);
+    task->outcome = output;
+    task->refused = true;
+    task->attempts = 0;
+    write_outcome(task);
+}
+
 static void on_settled(void *ctx, const struct verdict *verdict)
 {
     struct task *task = ctx;
-    if (err_class_of(verdict->err) == ERR_CLASS_RETRY && task->owner != NULL &&
+    const enum err_class class = err_class_of(verdict->err);
+    if (class == ERR_CLASS_RETRY && task->owner != NULL &&
         ++task->attempts < CELL_ATTEMPTS) {
         write_outcome(task);
-        return;
+    } else if (class == ERR_CLASS_TERMINAL) {
+        write_refusal(task, &verdict->detail);
+    } else {
+        task_free(task);
     }
-    task_free(task);
 }
 
-/* Writes it, if it is still waited for: K4. */
+/* Writes it, if it is still waited for: task-4. */
 static enum err try_to_write(struct task *task,
                              struct transaction *transaction,
                              struct err_detail *detail)
@@ -178,7 +274,7 @@ static enum err try_to_write(struct task *task,
                                        output,
                                        value_ref(task->outcome),
                                        detail)
-               : err_set(detail, ERR_GIVEN_UP, "nobody waits for it any more");
+               : err_set(detail, ERR_GIVEN_UP, "the outcome is not wanted");
     place_unref(output);
     return err == ERR_OK ? transaction_commit(transaction, detail) : err;
 }
@@ -187,12 +283,12 @@ static enum err try_to_write(struct task *task,
 static void write_outcome(struct task *task)
 {
     enum err err = ERR_STALE;
+    struct err_detail detail = {0};
     while (err == ERR_STALE && task->attempts++ < CELL_ATTEMPTS) {
         const struct transaction_options options = {
             .source = task->owner->node,
             .watch = {.settled = on_settled, .ctx = task},
         };
-        struct err_detail detail = {0};
         struct transaction *transaction =
             transaction_begin(&task->runtime->replica, &options);
         err = try_to_write(task, transaction, &detail);
@@ -202,7 +298,11 @@ static void write_outcome(struct task *task)
             return; /* perhaps already */
         }
     }
-    task_free(task);
+    if (err_class_of(err) == ERR_CLASS_TERMINAL && err != ERR_GIVEN_UP) {
+        write_refusal(task, &detail);
+    } else {
+        task_free(task);
+    }
 }
 
 /* Adopts the outcome. */
@@ -210,8 +310,10 @@ static void complete(struct task *task, struct value outcome)
 {
     CHECK(task->started && !task->finished);
     task->finished = true;
+    task->woken = NULL;
+    object_put_adopt(&outcome, "attempts", value_int(task->attempt));
     task->outcome = outcome;
-    if (task->owner == NULL || task->runtime == NULL) {
+    if (!task_is_wanted(task)) {
         task->owner = NULL;
         task_free(task);
         return;
@@ -228,28 +330,96 @@ void task_finish_adopt(struct task *task, struct value value)
     complete(task, output);
 }
 
-void task_fail(struct task *task, const struct err_detail *detail)
+void task_fail_adopt(struct task *task, struct value error)
 {
-    struct value error = value_empty_object();
-    object_put_adopt(&error, "code", value_text_new(err_name(detail->err)));
-    object_put_adopt(&error, "text", value_text_new(detail->text));
     struct value output = output_of("failed", task->digest);
     object_put_adopt(&output, "error", error);
     complete(task, output);
 }
 
-/* -- The beginning ------------------------------------------------------- */
-
-/* "pending" has landed: K1. */
-static void on_landed(void *ctx)
+void task_fail(struct task *task, const struct err_detail *detail)
 {
-    struct task *task = ctx;
-    struct work *work = task->owner;
-    if (work == NULL) {
-        task_free(task);
+    task_fail_adopt(task, task_error_new(err_name(detail->err), detail->text));
+}
+
+void task_leave(struct task *task)
+{
+    CHECK(task->started && !task->finished);
+    task->finished = true;
+    task_free(task);
+}
+
+/* -- Time ---------------------------------------------------------------- */
+
+/* Only a step knows the time. */
+static void set_pause(struct task *task, mono_ms pause)
+{
+    task->pause = pause > 0 ? pause : 1;
+    task->due = 0;
+    task->runtime->tasks_due = 0;
+}
+
+void task_wake_after(struct task *task,
+                     mono_ms ms,
+                     void (*woken)(void *ctx, struct task *task))
+{
+    CHECK(task->started && task_is_wanted(task));
+    task->woken = woken;
+    set_pause(task, ms);
+}
+
+/* task-7: it doubles, and a part of up to a half of it follows from the key, so
+ * that many tasks that failed together do not come back together. */
+static mono_ms pause_after(const struct task *task)
+{
+    const struct work *work = task->owner;
+    const uint32_t doublings = task->attempt < 32 ? task->attempt - 1 : 31;
+    mono_ms pause = work->backoff << doublings;
+    pause = pause < work->backoff_max ? pause : work->backoff_max;
+    struct random random;
+    random_init(&random, value_hash(task->key) ^ task->attempt);
+    return pause - random_below(&random, pause / 2 + 1);
+}
+
+void task_retry_adopt(struct task *task, struct value error, mono_ms at_least)
+{
+    CHECK(task->started && !task->finished);
+    if (!task_is_wanted(task) || task->attempt > task->owner->retries) {
+        task_fail_adopt(task, error);
         return;
     }
+    value_unref(error);
+    const mono_ms pause = pause_after(task);
+    task->started = false;
+    task->woken = NULL;
+    task->waits = true;
+    set_pause(task, pause > at_least ? pause : at_least);
+}
+
+/* -- The beginning ------------------------------------------------------- */
+
+/* task-5. */
+static bool claim(struct task *task)
+{
+    const struct task_claims *claims = &task->runtime->task_claims;
+    if (claims->take == NULL || task->claim != NULL) {
+        return true;
+    }
+    task->claim = claims->take(claims->ctx, task->key);
+    return task->claim != NULL;
+}
+
+static void begin_attempt(struct task *task)
+{
+    struct work *work = task->owner;
+    if (!claim(task)) {
+        task->waits = true;
+        set_pause(task, TASK_CLAIM_MS);
+        return;
+    }
+    task->waits = false;
     task->started = true;
+    task->attempt++;
     work->refs++; /* it may end in there, and the node may go */
     const struct value input = value_ref(task->input);
     work->start(work->ctx, task, input);
@@ -257,9 +427,94 @@ static void on_landed(void *ctx)
     work_unref(work);
 }
 
+/* "pending" has landed: task-1. */
+static void on_landed(void *ctx)
+{
+    struct task *task = ctx;
+    if (task->owner == NULL) {
+        task_free(task);
+    } else {
+        begin_attempt(task);
+    }
+}
+
 static void on_not_landed(void *ctx)
 {
     task_free(ctx);
+}
+
+/* One whose time has come, or NULL; *next is when the first of the others is
+ * due. */
+static struct task *find_due(const struct runtime *runtime,
+                             mono_ms now,
+                             mono_ms *next)
+{
+    *next = MONO_NEVER;
+    LIST_FOREACH (&runtime->tasks, at) {
+        struct task *task = CONTAINER_OF(at, struct task, node);
+        if (!task->waits && task->woken == NULL) {
+            continue;
+        }
+        if (task->due == 0) {
+            task->due = now + task->pause;
+        } else if (task->due <= now) {
+            return task;
+        }
+        *next = task->due < *next ? task->due : *next;
+    }
+    return NULL;
+}
+
+bool tasks_step(struct runtime *runtime, mono_ms now)
+{
+    if (LIKELY(now < runtime->tasks_due)) {
+        return false;
+    }
+    bool any = false;
+    mono_ms next = MONO_NEVER;
+    for (struct task *task = find_due(runtime, now, &next); task != NULL;
+         task = find_due(runtime, now, &next)) {
+        any = true;
+        if (task->waits) {
+            begin_attempt(task);
+        } else {
+            void (*woken)(void *ctx, struct task *task) = task->woken;
+            task->woken = NULL;
+            woken(task->owner->ctx, task);
+        }
+    }
+    runtime->tasks_due = next;
+    return any;
+}
+
+mono_ms tasks_next_wake(const struct runtime *runtime)
+{
+    return runtime->tasks_due;
+}
+
+static struct value digest_text(struct value input)
+{
+    char text[DIGEST_TEXT_LENGTH + 1];
+    digest_write(value_digest(input), text);
+    return value_text_new(text);
+}
+
+/* Of a user's own output the user is a part of it. */
+static struct value key_of(const struct work *work, struct value digest)
+{
+    const struct entity *entity = scopes_instance(work->output->entity);
+    const struct value user = events_user(work->runtime->sched);
+    struct value cause = value_empty_array();
+    cause = array_push_adopt(cause, value_text_new("heddle task"));
+    cause = array_push_adopt(cause, value_ref(entity->space->id));
+    cause = array_push_adopt(cause, value_ref(entity->id));
+    cause = array_push_adopt(cause, value_ref(digest));
+    if (entity->scope != SCOPE_SPACE && !value_is_absent(user)) {
+        cause = array_push_adopt(cause, value_ref(user));
+    }
+    const struct value key = digest_text(cause);
+    value_unref(cause);
+    return key;
 }
 
 static void begin(struct run *run,
@@ -272,6 +527,7 @@ static void begin(struct run *run,
     task->owner = work;
     task->input = value_ref(input);
     task->digest = value_ref(digest);
+    task->key = key_of(work, digest);
     list_node_init(&task->node);
     list_push_back(&work->runtime->tasks, &task->node);
     work->current = task;
@@ -280,13 +536,6 @@ static void begin(struct run *run,
                                on_not_landed,
                                task);
     lineage_after_landing(run->sched, run->transaction, on_landed, task);
-}
-
-static struct value digest_text(struct value input)
-{
-    char text[DIGEST_TEXT_LENGTH + 1];
-    digest_write(value_digest(input), text);
-    return value_text_new(text);
 }
 
 /* What the output has to be for that input; new. */
@@ -304,15 +553,15 @@ static struct value see_to(struct run *run,
     const bool current =
         work->current != NULL && key_equal(work->current->digest, digest);
     if (is_about(before, digest) && (current || !is_pending(before))) {
-        output = value_ref(before); /* under way, or at its end: K3 */
+        output = value_ref(before); /* under way, or at its end: task-3 */
         if (!is_pending(before) && !(current && work->current->finished)) {
-            cancel(work); /* somebody else was faster */
+            cancel(work); /* another runtime was faster */
         }
     } else if (current && !work->current->finished) {
         output = output_of("pending", digest); /* it was taken back */
     } else {
         cancel(work);
-        if (!run_is_thrown_away(run)) {
+        if (!work->passive && !run_is_thrown_away(run)) {
             begin(run, work, input, digest);
         }
         output = output_of("pending", digest);
@@ -385,6 +634,12 @@ enum err builder_task(struct builder *builder,
     work->cancelled = task->cancelled;
     work->ctx = task->ctx;
     work->release = task->release;
+    work->retries = task->retries;
+    work->backoff = task->backoff > 0 ? task->backoff : TASK_BACKOFF_MS;
+    work->backoff_max =
+        task->backoff_max > 0 ? task->backoff_max : TASK_BACKOFF_MAX_MS;
+    work->piece = builder->piece;
+    work->passive = work->runtime->without_effects || work->piece->taken_up;
     const bool kept = task->fingerprint != NULL;
     const struct digest fingerprint =
         spread_fingerprint("heddle task 1", &task->input, 1, task->fingerprint);
@@ -394,15 +649,19 @@ enum err builder_task(struct builder *builder,
         .reads = &task->input,
         .read_count = 1,
         .preload = true,
+        .unshared = true,
     };
     const enum err err = builder_computed(builder, &node, out, detail);
     if (err != ERR_OK) {
         return err;
     }
     work->output = place_ref(*out);
-    work->node = vec_last(&builder->piece->parts)->node;
-    if (is_pending(scopes_instance((*out)->entity)->visible.payload)) {
-        scheduler_invalidate(work->runtime->sched, work->node); /* K3 */
+    const struct part *part = vec_last(&builder->piece->parts);
+    work->name = value_ref(part->name);
+    work->node = part->node;
+    if (!work->passive &&
+        is_pending(scopes_instance((*out)->entity)->visible.payload)) {
+        scheduler_invalidate(work->runtime->sched, work->node); /* task-3 */
     }
     return ERR_OK;
 }

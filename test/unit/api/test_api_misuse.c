@@ -201,6 +201,8 @@ enum {
     X(hd_build_task, WITHOUT, (h->builder, "n", &task, &r->cell, E))           \
     X(hd_task_finish, 0, (h->task, h->value, E))                               \
     X(hd_task_fail, 0, (h->task, HD_TYPE, NULL, E))                            \
+    X(hd_task_retry, 0, (h->task, HD_TYPE, NULL, 0, E))                        \
+    X(hd_task_key, KNOWS, (h->task, &r->text))                                 \
     X(hd_task_set_user, KNOWS, (h->task, NULL))                                \
     X(hd_task_user, KNOWS, (h->task, &r->user))                                \
     X(hd_build_piece, WITHOUT,                                                 \
@@ -646,6 +648,7 @@ static hd_status call_inside(hd_runtime *runtime, void *context)
         "hd_piece_remove",
         "hd_task_finish",
         "hd_task_fail",
+        "hd_task_retry",
         "hd_runtime_nodes",
         "hd_runtime_graph",
         "hd_runtime_statistics",
@@ -794,6 +797,8 @@ TEST(options_and_names_are_needed)
     EXPECT_INT(hd_task_fail(h.task, (hd_status)9999, NULL, &error),
                HD_ARGUMENT);
     EXPECT_INT(hd_task_fail(h.task, HD_IO, "\xFF", &error), HD_SYNTAX);
+    EXPECT_INT(hd_task_retry(h.task, HD_OK, NULL, 0, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_task_key(h.task, NULL), HD_ARGUMENT);
     EXPECT_INT(hd_run_payload(h.run, NULL), HD_ARGUMENT);
     EXPECT_INT(hd_run_attempt(h.run, NULL), HD_ARGUMENT);
     EXPECT_INT(hd_run_new_document(h.run, NULL), HD_ARGUMENT);

@@ -4,6 +4,7 @@
 
 /* A question, and who is to answer it. */
 struct desk {
+    uint32_t retries;
     hd_runtime *runtime;
     unsigned started;
     unsigned cancelled;
@@ -79,6 +80,8 @@ static hd_status build(hd_builder *builder, void *context)
         .cancelled = cancelled,
         .context = desk,
         .release = let_go,
+        .retries = desk->retries,
+        .backoff_ms = 1,
     };
     EXPECT_INT(hd_build_task(builder, "answer", &task, &desk->answer, &error),
                HD_OK);
@@ -101,10 +104,14 @@ static hd_status build(hd_builder *builder, void *context)
     EXPECT_INT(hd_build_task(builder, "b", &task, NULL, &error), HD_ARGUMENT);
     EXPECT_CONTAINS(error.text, "'start'");
     task.start = start;
+    task.retries = 101;
+    EXPECT_INT(hd_build_task(builder, "b", &task, NULL, &error), HD_ARGUMENT);
+    EXPECT_CONTAINS(error.text, "'retries' is 101; the most is 100");
+    task.retries = 0;
     task.input = NULL;
     EXPECT_INT(hd_build_task(builder, "b", &task, NULL, &error), HD_ARGUMENT);
     EXPECT_CONTAINS(error.text, "'input'");
-    EXPECT_EQ(desk->released, 5);
+    EXPECT_EQ(desk->released, 6);
     desk->released = 0;
     return HD_OK;
 }
@@ -192,6 +199,41 @@ TEST(a_task_is_begun_and_ends_later)
     EXPECT_EQ(desk.cancelled, 0);
     EXPECT_INT(hd_piece_stop(scene.piece, NULL), HD_OK);
     EXPECT_EQ(desk.released, 1);
+    scene_close(&scene);
+}
+
+static void begin_again(struct scene *scene, unsigned started)
+{
+    for (unsigned i = 0; i < 100 && scene->desk->started < started; i++) {
+        scene->rig.now++;
+        EXPECT_INT(hd_runtime_step(scene->rig.runtime, HD_NOW, NULL), HD_OK);
+    }
+}
+
+TEST(an_attempt_is_made_again_with_the_same_key)
+{
+    struct scene scene;
+    struct desk desk = {.retries = 1};
+    scene_open(&scene, &desk, NULL, 1);
+    ask(&scene, "1");
+    char *first = NULL;
+    char *key = NULL;
+    EXPECT_INT(hd_task_key(desk.task, &first), HD_OK);
+    EXPECT_EQ(strlen(first), 43);
+    EXPECT_INT(hd_task_retry(desk.task, HD_IO, "no line", 0, NULL), HD_OK);
+    EXPECT_INT(hd_task_retry(desk.task, HD_IO, "no line", 0, NULL), HD_CLOSED);
+    hd_task_free(desk.task);
+    expect_answer(&scene, "/answer/state", "\"pending\"");
+    begin_again(&scene, 2);
+    EXPECT_INT(hd_task_key(desk.task, &key), HD_OK);
+    EXPECT_TEXT(key, first);
+    hd_text_free(first);
+    hd_text_free(key);
+    EXPECT_INT(hd_task_retry(desk.task, HD_IO, "no line", 0, NULL), HD_OK);
+    hd_task_free(desk.task);
+    expect_answer(&scene, "/answer/state", "\"failed\"");
+    expect_answer(&scene, "/answer/attempts", "2");
+    EXPECT_EQ(desk.started, 2);
     scene_close(&scene);
 }
 

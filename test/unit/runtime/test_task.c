@@ -7,6 +7,7 @@
 #include "lib/test.h"
 #include "lib/values.h"
 #include "runtime/piece.h"
+#include "value/array.h"
 #include "value/object.h"
 
 enum {
@@ -29,6 +30,7 @@ struct desk {
     bool cancelled[TASKS_MAX];
     unsigned count;
     unsigned released;
+    uint32_t retries;
     unsigned looks;
     struct value seen;
 };
@@ -99,6 +101,7 @@ static enum err build(struct builder *builder,
         .ctx = desk,
         .release = release_work,
         .fingerprint = &desk->digest,
+        .retries = desk->retries,
     };
     err = builder_task(builder, &task, &desk->answer, detail);
     if (err == ERR_OK && !desk->blind) {
@@ -400,7 +403,7 @@ static void leave(struct desk *other, struct world_runtime *own)
     close_desk(other);
 }
 
-/* It adopts the run (P8 of sched/persistence.h), and begins nothing. */
+/* task-5. */
 TEST(k4_what_another_runtime_has_begun_is_not_begun_again)
 {
     struct desk desk;
@@ -417,7 +420,7 @@ TEST(k4_what_another_runtime_has_begun_is_not_begun_again)
     close_desk(&desk);
 }
 
-/* One of other code does not; then the first answer counts. */
+/* Runtimes that cannot claim may both do it; then the first outcome counts. */
 TEST(k4_who_is_slower_is_dropped)
 {
     struct desk desk;
@@ -425,6 +428,7 @@ TEST(k4_who_is_slower_is_dropped)
     open_desk(&desk);
     open_desk(&other);
     other.digest = digest_of_bytes("test", "other", 5);
+    desk.one->runtime.task_claims = (struct task_claims){0};
     start(&desk);
     struct world_runtime *own = join(&other, &desk);
     if (EXPECT_EQ(other.count, 1)) {
@@ -435,6 +439,77 @@ TEST(k4_who_is_slower_is_dropped)
         EXPECT_QUOTED(answer_of(&other, "value"), "'first'");
     }
     leave(&other, own);
+    close_desk(&desk);
+}
+
+/* task-5: the claim ends with the runtime. */
+TEST(k5_another_runtime_takes_over)
+{
+    struct desk desk;
+    struct desk other;
+    open_desk(&desk);
+    open_desk(&other);
+    start(&desk);
+    struct world_runtime *own = join(&other, &desk);
+    EXPECT_EQ(other.count, 0);
+    world_runtime_end(desk.one);
+    world_advance(other.one->world, TASK_CLAIM_MS);
+    idle(&other);
+    if (EXPECT_EQ(other.count, 1)) {
+        finish(&other, 0, "'second'");
+        EXPECT_QUOTED(answer_of(&other, "value"), "'second'");
+    }
+    leave(&other, own);
+    close_desk(&desk);
+}
+
+/* What cannot be stored does not leave the task pending for ever. */
+TEST(k4_an_outcome_that_cannot_be_stored_is_a_failure)
+{
+    struct desk desk;
+    open_desk(&desk);
+    start(&desk);
+    ask(&desk, "1");
+    struct value deep = value_null();
+    for (unsigned i = 0; i < LIMIT_DEPTH + 10; i++) {
+        deep = array_push_adopt(value_empty_array(), deep);
+    }
+    struct task *task = desk.tasks[0];
+    desk.tasks[0] = NULL;
+    task_finish_adopt(task, deep);
+    idle(&desk);
+    EXPECT(expect_state(&desk, "'failed'"));
+    close_desk(&desk);
+}
+
+static void retry(struct desk *desk, unsigned which)
+{
+    struct task *task = desk->tasks[which];
+    desk->tasks[which] = NULL;
+    task_retry_adopt(task, task_error_new("IO", "no route"), 0);
+    idle(desk);
+}
+
+/* task-7. */
+TEST(k7_an_attempt_is_repeated)
+{
+    struct desk desk;
+    open_desk(&desk);
+    desk.retries = 1;
+    start(&desk);
+    ask(&desk, "1");
+    retry(&desk, 0);
+    EXPECT_EQ(desk.count, 1);
+    EXPECT(expect_state(&desk, "'pending'"));
+    world_advance(desk.world, TASK_BACKOFF_MS);
+    idle(&desk);
+    if (EXPECT_EQ(desk.count, 2)) {
+        EXPECT_EQ(task_attempt(desk.tasks[1]), 2);
+        retry(&desk, 1);
+    }
+    EXPECT(expect_state(&desk, "'failed'"));
+    EXPECT_QUOTED(answer_of(&desk, "attempts"), "2");
+    EXPECT_QUOTED(answer_of(&desk, "error"), "{'code':'IO','text':'no route'}");
     close_desk(&desk);
 }
 
