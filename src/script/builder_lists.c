@@ -66,10 +66,10 @@ static struct body constant_body(struct value value)
 }
 
 /* The place of the argument, borrowed from its cell or from the piece. */
-static struct place *check_place(lua_State *L,
-                                 const struct builder_object *p,
-                                 int argument,
-                                 const char *stem)
+struct place *builders_check_place(lua_State *L,
+                                   const struct builder_object *p,
+                                   int argument,
+                                   const char *stem)
 {
     struct building_state *state = p->state;
     struct stage *stage = NULL;
@@ -180,7 +180,7 @@ static int declare_list(lua_State *L, list_fn *declare, const char *stem)
         .name = check_list_name(L, p, stem),
         .key = *check_key(L, p),
     };
-    list.list = check_place(L, p, 2, "list");
+    list.list = builders_check_place(L, p, 2, "list");
     list.body = declares
                     ? elements_new(L, p, 3)
                     : bodies_new_element(L,
@@ -227,7 +227,7 @@ int builders_reduce(lua_State *L)
         .name = check_own_name(L, p, 5, "reduce"),
         .initial = *initial,
     };
-    reduce.list = check_place(L, p, 2, "list");
+    reduce.list = builders_check_place(L, p, 2, "list");
     bodies_new_reduce(L,
                       p->stage,
                       builder_piece_of(p->state->builder),
@@ -247,9 +247,9 @@ int builders_if_else(lua_State *L)
     lua_settop(L, 5);
     const struct builder_object *p = builders_check(L);
     struct builder_choice choice = {.name = check_own_name(L, p, 5, "if")};
-    choice.condition = check_place(L, p, 2, "condition");
-    choice.then = check_place(L, p, 3, "then");
-    choice.otherwise = check_place(L, p, 4, "else");
+    choice.condition = builders_check_place(L, p, 2, "condition");
+    choice.then = builders_check_place(L, p, 3, "then");
+    choice.otherwise = builders_check_place(L, p, 4, "else");
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err =
@@ -262,8 +262,8 @@ int builders_when(lua_State *L)
     lua_settop(L, 4);
     const struct builder_object *p = builders_check(L);
     struct builder_choice choice = {.name = check_own_name(L, p, 4, "when")};
-    choice.condition = check_place(L, p, 2, "condition");
-    choice.then = check_place(L, p, 3, "then");
+    choice.condition = builders_check_place(L, p, 2, "condition");
+    choice.then = builders_check_place(L, p, 3, "then");
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err =

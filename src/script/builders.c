@@ -16,6 +16,7 @@
 #include "script/patterns.h"
 #include "script/reads.h"
 #include "script/streams.h"
+#include "script/task_bodies.h"
 #include "value/array.h"
 
 enum {
@@ -394,6 +395,7 @@ static const luaL_Reg builder_methods[] = {
     {"handler", p_handler},
     {"migrate", migrations_declare},
     {"piece", p_piece},
+    {"task", task_bodies_declare},
     {"map", builders_map},
     {"filter", builders_filter},
     {"flat_map", builders_flat_map},

@@ -30,6 +30,14 @@ struct value builders_name_option(lua_State *L,
                                   int index,
                                   const char *field);
 
+/* The place of the cell at an argument, or of a computation that stands for it
+ * there: of a function, or of any other value. `stem` is for its name. Borrowed
+ * (builder_lists.c). */
+struct place *builders_check_place(lua_State *L,
+                                   const struct builder_object *p,
+                                   int argument,
+                                   const char *stem);
+
 /* p:map and its like (builder_lists.c). */
 int builders_map(lua_State *L);
 int builders_filter(lua_State *L);

@@ -300,6 +300,13 @@ static enum err write_adopt(struct stage *stage,
                        "a pattern is built, not run: write in a function that "
                        "is given to p:computed, p:effect or p:handler");
     }
+    if (frame->outside) {
+        value_unref(writing.value);
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a task cannot write cells: return its value, and write "
+                       "in a handler or an effect");
+    }
     if (frame->access.transaction == NULL) {
         return write_alone_adopt(stage, place, writing, detail);
     }

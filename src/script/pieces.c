@@ -294,6 +294,20 @@ static int piece_node_method(lua_State *L)
     return 1;
 }
 
+static int piece_task(lua_State *L)
+{
+    struct stage *stage;
+    const struct piece *piece = check_running(L, &stage);
+    luaL_checktype(L, 2, LUA_TSTRING);
+    if (stage->host->push_task == NULL) {
+        return luaL_error(L, "tasks are answered in tests only");
+    }
+    struct view_found *held = view_hold(&stage->frame->views);
+    held->value = convert_check(L, 2, "the name of the task");
+    stage->host->push_task(L, stage->host->ctx, piece, held->value);
+    return 1;
+}
+
 static const char *state_name(const struct piece *piece)
 {
     switch (piece->state) {
@@ -353,6 +367,7 @@ static const luaL_Reg piece_methods[] = {
     {"send", piece_send},
     {"cancel", piece_cancel},
     {"node", piece_node_method},
+    {"task", piece_task},
     {"state", piece_state_method},
     {"name", piece_name_method},
     {"stop", piece_stop_method},

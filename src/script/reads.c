@@ -44,6 +44,12 @@ static enum err noted(struct frame *frame,
 static enum err check_readable(const struct frame *frame,
                                struct err_detail *detail)
 {
+    if (UNLIKELY(frame->outside)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a task cannot read cells: put what it needs into its "
+                       "inputs");
+    }
     return frame->building
                ? err_set(detail,
                          ERR_ARGUMENT,

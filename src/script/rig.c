@@ -6,6 +6,7 @@
 #include "sched/circle.h"
 #include "script/bodies.h"
 #include "script/rejections.h"
+#include "script/test_tasks.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -287,6 +288,14 @@ static void host_settle(void *ctx)
     rig_settle(ctx);
 }
 
+static void push_task(lua_State *L,
+                      void *ctx,
+                      const struct piece *piece,
+                      struct value name)
+{
+    test_tasks_push(L, ctx, piece, name);
+}
+
 static void begin_stage(struct rig *rig)
 {
     rig->host = (struct stage_host){
@@ -296,6 +305,7 @@ static void begin_stage(struct rig *rig)
         .called = rig_called,
         .load = host_load,
         .settle = host_settle,
+        .push_task = push_task,
     };
     const struct stage_options options = {
         .heddle = rig->trial->heddle,
@@ -333,6 +343,7 @@ enum err rig_new(struct trial *trial,
     channel_subscribe(&rig->one->runtime.replica, &rig->subscriber);
     validator_enable(rig_sched(rig), !options->no_idempotency_check);
     rejections_begin(rig);
+    test_tasks_begin(rig);
     if (options->trace) {
         rig->trace = trace_new(rig_sched(rig), TRACE_ALL);
     }
@@ -352,6 +363,7 @@ void rig_end(struct rig *rig)
     rejections_end(rig);
     channel_unsubscribe(&rig->subscriber);
     world_runtime_end(rig->one);
+    test_tasks_end(rig);
     stage_clear_away(&rig->stage);
     list_remove(&rig->node);
     rig_free(rig);

@@ -12,6 +12,7 @@
 #include "script/stage.h"
 
 struct checks;
+struct task_kind;
 
 /* One test that runs. */
 struct trial {
@@ -62,6 +63,9 @@ struct rig {
     bool violations_were_read;
 
     struct value calls; /* of host functions: an array of objects */
+
+    struct list task_calls; /* script/test_tasks.c */
+    struct task_kind *task_kind;
 
     uint64_t reverted; /* commits, */
     uint64_t loads;    /* and answers with documents that were asked for */

@@ -68,6 +68,13 @@ struct stage_host {
      * it. */
     void (*load)(void *ctx, struct entity *entity);
 
+    /* Pushes the call under way of a task, or nil: for tests
+     * (script/test_tasks.h). */
+    void (*push_task)(lua_State *L,
+                      void *ctx,
+                      const struct piece *piece,
+                      struct value name);
+
     /* Goes on until nothing can be done at this time: what is demanded has run
      * then. For reads on the ground that want what is up to date. */
     void (*settle)(void *ctx);
@@ -99,6 +106,7 @@ struct frame {
     struct random random; /* for heddle.random() */
     bool building;        /* a pattern: nothing can be read or written */
     bool migrating;       /* a migration: only data can be read or written */
+    bool outside;         /* a task: nothing can be read or written */
     bool stale;           /* a read could not be done now: run again */
     bool aborted;         /* tx:abort() */
 };

@@ -397,6 +397,11 @@ static void refuse_building(lua_State *L, const struct stage *stage)
                          "a pattern is built, not run: send in a function that "
                          "is given to p:handler");
     }
+    if (stage->frame->outside) {
+        (void)luaL_error(L,
+                         "a task cannot send events: return its value, which "
+                         "an effect or a computation reads");
+    }
     if (stage->frame->migrating) {
         (void)luaL_error(L, "a migration sends nothing: send in a handler");
     }

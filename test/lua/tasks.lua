@@ -1,0 +1,324 @@
+-- Tasks: what a pattern sees of them, with a test as their host.
+
+local heddle = require "heddle"
+local test   = require "heddle.test"
+
+local function kinds(extra)
+  return heddle.pattern("kinds", function(p)
+    local city = p:state("city", "Oslo")
+    local options = { kind = "http" }
+    for key, value in pairs(extra or {}) do options[key] = value end
+    local weather = p:task("weather", function()
+      local name = city:get()
+      if name == "" then return nil end
+      return { url = "http://weather/" .. name }
+    end, options)
+    return { city = city, weather = weather }
+  end)
+end
+
+test("a task is pending, then done", function(t)
+  local rt = t:runtime()
+  local p  = rt:run(kinds(), {})
+  rt:idle()
+  t:eq(p:task("weather"), nil) -- nothing reads it
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  t:eq(p:get("weather").state, "pending")
+  local call = p:task("weather")
+  t:eq(call:kind(), "http")
+  t:eq(call:request(), { url = "http://weather/Oslo" })
+  t:eq(call:attempt(), 1)
+  t:eq(#call:key(), 43)
+  call:finish{ status = 200, body = 21 }
+  rt:idle()
+  t:eq(p:task("weather"), nil)
+  local weather = p:get("weather")
+  t:eq(weather.state, "done")
+  t:eq(weather.value, { status = 200, body = 21 })
+  t:eq(weather.attempts, 1)
+  t:fails(function() call:finish(1) end, "the call has ended, or was cancelled")
+end)
+
+test("other inputs cancel it and begin it again; no inputs end it", function(t)
+  local rt = t:runtime()
+  local p  = rt:run(kinds(), {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  local first = p:task("weather")
+  local key = first:key()
+  p:cell("city"):set("Rome"); rt:idle()
+  t:fails(function() first:finish(1) end, "cancelled")
+  local second = p:task("weather")
+  t:eq(second:request().url, "http://weather/Rome")
+  t:ok(second:key() ~= key)
+  second:finish("sunny"); rt:idle()
+  t:eq(p:get("weather").value, "sunny")
+  p:cell("city"):set(""); rt:idle()
+  t:eq(p:get("weather"), nil)
+  p:cell("city"):set("Oslo"); rt:idle()
+  t:eq(p:task("weather"):key(), key) -- the same work has the same key
+end)
+
+test("what failed for good stays failed for that input", function(t)
+  local rt = t:runtime()
+  local p  = rt:run(kinds(), {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  p:task("weather"):fail{ code = "STATUS", text = "404", status = 404 }
+  rt:idle()
+  t:eq(p:task("weather"), nil)
+  local weather = p:get("weather")
+  t:eq(weather.state, "failed")
+  t:eq(weather.error, { code = "STATUS", text = "404", status = 404 })
+end)
+
+test("what may be repeated is, after a pause that doubles", function(t)
+  local rt = t:runtime()
+  local p  = rt:run(kinds{ retries = 2, backoff = 1000 }, {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  local key = p:task("weather"):key()
+  p:task("weather"):fail("no route", { retry = true }); rt:idle()
+  t:eq(p:task("weather"), nil)
+  t:eq(p:get("weather").state, "pending")
+  rt:advance(499); rt:idle()
+  t:eq(p:task("weather"), nil)
+  rt:advance(501); rt:idle()
+  t:eq(p:task("weather"):attempt(), 2)
+  t:eq(p:task("weather"):key(), key)
+  p:task("weather"):fail("no route", { retry = true, after = 5000 }); rt:idle()
+  rt:advance(4999); rt:idle()
+  t:eq(p:task("weather"), nil) -- the other side asked for more
+  rt:advance(1); rt:idle()
+  t:eq(p:task("weather"):attempt(), 3)
+  p:task("weather"):fail("no route", { retry = true }); rt:idle()
+  t:eq(p:get("weather").state, "failed")
+  t:eq(p:get("weather").attempts, 3)
+  t:eq(p:get("weather").error.text, "no route")
+end)
+
+test("inputs that change during a pause end it", function(t)
+  local rt = t:runtime()
+  local p  = rt:run(kinds{ retries = 2 }, {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  p:task("weather"):fail("no route", { retry = true }); rt:idle()
+  p:cell("city"):set("Rome"); rt:idle()
+  t:eq(p:task("weather"):request().url, "http://weather/Rome")
+  t:eq(p:task("weather"):attempt(), 1)
+end)
+
+test("a restart takes up what is pending, with the same key", function(t)
+  local pattern = kinds()
+  local rt = t:runtime()
+  local p  = rt:run(pattern, {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:settled()
+  local key = p:task("weather"):key()
+  rt = rt:restart()
+  p  = rt:run(pattern, {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:settled()
+  t:eq(p:task("weather"):key(), key)
+  p:task("weather"):finish(1)
+  rt:settled()
+  rt = rt:restart()
+  p  = rt:run(pattern, {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:settled()
+  t:eq(p:task("weather"), nil) -- done once
+  t:eq(p:get("weather").value, 1)
+end)
+
+test("of two runtimes one does it, and the other takes over", function(t)
+  local pattern = kinds()
+  local engine = t:engine{}
+  local a, b = t:runtime{ engine = engine }, t:runtime{ engine = engine }
+  local pa, pb = a:run(pattern, {}), b:run(pattern, {})
+  a:sink(pa:cell("weather"), function() end)
+  a:settled()
+  b:sink(pb:cell("weather"), function() end)
+  b:settled()
+  t:ok(pa:task("weather") ~= nil)
+  t:eq(pb:task("weather"), nil)
+  b:advance(5000); b:settled()
+  t:eq(pb:task("weather"), nil)
+  local key = pa:task("weather"):key()
+  a:restart()
+  b:advance(500); b:settled()
+  t:eq(pb:task("weather"):key(), key)
+  pb:task("weather"):finish("cold"); b:settled()
+  t:eq(pb:get("weather").value, "cold")
+end)
+
+-- Bodies ------------------------------------------------------------------
+
+local function order(options)
+  return heddle.pattern("order", function(p)
+    local amount = p:state("amount", 5)
+    local out = { retries = options.retries, backoff = options.backoff, run = options.run }
+    local paid = p:task("paid", function() return { amount = amount:get() } end, out)
+    return { amount = amount, paid = paid }
+  end)
+end
+
+local function start(t, options)
+  local rt = t:runtime()
+  local p = rt:run(order(options), {})
+  rt:sink(p:cell("paid"), function() end)
+  rt:idle()
+  return rt, p
+end
+
+test("a body is a coroutine that waits for calls", function(t)
+  local rt, p = start(t, { run = function(input, task)
+    local token = task:http{ url = "http://bank/token" }
+    local answer, problem = task:http{ url = "http://bank/pay", json = { amount = input.amount, token = token.body } }
+    if answer == nil then return { refused = problem.text } end
+    local printed = task:exec{ program = "print" }
+    return { id = answer.body, printed = printed, key = task:key() }
+  end })
+  t:eq(p:task("paid"):request().url, "http://bank/token")
+  p:task("paid"):finish{ body = "T" }; rt:idle()
+  t:eq(p:task("paid"):request().json, { amount = 5, token = "T" })
+  p:task("paid"):finish{ body = "N1" }; rt:idle()
+  t:eq(p:task("paid"):kind(), "exec")
+  local key = p:task("paid"):key() -- of the third call
+  p:task("paid"):finish(true); rt:idle()
+  local value = p:get("paid").value
+  t:eq({ value.id, value.printed, value.key .. "-3" }, { "N1", true, key })
+  p:cell("amount"):set(6); rt:idle()
+  p:task("paid"):finish{ body = "T" }; rt:idle()
+  p:task("paid"):fail("no money"); rt:idle()
+  t:eq(p:get("paid").value, { refused = "no money" })
+end)
+
+test("a body without a call is done at once", function(t)
+  local _, p = start(t, { run = function(input) return input.amount * 2 end })
+  t:eq(p:get("paid").value, 10)
+end)
+
+test("a body can sleep", function(t)
+  local rt, p = start(t, { run = function(input, task)
+    for _ = 1, 3 do task:sleep(1000) end
+    return input.amount
+  end })
+  for _ = 1, 2 do rt:advance(1000); rt:idle() end
+  t:eq(p:get("paid").state, "pending")
+  rt:advance(1000); rt:idle()
+  t:eq(p:get("paid").value, 5)
+end)
+
+test("a body that raises fails, with the file and the line", function(t)
+  local _, p = start(t, { run = function() error("no such account") end })
+  local paid = p:get("paid")
+  t:eq(paid.state, "failed")
+  t:eq(paid.error.code, "ERROR")
+  t:ok(paid.error.text:find("tasks.lua:%d+: no such account"), paid.error.text)
+end)
+
+test("a body that raises is repeated if it has retries", function(t)
+  local rt, p = start(t, { retries = 1, backoff = 10, run = function(_, task)
+    if task:attempt() == 1 then error("not yet") end
+    return "now"
+  end })
+  t:eq(p:get("paid").state, "pending")
+  rt:advance(10); rt:idle()
+  t:eq(p:get("paid").value, "now")
+  t:eq(p:get("paid").attempts, 2)
+end)
+
+test("a body has its input and nothing else", function(t)
+  local seen = {}
+  local rt = t:runtime()
+  local p = rt:run(heddle.pattern("strict", function(p)
+    local n = p:state("n", 1)
+    local h = p:handler("h", function() end)
+    local out = p:task("out", n, { run = function()
+      for i, try in ipairs{ function() return n:get() end, function() n:set(2) end, function() heddle.send(h, 1) end } do
+        local _, problem = pcall(try)
+        seen[i] = problem
+      end
+    end })
+    return { n = n, h = h, out = out }
+  end), {})
+  rt:sink(p:cell("out"), function() end)
+  rt:idle()
+  t:eq(p:get("out").state, "done")
+  t:ok(seen[1]:find("put what it needs into its inputs", 1, true), seen[1])
+  t:ok(seen[2]:find("return its value", 1, true), seen[2])
+  t:ok(seen[3] ~= nil)
+  t:eq(p:get("n"), 1)
+end)
+
+test("a body whose input changes is closed", function(t)
+  local closed = {}
+  local rt, p = start(t, { run = function(input, task)
+    local guard <close> = setmetatable({}, { __close = function() closed[#closed + 1] = input.amount end })
+    task:http{ url = "http://bank" }
+    return input.amount
+  end })
+  p:cell("amount"):set(7); rt:idle()
+  t:eq(closed, { 5 })
+  p:task("paid"):finish(true); rt:idle()
+  t:eq(closed, { 5, 7 })
+  t:eq(p:get("paid").value, 7)
+  p:cell("amount"):set(8); rt:idle() -- and stays under way to the end of the test
+end)
+
+test("a coroutine of a body cannot wait", function(t)
+  local _, p = start(t, { run = function(_, task)
+    local thread = coroutine.wrap(function() return task:http{ url = "x" } end)
+    local fine, problem = pcall(thread)
+    return { fine = fine, problem = problem }
+  end })
+  t:eq(p:get("paid").value.fine, false)
+  t:ok(p:get("paid").value.problem:find("only the function of the task itself can wait", 1, true))
+end)
+
+test("a body that never ends is stopped by its budget", function(t)
+  local _, p = start(t, { run = function() while true do end end })
+  t:eq(p:get("paid").state, "failed")
+  t:ok(p:get("paid").error.text:find("budget of steps", 1, true))
+end)
+
+-- Declaring ---------------------------------------------------------------
+
+local function declare(t, options, inputs)
+  return t:fails(function()
+    t:runtime():run(heddle.pattern("bad", function(p)
+      return { x = p:task("x", inputs or function() return 1 end, options) }
+    end), {})
+  end)
+end
+
+test("what is wrong with a declaration is said", function(t)
+  t:ok(declare(t, {}):find('a task needs kind = "..." or run = function(input, task)', 1, true))
+  t:ok(declare(t, { kind = "http", run = function() end }):find("not both", 1, true))
+  t:ok(declare(t, { run = 3 }):find("run is a function", 1, true))
+  t:ok(declare(t, { kind = "http", retrys = 3 }):find("unknown option 'retrys'; did you mean 'retries'?", 1, true))
+  t:ok(declare(t, { kind = "http", retries = 1000 }):find("retries must be a whole number from 0 to 100", 1, true))
+  t:ok(declare(t, { kind = 4 }):find("kind is a string", 1, true))
+end)
+
+test("inputs can be a cell, and a task's output an input", function(t)
+  local rt = t:runtime()
+  local p = rt:run(heddle.pattern("chain", function(p)
+    local n = p:state("n", 1)
+    local a = p:task("a", n, { kind = "double" })
+    local b = p:task("b", function()
+      local first = a:value()
+      return first.state == "done" and { n = first.value } or nil
+    end, { kind = "double" })
+    return { n = n, a = a, b = b }
+  end), {})
+  rt:sink(p:cell("b"), function() end)
+  rt:idle()
+  t:eq(p:task("b"), nil)
+  t:eq(p:task("a"):request(), 1)
+  p:task("a"):finish(2); rt:idle()
+  t:eq(p:task("b"):request(), { n = 2 })
+  p:task("b"):finish(4); rt:idle()
+  t:eq(p:get("b").value, 4)
+end)
