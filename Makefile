@@ -63,9 +63,11 @@ LUA_LIBS  := -llua5.4
 # Lines of the conversation (heddle repl): the command alone needs it.
 EDIT_LIBS := -ledit
 
-LIB_SRC   := $(filter-out src/cli/% src/script/%,$(wildcard src/*/*.c))
+LIB_SRC   := $(filter-out src/cli/% src/script/% src/tasks/%,$(wildcard src/*/*.c))
 SCRIPT_SRC := $(wildcard src/script/*.c)
-CLI_SRC   := $(wildcard src/cli/*.c)
+# Programs and requests of tasks: the command alone does them.
+TASKS_SRC := $(wildcard src/tasks/*.c)
+CLI_SRC   := $(wildcard src/cli/*.c) $(TASKS_SRC)
 TEST_LIB  := $(wildcard test/lib/*.c)
 TEST_SRC  := $(wildcard test/unit/*/test_*.c test/spec/*.c)
 SIM_SRC   := $(wildcard test/sim/*.c)

@@ -91,13 +91,15 @@ static const struct command root_commands[] = {
         .operand_count = 1,
         .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_NAME | OPTION_PATTERN |
                    OPTION_WATCH | OPTION_ARGUMENTS | OPTION_ARGUMENT |
-                   OPTION_ALLOW | OPTION_ONCE | OPTION_REPLACE | OPTION_HOPS,
+                   OPTION_ALLOW | OPTION_ALLOW_NET | OPTION_ALLOW_EXEC |
+                   OPTION_ONCE | OPTION_REPLACE | OPTION_HOPS,
         .brief = "run a pattern and print its result as it changes",
         .manual =
             "Creates a piece of the pattern in FILE, or takes up the one that\n"
             "is there, and keeps it running. Prints its result whenever it\n"
             "changes, one line of JSON each. Ctrl-C and SIGTERM end it, and\n"
-            "nothing is lost; so would kill -9.\n",
+            "nothing is lost; so would kill -9. Its tasks reach no host and\n"
+            "start no program unless --allow-net and --allow-exec name them.\n",
         .example = "  $ heddle new list\n"
                    "  list.lua\n"
                    "  list_test.lua\n"

@@ -66,6 +66,8 @@
 #define OPTION_ZONE       (UINT64_C(1) << 39)
 #define OPTION_MISSED     (UINT64_C(1) << 42)
 #define OPTION_CANCEL     (UINT64_C(1) << 43)
+#define OPTION_ALLOW_NET  (UINT64_C(1) << 44)
+#define OPTION_ALLOW_EXEC (UINT64_C(1) << 45)
 
 #define OPTION_KEEP_COMMITS (UINT64_C(1) << 52)
 #define OPTION_KEEP_AGE     (UINT64_C(1) << 53)
@@ -101,6 +103,8 @@ struct options {
         const char *dir;
         const char *name;
         const char *allow;
+        const char *allow_net;
+        const char *allow_exec;
         const char *id;
         const char *session;
         const char *arguments;

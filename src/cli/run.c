@@ -25,6 +25,7 @@
 #include "cli/report.h"
 #include "cli/visit.h"
 #include "host/presence.h"
+#include "runtime/task.h"
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -33,6 +34,30 @@
 enum {
     WATCH_MS = 100, /* between two looks at the file */
     EXEC_WORDS_MAX = 64,
+};
+
+/* What is compared to see that a file has changed. */
+struct stamp {
+    struct buf path;
+    struct timespec changed;
+    ino_t inode;
+    off_t size;
+};
+
+struct running {
+    const struct options *options;
+    const char *file;
+    struct program_function functions[4];
+    struct buf name;        /* of the piece */
+    struct value arguments; /* or absent */
+    struct visit visit;
+    struct visit_look look;
+    bool looks;
+    struct presence *presence; /* or NULL */
+    bool told;                 /* that it is up to date */
+    VEC(pid_t) children;       /* that effects have started */
+    VEC(struct stamp) stamps;  /* of the file and its modules */
+    struct visit_texts good;   /* of what has started last */
 };
 
 /* -- What effects may do ------------------------------------------------- */
@@ -99,7 +124,8 @@ static void do_write_line(void *ctx, struct value arguments)
  * itself; what it says goes where ours goes. */
 static void do_exec(void *ctx, struct value arguments)
 {
-    const struct options *options = ctx;
+    struct running *running = ctx;
+    const struct options *options = running->options;
     struct buf words[EXEC_WORDS_MAX] = {0};
     char *list[EXEC_WORDS_MAX + 1] = {0};
     const uint32_t count = array_count(arguments);
@@ -116,6 +142,8 @@ static void do_exec(void *ctx, struct value arguments)
     const int failed = posix_spawnp(&child, list[0], NULL, NULL, list, environ);
     if (failed != 0) {
         (void)report_system(options, list[0], failed);
+    } else {
+        vec_push(&running->children, child);
     }
     for (uint32_t i = 0; i < count; i++) {
         buf_release(&words[i]);
@@ -135,23 +163,28 @@ static enum err refuse_exec(void *ctx,
                    "heddle.exec is not allowed here: heddle run --allow exec");
 }
 
-/* Those that have ended, so that nothing is left of them. */
-static void reap(const struct options *options)
+/* Those that have ended, so that nothing is left of them. The programs of
+ * tasks are not among them (tasks/exec.c). */
+static void reap(struct running *running)
 {
-    int status = 0;
-    pid_t child = 0;
-    while ((child = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+    size_t left = 0;
+    for (size_t i = 0; i < running->children.count; i++) {
+        const pid_t child = running->children.at[i];
+        int status = 0;
+        if (waitpid(child, &status, WNOHANG) == 0) {
+            running->children.at[left++] = child;
+        } else if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
             struct buf line = {0};
             buf_printf(&line,
                        "a program that an effect has started (%ld) ended with "
                        "%d",
                        (long)child,
                        WEXITSTATUS(status));
-            (void)report_name(options, buf_text(&line));
+            (void)report_name(running->options, buf_text(&line));
             buf_release(&line);
         }
     }
+    running->children.count = left;
 }
 
 /* Whether a word is in a list with commas. */
@@ -186,14 +219,6 @@ static int check_allowed(const struct options *options)
 
 /* -- The file ------------------------------------------------------------ */
 
-/* What is compared to see that a file has changed. */
-struct stamp {
-    struct buf path;
-    struct timespec changed;
-    ino_t inode;
-    off_t size;
-};
-
 static struct stamp stamp_of(const char *file)
 {
     struct stat info = {0};
@@ -215,21 +240,6 @@ static bool stamp_equal(const struct stamp *a, const struct stamp *b)
 }
 
 /* -- Running ------------------------------------------------------------- */
-
-struct running {
-    const struct options *options;
-    const char *file;
-    struct program_function functions[4];
-    struct buf name;        /* of the piece */
-    struct value arguments; /* or absent */
-    struct visit visit;
-    struct visit_look look;
-    bool looks;
-    struct presence *presence; /* or NULL */
-    bool told;                 /* that it is up to date */
-    VEC(struct stamp) stamps;  /* of the file and its modules */
-    struct visit_texts good;   /* of what has started last */
-};
 
 /* The piece is called as the pattern that was chosen, or as the file, without
  * folder and ending. */
@@ -568,7 +578,7 @@ static int go_on(struct running *running)
         print_result(running);
         (void)visit_tell_faults(&running->visit);
         tell_rest(running);
-        reap(options);
+        reap(running);
         code = check_piece(running);
         if (code == CODE_OK && !output_is_open()) {
             code = CODE_IO;
@@ -585,11 +595,31 @@ static int go_on(struct running *running)
     return code;
 }
 
+/* The outcomes of tasks, also of those that another process does. */
+static int wait_for_tasks(struct running *running)
+{
+    struct visit *visit = &running->visit;
+    const struct runtime *runtime = live_runtime(visit->live);
+    const mono_ms deadline = live_now(visit->live) + visit->timeout;
+    int code = visit_settle(visit);
+    while (code == CODE_OK && tasks_under_way(runtime) > 0) {
+        visit_wait(visit, deadline);
+        (void)live_step(visit->live);
+        if (visit_was_stopped() || live_now(visit->live) >= deadline) {
+            return visit_report_wait(visit, "a task");
+        }
+        if (tasks_under_way(runtime) == 0) {
+            code = visit_settle(visit);
+        }
+    }
+    return code;
+}
+
 /* --once: the result as it is when everything is up to date, or cannot be
  * because nodes do not settle. */
 static int go_once(struct running *running)
 {
-    const int code = visit_settle(&running->visit);
+    const int code = wait_for_tasks(running);
     if (code != CODE_OK && code != CODE_UNSETTLED) {
         return code;
     }
@@ -599,7 +629,7 @@ static int go_once(struct running *running)
     } else {
         tell_rest(running);
     }
-    reap(running->options);
+    reap(running);
     return visit_tell_faults(&running->visit) && code == CODE_OK ? CODE_NO
                                                                  : code;
 }
@@ -621,6 +651,7 @@ int run_run(const struct options *options)
     for (size_t i = 0; i < COUNT_OF(running.functions); i++) {
         running.functions[i].ctx = ctx.kept;
     }
+    running.functions[2].ctx = &running;
     if (is_listed(options->values.allow, "exec")) {
         running.functions[2].after = do_exec;
     } else {
@@ -646,6 +677,7 @@ int run_run(const struct options *options)
     }
     clear_stamps(&running);
     vec_release(&running.stamps);
+    vec_release(&running.children);
     visit_texts_release(&running.good);
     value_unref(running.arguments);
     buf_release(&running.name);

@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "host/system.h"
+#include "host/wake.h"
 #include "sched/circle.h"
 #include "store/engine.h"
 #include "value/array.h"
@@ -480,6 +481,7 @@ void visit_begin_program(struct visit *visit)
     runtime->pattern_ctx = visit;
     runtime->notice = on_notice;
     runtime->notice_ctx = visit;
+    host_tasks_attach(visit->tasks, runtime);
     const struct program_host host = visit_host(visit);
     visit->program = begin_program(visit, &host);
 }
@@ -532,6 +534,33 @@ static bool opening_interrupted(void *ctx)
     return visit_was_stopped();
 }
 
+static void step_tasks(void *ctx, mono_ms now)
+{
+    host_tasks_step(ctx, now);
+}
+
+static mono_ms tasks_wake(const void *ctx)
+{
+    return host_tasks_next_wake(ctx);
+}
+
+/* Each command knows the kinds, so that a pattern is the same in all of them;
+ * those that only ask begin no task (K1). */
+static struct wake_outside begin_tasks(struct visit *visit)
+{
+    const struct host_tasks_options options = {
+        .allow_exec = visit->options->values.allow_exec,
+        .allow_net = visit->options->values.allow_net,
+    };
+    visit->tasks = host_tasks_new(&options);
+    return (struct wake_outside){
+        .fd = host_tasks_fd(visit->tasks),
+        .step = step_tasks,
+        .next_wake = tasks_wake,
+        .ctx = visit->tasks,
+    };
+}
+
 int visit_open(struct visit *visit,
                const struct options *options,
                enum folder_access access)
@@ -548,6 +577,7 @@ int visit_open(struct visit *visit,
         return code;
     }
     listen_to_signals();
+    const struct wake_outside outside = begin_tasks(visit);
     const struct live_options live = {
         .folder = visit->folder,
         .access = access,
@@ -562,6 +592,7 @@ int visit_open(struct visit *visit,
                   .run = on_run},
         .policy = &policy,
         .immediate = visit->immediate,
+        .outside = visit->with_effects ? &outside : NULL,
         .on_trouble = on_trouble,
         .on_progress = on_progress,
         .interrupted = opening_interrupted,
@@ -626,6 +657,7 @@ int visit_close(struct visit *visit, int code)
         code = visit_flush(visit, code);
         visit_report_waiting(visit);
         if (at_once) {
+            host_tasks_free(visit->tasks);
             leave_stores(visit->live);
             left = *visit;
             *visit = (struct visit){.options = left.options, .lost = left.lost};
@@ -640,6 +672,8 @@ int visit_close(struct visit *visit, int code)
         }
         live_drop(visit->live);
     }
+    host_tasks_free(visit->tasks);
+    visit->tasks = NULL;
     VEC_FOREACH (&visit->sources, source) {
         source_free(*source);
     }

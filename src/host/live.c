@@ -451,7 +451,7 @@ enum err live_open(const struct live_options *options,
         return err;
     }
     struct live *live = make(options);
-    err = wake_init(&live->wake, detail);
+    err = wake_init(&live->wake, options->outside, detail);
     if (err == ERR_OK) {
         err = claim_session(live, detail);
     }
@@ -824,15 +824,8 @@ mono_ms live_next_wake(const struct live *live)
             (*at)->stored ? hub_next_wake(&(*at)->hub) : MONO_NEVER;
         wake = hub < wake ? hub : wake;
     }
-    const mono_ms outside = wake_next_outside(&live->wake);
-    wake = outside < wake ? outside : wake;
     const mono_ms asking = ask_again_at(live);
-    return asking < wake ? asking : wake;
-}
-
-struct wake *live_wake(struct live *live)
-{
-    return &live->wake;
+    return wake_first(&live->wake, asking < wake ? asking : wake);
 }
 
 int live_fd(struct live *live)
@@ -880,13 +873,18 @@ size_t live_outstanding(const struct live *live)
     return count;
 }
 
-bool live_is_at_rest(const struct live *live)
+static bool is_loading(const struct live *live)
 {
     bool loading = false;
     VEC_FOREACH (&live->spaces, at) {
-        loading = loading || space_is_loading((*at)->space);
+        loading = space_is_loading((*at)->space) || loading;
     }
-    return !live->more && !loading && live_outstanding(live) == 0 &&
+    return loading;
+}
+
+bool live_is_at_rest(const struct live *live)
+{
+    return !live->more && !is_loading(live) && live_outstanding(live) == 0 &&
            scheduler_is_settled(live->runtime.sched);
 }
 
@@ -917,15 +915,6 @@ static enum err not_come(struct live *live, struct err_detail *detail)
                                      ERR_BUSY,
                                      "the document has not come yet: step, and "
                                      "ask again");
-}
-
-static bool is_loading(const struct live *live)
-{
-    bool loading = false;
-    VEC_FOREACH (&live->spaces, at) {
-        loading = space_is_loading((*at)->space) || loading;
-    }
-    return loading;
 }
 
 enum err live_load_requested(struct live *live, struct err_detail *detail)

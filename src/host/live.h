@@ -62,7 +62,7 @@
 
 struct engine;
 struct live;
-struct wake;
+struct wake_outside;
 
 enum {
     LIVE_POLL_MS = 20,    /* L2 */
@@ -100,6 +100,10 @@ struct live_options {
     /* Asked while live_open waits (L8); true: it ends with BUSY. */
     bool (*interrupted)(void *ctx);
     void *ctx;
+
+    /* Work outside (host/wake.h), which each step does first, until live_flush
+     * or the end. */
+    const struct wake_outside *outside;
 
     /* For tests. */
     struct host *host; /* instead of the system: its clock and randomness */
@@ -192,10 +196,6 @@ const struct err_detail *live_trouble(const struct live *live);
 
 /* Commits that have no answer. */
 size_t live_outstanding(const struct live *live);
-
-/* What wakes it, for work outside (host/wake.h), which each step does first,
- * until live_flush or the end. */
-struct wake *live_wake(struct live *live);
 
 /* -- Leaving ------------------------------------------------------------- */
 

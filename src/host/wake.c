@@ -26,28 +26,26 @@ static void close_if_open(int *fd)
     *fd = -1;
 }
 
-static enum err refuse(struct err_detail *detail)
+enum err wake_init(struct wake *wake,
+                   const struct wake_outside *outside,
+                   struct err_detail *detail)
 {
-    return err_set(detail,
-                   ERR_IO,
-                   "the process cannot open another descriptor: %s",
-                   strerror(errno));
-}
-
-enum err wake_init(struct wake *wake, struct err_detail *detail)
-{
-    wake->outside = (struct wake_outside){.fd = -1};
+    wake->outside =
+        outside != NULL ? *outside : (struct wake_outside){.fd = -1};
     wake->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     wake->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     wake->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     wake->watches = 0;
     wake->waited = false;
     atomic_init(&wake->interrupted, false);
-    if (wake->epoll_fd < 0 || !add(wake, wake->event_fd)) {
+    if (wake->epoll_fd < 0 || !add(wake, wake->event_fd) ||
+        (outside != NULL && !add(wake, outside->fd))) {
         const int code = errno;
         wake_release(wake);
-        errno = code;
-        return refuse(detail);
+        return err_set(detail,
+                       ERR_IO,
+                       "the process cannot open another descriptor: %s",
+                       strerror(code));
     }
     if (wake->inotify_fd >= 0 && !add(wake, wake->inotify_fd)) {
         close_if_open(&wake->inotify_fd);
@@ -70,18 +68,6 @@ int wake_fd(struct wake *wake)
 
 /* -- Work outside -------------------------------------------------------- */
 
-enum err wake_set_outside(struct wake *wake,
-                          const struct wake_outside *outside,
-                          struct err_detail *detail)
-{
-    wake_clear_outside(wake);
-    if (!add(wake, outside->fd)) {
-        return refuse(detail);
-    }
-    wake->outside = *outside;
-    return ERR_OK;
-}
-
 void wake_clear_outside(struct wake *wake)
 {
     if (wake->outside.step != NULL) {
@@ -97,11 +83,12 @@ void wake_step_outside(struct wake *wake, mono_ms now)
     }
 }
 
-mono_ms wake_next_outside(const struct wake *wake)
+mono_ms wake_first(const struct wake *wake, mono_ms other)
 {
-    return wake->outside.step != NULL
-               ? wake->outside.next_wake(wake->outside.ctx)
-               : MONO_NEVER;
+    const mono_ms own = wake->outside.step != NULL
+                            ? wake->outside.next_wake(wake->outside.ctx)
+                            : MONO_NEVER;
+    return own < other ? own : other;
 }
 
 /* -- Files --------------------------------------------------------------- */

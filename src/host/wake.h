@@ -41,8 +41,11 @@ struct wake {
     _Atomic bool interrupted;
 };
 
-/* IO if the process has no descriptor left. */
-MUST_CHECK enum err wake_init(struct wake *wake, struct err_detail *detail);
+/* `outside` is part of the waiting from now on; or NULL. IO if the process has
+ * no descriptor left. */
+MUST_CHECK enum err wake_init(struct wake *wake,
+                              const struct wake_outside *outside,
+                              struct err_detail *detail);
 void wake_release(struct wake *wake);
 
 int wake_fd(struct wake *wake);
@@ -51,16 +54,11 @@ int wake_fd(struct wake *wake);
 int wake_watch(struct wake *wake, const char *path);
 void wake_unwatch(struct wake *wake, int watch);
 
-/* Work outside becomes part of the waiting; IO: the process has no descriptor
- * left. And no longer, which is harmless if there is none. */
-MUST_CHECK enum err wake_set_outside(struct wake *wake,
-                                     const struct wake_outside *outside,
-                                     struct err_detail *detail);
-void wake_clear_outside(struct wake *wake);
-
-/* Does what is to be done of it; and when that is to be called again. */
+/* Does what is to be done outside; and when that is to be called again, or the
+ * given time if that is earlier. From wake_clear_outside on, nothing. */
 void wake_step_outside(struct wake *wake, mono_ms now);
-mono_ms wake_next_outside(const struct wake *wake);
+mono_ms wake_first(const struct wake *wake, mono_ms other);
+void wake_clear_outside(struct wake *wake);
 
 /* Tells each file that was written to since the last call, perhaps more than
  * once; `gone`: it will not be told of any more. */

@@ -25,7 +25,7 @@ TEST(k2_an_interrupt_is_seen_once_also_if_nobody_sleeps)
 {
     struct wake wake;
     struct err_detail detail;
-    EXPECT_EQ(wake_init(&wake, &detail), ERR_OK);
+    EXPECT_EQ(wake_init(&wake, NULL, &detail), ERR_OK);
     EXPECT(!wake_take_interrupt(&wake));
     wake_interrupt(&wake);
     wake_interrupt(&wake);
@@ -42,7 +42,7 @@ TEST(a_descriptor_that_is_readable_for_nothing_wakes_a_sleeper_once)
 {
     struct wake wake;
     struct err_detail detail;
-    EXPECT_EQ(wake_init(&wake, &detail), ERR_OK);
+    EXPECT_EQ(wake_init(&wake, NULL, &detail), ERR_OK);
     write_late(&wake);
     wake_sleep(&wake, MONO_NEVER);
     EXPECT(!wake_take_interrupt(&wake));
@@ -54,7 +54,7 @@ TEST(the_same_for_who_sleeps_by_the_descriptor)
 {
     struct wake wake;
     struct err_detail detail;
-    EXPECT_EQ(wake_init(&wake, &detail), ERR_OK);
+    EXPECT_EQ(wake_init(&wake, NULL, &detail), ERR_OK);
     EXPECT(wake_fd(&wake) >= 0);
     write_late(&wake);
     EXPECT(is_readable(&wake));
