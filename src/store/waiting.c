@@ -99,9 +99,9 @@ enum err waiting_check(struct engine *engine,
                        struct err_detail *detail)
 {
     const bool is_timer = event_is_timer_id(document->id);
-    bool waits;
-    bool is_timed;
-    uint64_t time;
+    bool waits = false;
+    bool is_timed = false;
+    uint64_t time = 0;
     uint64_t due = 0;
     *out = false;
     enum err err = read_row(engine,
