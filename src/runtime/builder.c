@@ -657,6 +657,11 @@ enum err builder_handler(struct builder *builder,
         return err;
     }
     struct sched *sched = builder->piece->runtime->sched;
+    struct stream *stream = events_stream(sched, part->place);
+    /* The schemas of an element are followed when its states are written. */
+    if (builder->piece->whole != NULL) {
+        events_set_schema(stream, piece_schemas_of(builder, part), true);
+    }
     struct body_holder *holder = holder_new(&handler->body, NULL);
     holder->element =
         builder->piece->whole != NULL ? piece_ref(builder->piece) : NULL;
@@ -671,11 +676,7 @@ enum err builder_handler(struct builder *builder,
         .several_spaces = handler->several_spaces,
         .collapses = handler->collapses,
     };
-    err = events_handle(sched,
-                        events_stream(sched, part->place),
-                        &spec,
-                        &part->handler,
-                        detail);
+    err = events_handle(sched, stream, &spec, &part->handler, detail);
     if (err != ERR_OK) {
         part->handler = NULL;
         holder_release(spec.ctx);

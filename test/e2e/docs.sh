@@ -147,18 +147,23 @@ done
 
 # ---- the tutorial ----
 
-mkdir "$scratch/tutorial"
-sed -n '/^```sh/,/^```$/p' docs/tutorial.md | grep -v '^```' >"$scratch/examples"
+# files_of PAGE FOLDER: blocks with a file name are files.
+files_of() {
+    mkdir "$2"
+    awk -v folder="$2" '
+        /^```[a-z]+ [^ ]/ { file = folder "/" $2; next }
+        /^```/ { file = "" }
+        file != "" { print > file }' "$1"
+}
+
+files_of docs/tutorial.md "$scratch/tutorial"
+sed -n '/^```sh$/,/^```$/p' docs/tutorial.md | grep -v '^```' >"$scratch/examples"
 check "the tutorial is true" transcript "$scratch/examples" tutorial
 [ ! -e "$scratch/tutorial/pid" ] || kill -9 "$(cat "$scratch/tutorial/pid")" 2>/dev/null
 
-# ---- the recipes: blocks with a file name are files ----
+# ---- the recipes ----
 
-mkdir "$scratch/recipes"
-awk -v folder="$scratch/recipes" '
-    /^```[a-z]+ [^ ]/ { file = folder "/" $2; next }
-    /^```/ { file = "" }
-    file != "" { print > file }' docs/recipes.md
+files_of docs/recipes.md "$scratch/recipes"
 sed -n '/^```sh$/,/^```$/p' docs/recipes.md | grep -v '^```' >"$scratch/examples"
 check "the recipes are true" transcript "$scratch/examples" recipes
 

@@ -401,4 +401,24 @@ same "or not, with the path" "$(cat err.txt)" "heddle: bulk/put: the payload at 
 "$HEDDLE" set bulk list - <wrong.json >out.txt 2>err.txt
 same "so with set" "$(cat err.txt)" "heddle: list: piece:bulk/list does not fit its schema at /99998: must be integer, not string"
 
+# ---- pieces in a list ----
+
+cat >many.lua <<'END'
+local heddle = require "heddle"
+local one = heddle.pattern("one", function(p)
+  local n = p:state("n", 0)
+  return { n = n, set = p:handler("set", function(event) n:set(event) end, { schema = { type = "integer" } }) }
+end)
+return heddle.pattern("many", function(p)
+  local list = p:state("list", heddle.array{ 1, 2 })
+  return { all = p:map(list, function() return p:piece(one, {}) end, { name = "all" }) }
+end)
+END
+run run many.lua --once
+try "an event to a piece in a list has to fit" 2 '' 'heddle: many/all/0/set: the payload: must be integer, not string' \
+    send many/all/0 set '"x"'
+try "also if it is queued" 2 '' 'heddle: set: the payload: must be integer, not string' send many/all/1 set '"x"' --queue
+try "and one that fits is handled" 0 '{}' '' send many/all/1 set 5
+try "nothing else is" 0 '[{"n":0},{"n":5}]' '' get many all
+
 finish
