@@ -407,7 +407,7 @@ readable "4097 labels"
 elsewhere LIMIT_SCHEMA_DEPTH 64 test/unit/api/test_api_limits.c
 elsewhere LIMIT_SCHEMA_NODES 10000 test/unit/api/test_api_limits.c
 elsewhere LIMIT_COMMIT_LAYERS 10000 test/unit/store/test_limits.c
-elsewhere LIMIT_COMMIT_PRECONDITIONS 1000 test/unit/store/test_limits.c
+elsewhere LIMIT_COMMIT_PRECONDITIONS 100000 test/unit/store/test_limits.c
 elsewhere LIMIT_COMMIT_OBSERVATIONS 10000 test/unit/proto/test_commit.c
 elsewhere LIMIT_OBSERVATION_SPACES 1000 test/unit/proto/test_observation.c
 elsewhere LIMIT_MESSAGE_COMMITS 10000 test/unit/proto/test_message.c
