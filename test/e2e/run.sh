@@ -231,7 +231,7 @@ try "which is the one from now on" 0 '28' '' get rate twice
 
 # ---- what effects may do ----
 
-check "the tests of the example pass" "$HEDDLE" test "$ROOT/examples/shopping_test.lua"
+check "the tests of the examples pass" "$HEDDLE" test "$ROOT/examples/shopping_test.lua" "$ROOT/examples/invoice_test.lua"
 
 cat >effects.lua <<'LUA'
 local heddle = require "heddle"
