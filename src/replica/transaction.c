@@ -349,10 +349,14 @@ static enum err check_space(const struct transaction *transaction,
 }
 
 /* Whether the document must be new: then there is nothing to load. */
+/* From the last on: a document that is created is written right after its
+ * condition was made, and there may be many (events that a handler sends). */
 static bool must_be_new(const struct transaction *transaction,
                         const struct entity *entity)
 {
-    VEC_FOREACH (&transaction->conditions, condition) {
+    for (size_t i = transaction->conditions.count; i-- > 0;) {
+        const struct document_condition *condition =
+            &transaction->conditions.at[i];
         if (condition->entity == entity &&
             condition->kind == PRECONDITION_ENTITY_ABSENT) {
             return true;

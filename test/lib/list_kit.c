@@ -146,7 +146,7 @@ static enum err build_list(struct list_kit *kit,
     const struct builder_list list = {
         .name = name,
         .list = kit->items,
-        .body = {body, kit, NULL, digest},
+        .body = {.run = body, .ctx = kit, .fingerprint = digest},
     };
     const struct builder_reduce reduce = {
         .name = name,
