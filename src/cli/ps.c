@@ -141,6 +141,35 @@ static void append_sessions(struct buf *to, struct value sessions)
     }
 }
 
+static void append_count(struct buf *to,
+                         uint64_t count,
+                         const char *one,
+                         const char *several)
+{
+    if (count > 0) {
+        buf_printf(to, "; %" PRIu64 " %s", count, count == 1 ? one : several);
+    }
+}
+
+/* What waits in the store: 'heddle events' and 'heddle timers' list it. */
+static void append_waiting(struct buf *to, struct value piece)
+{
+    const struct value waiting = object_field(piece, "waiting");
+    if (!value_is_object(waiting)) {
+        return;
+    }
+    append_count(to,
+                 number_of(waiting, "events"),
+                 "event waits",
+                 "events wait");
+    append_count(to, number_of(waiting, "timers"), "timer", "timers");
+    const uint64_t next = number_of(waiting, "next");
+    if (next > 0) {
+        buf_append_text(to, ", next ");
+        look_append_time(to, next);
+    }
+}
+
 static void print_piece(struct value piece)
 {
     struct buf line = {0};
@@ -150,6 +179,7 @@ static void print_piece(struct value piece)
     buf_append_text(&line, look_colour(LOOK_PLAIN));
     buf_append_text(&line, "  ");
     append_sessions(&line, object_field(piece, "sessions"));
+    append_waiting(&line, piece);
     output_bytes(buf_text(&line), line.length);
     buf_release(&line);
     struct look_table table = {

@@ -135,15 +135,23 @@ enum err picture_pieces(struct survey *survey,
 {
     struct value object = value_empty_object();
     struct value pieces = value_empty_array();
-    enum err err = ERR_OK;
+    struct value waiting = VALUE_NONE;
+    enum err err = picture_waiting(survey, &waiting, detail);
     put_number(&object, "seq", survey->engine.seq);
     VEC_FOREACH (&survey->pieces, piece) {
         struct value one = VALUE_NONE;
         if (err == ERR_OK) {
             err = describe_piece(survey, *piece, &one, detail);
+        }
+        if (err == ERR_OK) {
+            const struct value waits = object_get(waiting, (*piece)->name);
+            if (!value_is_absent(waits)) {
+                object_put_adopt(&one, "waiting", value_ref(waits));
+            }
             pieces = array_push_adopt(pieces, one);
         }
     }
+    value_unref(waiting);
     object_put_adopt(&object, "pieces", pieces);
     *out = object;
     if (err != ERR_OK) {

@@ -13,11 +13,13 @@
  *   {"piece":P,"pattern":T,"started":true,"sessions":[...],
  *    "nodes":[{"node":N,"kind":K,"status":S,"live":true,"wanted":true,
  *              "runs":3,"seq":12,"at":MS,"reason":"change","cause":{...},
- *              "debounceMs":100,"throttleMs":100}]}]}
+ *              "debounceMs":100,"throttleMs":100}],
+ *    "waiting":{"events":2,"timers":1,"next":MS}}]}
  *
  * "seq" and what follows is there if the node has a recorded run; "reason" and
  * "cause" are as in host/explain.h, the nearest cause alone; gates only where
- * there are some. */
+ * there are some. "waiting" is there if events or timers of the piece wait in
+ * the store; "next" is when the first of the timers is due. */
 MUST_CHECK enum err picture_pieces(struct survey *survey,
                                    struct value *out,
                                    struct err_detail *detail);
@@ -72,6 +74,12 @@ MUST_CHECK enum err picture_events(struct survey *survey,
  * The timers by their due times. "id" is the name of the timer, or the id of
  * its document if it has none; "late" is there if it is overdue at `now`; the
  * rest as above. */
+/* What waits, by the name of the piece: {P:{"events":2,"timers":1,"next":MS}}.
+ */
+MUST_CHECK enum err picture_waiting(struct survey *survey,
+                                    struct value *out,
+                                    struct err_detail *detail);
+
 MUST_CHECK enum err picture_timers(struct survey *survey,
                                    const char *piece,
                                    uint64_t now,

@@ -185,3 +185,82 @@ enum err picture_timers(struct survey *survey,
     }
     return err;
 }
+
+/* -- How many ------------------------------------------------------------ */
+
+struct waiting_counts {
+    const struct survey *survey;
+    struct path_table *paths;
+    struct value pieces; /* by name */
+};
+
+static int64_t count_of(struct value counts, const char *name)
+{
+    const struct value count = object_field(counts, name);
+    return value_kind(count) == VALUE_INT ? value_integer(count) : 0;
+}
+
+static void count_stored(struct value *counts,
+                         const struct stored_event *stored)
+{
+    const char *name = stored->is_timer ? "timers" : "events";
+    const int64_t next = count_of(*counts, "next");
+    const int64_t due = (int64_t)stored->timer.due;
+    object_put_adopt(counts, name, value_int(count_of(*counts, name) + 1));
+    if (stored->is_timer && (next == 0 || due < next)) {
+        object_put_adopt(counts, "next", value_int(due));
+    }
+}
+
+static void count_event(void *ctx, const struct waiting_event *event)
+{
+    struct waiting_counts *all = ctx;
+    struct stored_event stored;
+    if (stored_event_read(event->document, all->paths, &stored, NULL) !=
+        ERR_OK) {
+        return;
+    }
+    struct value stream = value_empty_object();
+    author_put_stream(all->survey, stored.stream, &stream);
+    const struct value piece = object_field(stream, "piece");
+    if (value_is_string(piece)) {
+        struct value counts = value_ref(object_get(all->pieces, piece));
+        if (value_is_absent(counts)) {
+            counts = value_empty_object();
+        }
+        count_stored(&counts, &stored);
+        all->pieces = object_set_adopt(all->pieces, value_ref(piece), counts);
+    }
+    value_unref(stream);
+    stored_event_release(&stored);
+}
+
+enum err picture_waiting(struct survey *survey,
+                         struct value *out,
+                         struct err_detail *detail)
+{
+    struct waiting_counts all = {
+        .survey = survey,
+        .paths = &survey->engine.paths,
+        .pieces = value_empty_object(),
+    };
+    enum err err = engine_waiting(&survey->engine,
+                                  survey->branch,
+                                  0,
+                                  INT64_MAX,
+                                  count_event,
+                                  &all,
+                                  detail);
+    if (err == ERR_OK) {
+        err = engine_timers(&survey->engine,
+                            survey->branch,
+                            (struct timer_mark){0},
+                            INT64_MAX,
+                            INT64_MAX,
+                            count_event,
+                            &all,
+                            detail);
+    }
+    *out = all.pieces;
+    return err;
+}

@@ -218,6 +218,17 @@ refused "a zone that there is not" \
 refused "two times" "'after' and 'at' exclude each other" --after 1s --at 2026-01-01T00:00:00Z
 refused "a session" "the id of a timer is its name in the piece: leave out --session" --after 1s --id a --session b
 
+# ---- what ps says ----
+
+begin
+same "nothing waits" "$("$HEDDLE" ps | head -n 1)" 'bell  asleep: no process has it started'
+"$HEDDLE" send bell ring 1 --queue >/dev/null
+same "ps says that an event waits" "$("$HEDDLE" ps | head -n 1)" 'bell  asleep: no process has it started; 1 event waits'
+"$HEDDLE" send bell ring 2 --queue >/dev/null
+"$HEDDLE" send bell ring 3 --at 2200-01-01T00:00:00Z --id far >/dev/null
+same "and when the next timer is due" "$("$HEDDLE" ps --json | sed 's/.*"waiting"/"waiting"/')" \
+    '"waiting":{"events":2,"timers":1,"next":7258118400000}}]}'
+
 # ---- damage ----
 
 sqlite3 heddle-data/main.db 'UPDATE timer SET due = due + 1'
