@@ -10,6 +10,7 @@ import rounds_library
 import rounds_look
 import rounds_lua
 import rounds_process
+import rounds_timers
 
 
 class Kind:
@@ -46,6 +47,7 @@ KINDS = [
     Kind("full", 1, rounds_process.full_disk),
     Kind("launch", 1, rounds_process.launch),
     Kind("cards", 4, rounds_children.cards),
+    Kind("timers", 4, rounds_timers.timers),
     Kind("explain", 2, rounds_look.explain),
     Kind("circle", 1, rounds_look.circle),
     Kind("broken", 1, rounds_look.broken),
@@ -83,6 +85,7 @@ FLOORS = {
     "pieces at once": 4, "debounce": 4, "backlog": 4, "backlog refused": 2, "long list": 8, "launch": 2,
     "ps of a launched piece": 4, "circle": 2, "broken file": 2, "explained piece": 4, "ps": 25, "why-not": 25,
     "graph": 4, "why": 2, "test with errors or without": 4, "dormant computation": 3,
+    "timer": 10, "timer cancelled": 3, "kill beside timers": 2,
     "card added": 6, "card removed": 1, "call to a card": 2,
     "schema": 30, "refused by a schema": 3, "judged by a schema": 20, "queued for a schema": 3, "set without the file": 3,
     # faults
