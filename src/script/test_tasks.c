@@ -3,6 +3,7 @@
 #include "script/test_tasks.h"
 
 #include "base/mem.h"
+#include "runtime/piece.h"
 #include "script/convert.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -158,6 +159,29 @@ static const struct script_class call_class = {
     .release = object_release,
 };
 
+/* Tasks of an element have its key in front: "cards/3/card1/price". */
+static bool is_named(const struct task *task,
+                     const struct piece *piece,
+                     struct value name)
+{
+    struct piece *owner = task_piece(task);
+    if (owner == NULL || piece_whole(owner) != piece) {
+        return false;
+    }
+    if (owner == piece) {
+        return key_equal(task_name(task), name);
+    }
+    const struct value inner = task_name(task);
+    const struct text front = value_text(&owner->front);
+    const struct text rest = value_text(&inner);
+    struct buf full = {0};
+    buf_append(&full, front.at, front.length);
+    buf_append(&full, rest.at, rest.length);
+    const bool is = value_is_text(name, buf_text(&full));
+    buf_release(&full);
+    return is;
+}
+
 void test_tasks_push(lua_State *L,
                      struct rig *rig,
                      const struct piece *piece,
@@ -166,7 +190,7 @@ void test_tasks_push(lua_State *L,
     LIST_FOREACH (&rig->task_calls, at) {
         struct test_call *waiting = CONTAINER_OF(at, struct test_call, node);
         const struct task *task = waiting->call->task;
-        if (task_piece(task) == piece && key_equal(task_name(task), name)) {
+        if (is_named(task, piece, name)) {
             if (waiting->object != NULL) { /* one object per call */
                 waiting->object->waiting = NULL;
             }

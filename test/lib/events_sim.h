@@ -3,7 +3,7 @@
  *
  * One schedule follows from its seed and its profile: one to three runtimes,
  * each with two spaces on real hubs and real engines in memory, and with
- * handlers that read, write, merge, create documents, fail, go on later, and
+ * handlers that read, write, merge, create documents, fail, and
  * send further events to both spaces. Callers deliver the same event again and
  * again, to any runtime; somebody else writes to what handlers have read;
  * runtimes are dropped between any two steps and begin anew on the same

@@ -322,3 +322,26 @@ test("inputs can be a cell, and a task's output an input", function(t)
   p:task("b"):finish(4); rt:idle()
   t:eq(p:get("b").value, 4)
 end)
+
+test("each element of a list has its own task", function(t)
+  local one = heddle.pattern("one", function(p)
+    local city = p:arg("city")
+    return { weather = p:task("weather", function() return { url = "http://weather/" .. city:get() } end, { kind = "http" }) }
+  end)
+  local rt = t:runtime()
+  local piece = rt:run(heddle.pattern("many", function(p)
+    local cities = p:state("cities", heddle.array{ "Oslo", "Rome" })
+    return { all = p:map(cities, function(city) return p:piece(one, { city = city }) end, { name = "all" }) }
+  end))
+  rt:effect{ name = "look", fn = function()
+    for _, each in ipairs(piece:cell("all"):get()) do local _ = each.weather.state end
+  end }
+  rt:idle()
+  t:eq(piece:get("all.1.weather.state"), "pending")
+  t:eq(piece:task("all/1/one1/weather"):request().url, "http://weather/Rome")
+  piece:task("all/0/one1/weather"):finish{ sky = "clear" }
+  rt:idle()
+  t:eq(piece:get("all.1.weather.value"), { sky = "clear" })
+  t:eq(piece:get("all.2.weather.state"), "pending")
+  t:eq(piece:task("all/0/one1/weather"), nil)
+end)
