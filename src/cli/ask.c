@@ -190,84 +190,6 @@ static int check_set(const struct options *options)
                                          : "'set' takes PIECE PATH JSON");
 }
 
-/* Whether the document is one that people may write: what it is, is in that of
- * the piece. */
-static int check_target(struct visit *visit,
-                        const struct entity *document,
-                        const struct place *place)
-{
-    struct err_detail detail = {0};
-    const char *path = operand(visit->options, 1);
-    if (place->entity == document) {
-        struct value there = VALUE_NONE;
-        (void)entity_state_at(&document->visible, place->path, &there);
-        const bool is_there = !value_is_absent(there);
-        value_unref(there);
-        struct nearest nearest;
-        const char *hint = visit_hint_field(document, path, &nearest);
-        if (is_there) {
-            (void)err_set(&detail,
-                          ERR_ARGUMENT,
-                          "'%s' is part of what the pattern returns, not of a "
-                          "state: only what is behind a field can be set",
-                          path);
-        } else {
-            (void)err_set(
-                &detail,
-                ERR_NOT_FOUND,
-                "there is no '%s' in this piece%s",
-                path,
-                hint[0] != '\0' ? hint : ": 'heddle get' shows what there is");
-        }
-        return visit_report(visit->options, NULL, &detail);
-    }
-    const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
-    const struct value cells =
-        value_is_object(about) ? object_field(about, "cells") : VALUE_NONE;
-    if (!value_is_object(cells)) {
-        return CODE_OK;
-    }
-    const struct text whole = value_text(&document->id);
-    const struct text id = value_text(&place->entity->id);
-    if (id.length <= whole.length + 1 ||
-        memcmp(id.at, whole.at, whole.length) != 0 ||
-        id.at[whole.length] != '/') {
-        return CODE_OK; /* of another piece */
-    }
-    /* One that has another document than its name: "name//kind". */
-    const char *part = id.at + whole.length + 1;
-    size_t length = id.length - whole.length - 1;
-    for (size_t i = 0; i + 1 < length; i++) {
-        if (part[i] == '/' && part[i + 1] == '/') {
-            length = i;
-        }
-    }
-    const struct value kind = object_get_text(cells, part, length);
-    if (value_is_text(kind, "computed")) {
-        (void)err_set(&detail,
-                      ERR_ARGUMENT,
-                      "'%s' is computed: set what it is computed from",
-                      path);
-    } else if (value_is_text(kind, "piece") || value_is_text(kind, "list")) {
-        (void)err_set(&detail,
-                      ERR_ARGUMENT,
-                      "'%s' is part of the result of a child, not of a state: "
-                      "only what is behind a field can be set",
-                      path);
-    } else if (value_is_text(kind, "handler")) {
-        (void)err_set(&detail,
-                      ERR_ARGUMENT,
-                      "'%s' is a stream: 'heddle send %s %s JSON'",
-                      path,
-                      operand(visit->options, 0),
-                      path);
-    }
-    return detail.err == ERR_OK ? CODE_OK
-                                : visit_report(visit->options, NULL, &detail);
-}
-
 /* It outlives the visit: a write without an answer ends with it. */
 struct setting {
     struct runtime *runtime;
@@ -404,16 +326,26 @@ static int set(struct visit *visit, struct setting *setting)
     if (code == CODE_OK) {
         code = visit_start_for_user(visit, document);
     }
+    struct err_detail detail = {0};
+    enum err err = ERR_OK;
     if (code == CODE_OK) {
-        code = visit_place(visit,
-                           document,
-                           path,
-                           value_kind(value) != VALUE_LINK,
-                           &place);
+        err = visit_place(visit,
+                          document,
+                          path,
+                          value_kind(value) != VALUE_LINK,
+                          &place,
+                          &detail);
     }
     visit_stop_piece(visit); /* the write makes nothing run here */
-    if (code == CODE_OK) {
-        code = check_target(visit, document, place);
+    if (code == CODE_OK && err == ERR_OK) {
+        err = visit_check_set(visit,
+                              document,
+                              place,
+                              operand(options, 1),
+                              &detail);
+    }
+    if (err != ERR_OK) {
+        code = visit_report(options, NULL, &detail);
     }
     if (code == CODE_OK) {
         setting->place = place_ref(place);

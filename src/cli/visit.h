@@ -228,6 +228,35 @@ void visit_look_begin(struct visit *visit,
                       struct place *place);
 void visit_look_end(struct visit_look *look);
 
+/* -- Parts (visit_part.c) ------------------------------------------------ */
+
+/* What a document is in the piece that it belongs to. */
+struct visit_part {
+    struct entity *owner; /* the document that declares it; NULL: none does */
+    struct value about;   /* what is at "piece" there, borrowed */
+    struct value name;    /* among the names there, new; absent: the document
+                             is the owner itself */
+    struct value kind;    /* of that name, borrowed; absent: not declared */
+};
+
+/* The part of a document. The owner is the nearest document above it that
+ * declares parts: that of a piece, or of an element of a list
+ * (runtime/element.h). */
+MUST_CHECK enum err visit_part_of(struct visit *visit,
+                                  struct entity *entity,
+                                  struct visit_part *out,
+                                  struct err_detail *detail);
+void visit_part_release(struct visit_part *part);
+
+/* Whether a place may be set from outside: it is in a state, in an argument, or
+ * in a document of no piece. Otherwise the detail says what it is, and what to
+ * do instead. `path` is what was given, below the result of `document`. */
+MUST_CHECK enum err visit_check_set(struct visit *visit,
+                                    const struct entity *document,
+                                    const struct place *place,
+                                    const char *path,
+                                    struct err_detail *detail);
+
 /* -- Operands ------------------------------------------------------------ */
 
 /* A failure of the layers below; `source` may be NULL. */
@@ -273,11 +302,12 @@ const char *visit_hint_field(const struct entity *document,
 
 /* The place at a path of a result, behind all links, with its document here;
  * new. Without `through`, a link at the end is not followed. */
-int visit_place(struct visit *visit,
-                struct entity *document,
-                struct value path,
-                bool through,
-                struct place **out);
+MUST_CHECK enum err visit_place(struct visit *visit,
+                                struct entity *document,
+                                struct value path,
+                                bool through,
+                                struct place **out,
+                                struct err_detail *detail);
 
 /* One line: a value as JSON, in the form that the options ask for. */
 void visit_print(const struct options *options, struct value value);

@@ -311,37 +311,35 @@ static enum err enter_field(const struct cell_access *access,
     return err;
 }
 
-int visit_place(struct visit *visit,
-                struct entity *document,
-                struct value path,
-                bool through,
-                struct place **out)
+enum err visit_place(struct visit *visit,
+                     struct entity *document,
+                     struct value path,
+                     bool through,
+                     struct place **out,
+                     struct err_detail *detail)
 {
     const struct cell_access access = {.runtime = live_runtime(visit->live)};
-    struct err_detail detail = {0};
     bool was_here = false;
     *out = visit_place_at(visit, document, path);
     enum err err =
-        through ? ERR_OK : enter_field(&access, document, out, &detail);
+        through ? ERR_OK : enter_field(&access, document, out, detail);
     /* A link can be seen only when the document that it is in has come. */
     for (unsigned hops = 0; err == ERR_OK && !was_here && hops < CELL_HOPS;
          hops++) {
         struct place *next = NULL;
-        err =
-            cell_follow(&access, *out, READ_FOR_BOTH, through, &next, &detail);
+        err = cell_follow(&access, *out, READ_FOR_BOTH, through, &next, detail);
         if (err == ERR_OK) {
             place_unref(*out);
             *out = next;
             was_here = next->entity->loaded;
-            err = live_load(visit->live, next->entity, &detail);
+            err = live_load(visit->live, next->entity, detail);
         }
     }
     if (err != ERR_OK) {
         place_unref(*out);
         *out = NULL;
-        return visit_report(visit->options, NULL, &detail);
     }
-    return CODE_OK;
+    return err;
 }
 
 void visit_print(const struct options *options, struct value value)

@@ -38,8 +38,8 @@ try "a stream of a card with a typo" 1 '' "heddle: kanban/cards/1: the piece has
 try "a card that never was" 1 '' "heddle: there is no piece kanban/cards/7 in *" send kanban/cards/7 move
 try "a list that never was" 1 '' "heddle: there is no piece kanban/crads/1 in *" get kanban/crads/1
 try "a board that never was" 1 '' "heddle: there is no piece kanbna in *" get kanbna/cards/1
-try "a card cannot be set as a whole" 2 '' "heddle: 'card1/column' is part of the result of a child*" \
-    set kanban/cards/1 card1/column '"x"'
+try "a card cannot be set as a whole" 2 '' "heddle: 'card1' is a piece: *" set kanban/cards/1 card1 '"x"'
+try "nor what it does not return" 1 '' "heddle: there is no 'card1/column' in this piece*" set kanban/cards/1 card1/column '"x"'
 try "what a card computes cannot be set" 2 '' "heddle: 'view' is computed: *" set kanban/cards/1 view 1
 try "a state of a card can" 0 '' '' set kanban/cards/1 comments '["a", "b"]'
 try "and counts" 0 2 '' get kanban/cards/1 view.comments
@@ -142,6 +142,60 @@ try "the main branch has neither" 0 1 '' get kanban/cards/0 view.comments
 run branch merge draft
 try "a merge brings what a card keeps" 0 2 '' get kanban/cards/0 view.comments
 same "and the new card" "$("$HEDDLE" get kanban cards | grep -c '"title":"draw"')" 1
+
+# ---- what can be set ----
+
+cat >parts.lua <<'LUA'
+local heddle = require "heddle"
+local card = heddle.pattern("card", function(p)
+  local about = p:arg("about")
+  local late = p:state("late", 0, { schema = { type = "integer" } })
+  local hidden = p:state("hidden", 0)
+  local start = p:handler("start", function() late:increment() end, { schema = { type = "object" } })
+  return { title = about:key("title"), late = late, start = start }
+end)
+local kid = heddle.pattern("kid", function(p)
+  local n = p:state("n", 0)
+  local inc = p:handler("inc", function() n:increment() end)
+  return { n = n, inc = inc, twice = p:computed("twice", function() return n:get() * 2 end) }
+end)
+return heddle.pattern("parts", function(p)
+  local list = p:state("list", { { id = 1, title = "a" }, { id = 2, title = "b" } })
+  local cards = p:map(list, function(item) return p:piece(card, { about = item }) end, { name = "cards", key = "id" })
+  local titles = p:map(list, function(item) return item:key("title"):get() end, { name = "titles", key = "id" })
+  local words = p:task("words", function() return { program = "wc", args = { "-w" }, stdin = "a b" } end, { kind = "exec" })
+  local lates = p:computed("lates", function() return { cards:get()[1].late, cards:get()[2].late } end)
+  return { lates = lates, list = list, cards = cards, titles = titles, words = words, k = p:piece(kid, {}, { name = "k" }) }
+end)
+LUA
+run run parts.lua --once
+before=$("$HEDDLE" get parts)
+# refused NAME SENTENCE ARGUMENT...: set is.
+refused() {
+    name=$1
+    sentence=$2
+    shift 2
+    try "$name cannot be set" 2 '' "heddle: $sentence" set "$@"
+}
+refused "a card of a list" "'cards/0' is a piece: set one of its states ('heddle set parts/cards/0/card1 --help' lists them)" \
+    parts cards/0 5
+refused "nor deleted: it" "'cards/1' is a piece: *" parts cards/1 --delete
+refused "a child" "'k' is a piece: set one of its states ('heddle set parts/k --help' lists them)" parts k 5
+refused "a list of pieces" "'cards' is computed: set what it is computed from" parts cards '[]'
+refused "an element that is computed" "'titles/0' is computed: *" parts titles/0 5
+refused "the output of a task" "'words' is the output of a task: set its inputs" parts words 3
+refused "nor forged: it" "'words' is the output of a task: *" parts words '{"state":"done","value":7}'
+refused "a stream of a card" "'cards/0/start' is a stream: 'heddle send parts/cards/0/card1 start JSON'" parts cards/0/start 5
+refused "by the address of the card, it" "'start' is a stream: *" parts/cards/0 start 5
+refused "a stream of a child" "'inc' is a stream: 'heddle send parts/k inc JSON'" parts/k inc 5
+refused "what a child computes" "'k/twice' is computed: *" parts k/twice 5
+refused "the copy of an element" "'cards/0/title' is a copy of an element of the list that 'cards' is made from: set it in that list" \
+    parts cards/0/title '"z"'
+try "a field that a card does not have" 1 '' "heddle: there is no 'lat' in this piece; did you mean 'late'?" set parts/cards/0 lat 1
+same "nothing of it was written" "$("$HEDDLE" get parts)" "$before"
+try "states of children are set by both addresses" 0 '' '' set parts cards/0/late 4
+try "and of cards" 0 '' '' set parts/cards/1 late 5
+try "and have the values" 0 '[4,5]' '' get parts lates
 
 # ---- whole boards ----
 

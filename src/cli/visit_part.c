@@ -1,0 +1,258 @@
+/* What the documents of a piece are, as the piece declares them, and which of
+ * them can be set from outside. No pattern is needed and nothing runs. */
+
+#include <string.h>
+
+#include "cli/visit.h"
+#include "value/object.h"
+
+static const char prefix[] = "piece:";
+
+/* -- Parts --------------------------------------------------------------- */
+
+static struct value about_of(const struct entity *document)
+{
+    const struct value rest = document->visible.rest;
+    const struct value about =
+        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    return value_is_object(about) &&
+                   value_is_object(object_field(about, "cells"))
+               ? about
+               : VALUE_NONE;
+}
+
+/* The document whose id is the beginning of another one, here. */
+static enum err load_front(struct visit *visit,
+                           const struct entity *entity,
+                           size_t length,
+                           struct entity **out,
+                           struct err_detail *detail)
+{
+    const struct text id = value_text(&entity->id);
+    const struct value front = value_string_new(id.at, length);
+    enum err err = entity_of(entity->space, SCOPE_SPACE, front, out, detail);
+    value_unref(front);
+    return err == ERR_OK ? live_load(visit->live, *out, detail) : err;
+}
+
+/* The name and the kind, from what follows the id of the owner. A name that is
+ * another kind than before has its document at "name//kind"
+ * (runtime/change.h). What is below a list belongs to the list. */
+static void read_name(struct visit_part *part, const char *name, size_t length)
+{
+    const struct value cells = object_field(part->about, "cells");
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (name[i] == '/' && name[i + 1] == '/') {
+            length = i;
+        }
+    }
+    part->kind = object_get_text(cells, name, length);
+    for (size_t i = length; value_is_absent(part->kind) && i > 0; i--) {
+        const struct value above = name[i - 1] == '/'
+                                       ? object_get_text(cells, name, i - 1)
+                                       : VALUE_NONE;
+        if (value_is_text(above, "list")) {
+            part->kind = above;
+            length = i - 1;
+        }
+    }
+    part->name = value_string_new(name, length);
+}
+
+enum err visit_part_of(struct visit *visit,
+                       struct entity *entity,
+                       struct visit_part *out,
+                       struct err_detail *detail)
+{
+    const size_t begin = sizeof prefix - 1;
+    const struct text id = value_text(&entity->id);
+    *out = (struct visit_part){0};
+    if (id.length <= begin || memcmp(id.at, prefix, begin) != 0) {
+        return ERR_OK;
+    }
+    for (size_t length = id.length; length > begin; length--) {
+        struct entity *document = NULL;
+        if ((length < id.length && id.at[length] != '/') ||
+            id.at[length - 1] == '/') {
+            continue;
+        }
+        const enum err err =
+            load_front(visit, entity, length, &document, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+        out->about = about_of(document);
+        if (!value_is_absent(out->about)) {
+            out->owner = document;
+            if (length < id.length) {
+                read_name(out, id.at + length + 1, id.length - length - 1);
+            }
+            return ERR_OK;
+        }
+    }
+    return ERR_OK;
+}
+
+void visit_part_release(struct visit_part *part)
+{
+    value_unref(part->name);
+    *part = (struct visit_part){0};
+}
+
+/* -- Setting ------------------------------------------------------------- */
+
+/* The address of a part, "kanban/cards/0/card1/move", as text. */
+static void append_address(struct buf *to, const struct visit_part *part)
+{
+    const struct text id = value_text(&part->owner->id);
+    buf_append(to, id.at + sizeof prefix - 1, id.length - (sizeof prefix - 1));
+    if (!value_is_absent(part->name)) {
+        buf_append_char(to, '/');
+        visit_append(to, part->name);
+    }
+}
+
+static bool is_there(const struct place *place)
+{
+    struct value there = VALUE_NONE;
+    (void)entity_state_at(&place->entity->visible, place->path, &there);
+    const bool found = !value_is_absent(there);
+    value_unref(there);
+    return found;
+}
+
+static enum err refuse_missing(const struct entity *document,
+                               const char *path,
+                               struct err_detail *detail)
+{
+    struct nearest nearest;
+    const char *last = path + strlen(path);
+    while (last > path && last[-1] != '/' && last[-1] != '.') {
+        last--;
+    }
+    const char *hint = visit_hint_field(document, last, &nearest);
+    return err_set(detail,
+                   ERR_NOT_FOUND,
+                   "there is no '%s' in this piece%s",
+                   path,
+                   hint[0] != '\0' ? hint
+                                   : ": 'heddle get' shows what there is");
+}
+
+static enum err refuse_piece(const struct visit_part *part,
+                             const struct place *place,
+                             const char *path,
+                             struct err_detail *detail)
+{
+    if (place != place->entity->payload) {
+        return is_there(place)
+                   ? err_set(detail,
+                             ERR_ARGUMENT,
+                             "'%s' is part of the result of a child, not of a "
+                             "state: only what is behind a field can be set",
+                             path)
+                   : refuse_missing(place->entity, path, detail);
+    }
+    struct buf address = {0};
+    append_address(&address, part);
+    const enum err err =
+        err_set(detail,
+                ERR_ARGUMENT,
+                "'%s' is a piece: set one of its states ('heddle set %s "
+                "--help' lists them)",
+                path,
+                buf_text(&address));
+    buf_release(&address);
+    return err;
+}
+
+static enum err refuse_stream(const struct visit_part *part,
+                              const char *path,
+                              struct err_detail *detail)
+{
+    struct buf address = {0};
+    append_address(&address, part);
+    const char *text = buf_text(&address);
+    const char *last = strrchr(text, '/');
+    const enum err err = err_set(detail,
+                                 ERR_ARGUMENT,
+                                 "'%s' is a stream: 'heddle send %.*s %s JSON'",
+                                 path,
+                                 (int)(last - text),
+                                 text,
+                                 last + 1);
+    buf_release(&address);
+    return err;
+}
+
+static enum err refuse_copy(const struct visit_part *part,
+                            const char *path,
+                            struct err_detail *detail)
+{
+    const struct text name = value_text(&part->name);
+    const char *end = memrchr(name.at, '/', name.length);
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   "'%s' is a copy of an element of the list that '%.*s' is "
+                   "made from: set it in that list",
+                   path,
+                   (int)(end != NULL ? (size_t)(end - name.at) : name.length),
+                   name.at);
+}
+
+static enum err check_part(const struct visit_part *part,
+                           const struct place *place,
+                           const char *path,
+                           struct err_detail *detail)
+{
+    if (part->owner == NULL) {
+        return ERR_OK;
+    }
+    if (value_is_absent(part->name) || value_is_text(part->kind, "piece")) {
+        return refuse_piece(part, place, path, detail);
+    }
+    if (value_is_text(part->kind, "handler")) {
+        return refuse_stream(part, path, detail);
+    }
+    if (value_is_text(part->kind, "document")) {
+        return refuse_copy(part, path, detail);
+    }
+    if (value_is_text(part->kind, "preloaded")) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'%s' is the output of a task: set its inputs",
+                       path);
+    }
+    if (value_is_text(part->kind, "computed") ||
+        value_is_text(part->kind, "list")) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'%s' is computed: set what it is computed from",
+                       path);
+    }
+    return ERR_OK;
+}
+
+enum err visit_check_set(struct visit *visit,
+                         const struct entity *document,
+                         const struct place *place,
+                         const char *path,
+                         struct err_detail *detail)
+{
+    if (place->entity == document) {
+        return is_there(place)
+                   ? err_set(detail,
+                             ERR_ARGUMENT,
+                             "'%s' is part of what the pattern returns, not of "
+                             "a state: only what is behind a field can be set",
+                             path)
+                   : refuse_missing(document, path, detail);
+    }
+    struct visit_part part;
+    enum err err = visit_part_of(visit, place->entity, &part, detail);
+    if (err == ERR_OK) {
+        err = check_part(&part, place, path, detail);
+    }
+    visit_part_release(&part);
+    return err;
+}
