@@ -566,8 +566,7 @@ static bool is_held_long(const struct live_space *at,
              system_wall_ms() >= holder->since_ms + LIVE_BUSY_MS));
 }
 
-/* The process that has the lock, as a sentence. It costs some reading in /proc.
- */
+/* The process that has the lock, as a sentence. It costs reading in /proc. */
 static void find_holder(struct live_space *at, mono_ms now)
 {
     struct lock_holder holder;
@@ -940,9 +939,12 @@ enum err live_load(struct live *live,
 void live_refresh(struct live *live)
 {
     VEC_FOREACH (&live->spaces, at) {
+        const uint64_t seq = (*at)->hub.seq;
         if ((*at)->stored) {
             hub_poll(&(*at)->hub);
-            hub_flush(&(*at)->hub);
+        }
+        if ((*at)->hub.seq != seq) {
+            stored_events_notice(&live->runtime, (*at)->space);
         }
     }
     exchange(live); /* as above */

@@ -409,15 +409,45 @@ static bool claim(struct task *task)
     return task->claim != NULL;
 }
 
+/* task-8: what landed before the claim was to be had is visible here first. */
+static bool is_still_pending(const struct task *task)
+{
+    const struct runtime *runtime = task->runtime;
+    if (runtime->refresh != NULL) {
+        runtime->refresh(runtime->fetch_ctx);
+    }
+    if (task->owner == NULL) {
+        return false;
+    }
+    const struct value output =
+        scopes_instance(task->owner->output->entity)->visible.payload;
+    return is_pending(output) && is_about(output, task->digest);
+}
+
+/* The record goes, and the node decides by what the output is now. */
+static void decide_again(struct task *task)
+{
+    const struct work *work = task->owner;
+    task_free(task);
+    if (work != NULL) {
+        scheduler_invalidate(work->runtime->sched, work->node);
+    }
+}
+
 static void begin_attempt(struct task *task)
 {
     struct work *work = task->owner;
+    const bool had_claim = task->claim != NULL;
     if (!claim(task)) {
         task->waits = true;
         set_pause(task, TASK_CLAIM_MS);
         return;
     }
-    task->waits = false;
+    task->waits = false; /* from here on a cancellation leaves the record */
+    if (task->claim != NULL && !had_claim && !is_still_pending(task)) {
+        decide_again(task);
+        return;
+    }
     task->started = true;
     task->attempt++;
     work->refs++; /* it may end in there, and the node may go */

@@ -32,6 +32,10 @@
  *           begun again after a pause that doubles each time, at most `retries`
  *           times. The pause follows from the key and the attempt. The claim is
  *           kept meanwhile.
+ *   task-8  A claim is given back after the outcome has landed, and a runtime
+ *           that gets one first takes in what has landed. It begins only if
+ *           the output is still pending, for this input: so the work is done
+ *           once, unless a runtime ends before its outcome has landed.
  *
  * The key of a task follows from its space, its output document and the digest
  * of its input: the same work has the same key in each process and after each

@@ -193,9 +193,9 @@ class Piece:
         lines = self.heddle("run", "one.lua", "--once", *self.allowed).splitlines()
         return json.loads(lines[-1])["out"]
 
-    def begin(self):
+    def begin(self, *words):
         """A process that runs the piece."""
-        process = subprocess.Popen([HEDDLE, "run", "one.lua", *self.allowed], cwd=self.folder, env=self.environment,
+        process = subprocess.Popen([HEDDLE, "run", "one.lua", *words, *self.allowed], cwd=self.folder, env=self.environment,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.processes.append(process)
         return process
@@ -459,6 +459,36 @@ def of_two_processes_one_does_it_and_the_other_takes_over():
         until(third, is_done)
         wait_until("/b", lambda: piece.get()["state"] == "done")
         expect_equal([path for _, path, _, _ in server.requests], ["/", "/", "/b"])
+
+
+def expect_once(piece, begun, let_go):
+    """Three processes run the piece. Each ends when its task has ended."""
+    words = ("--once", "--timeout", str(LONGEST_WAIT * 1000))
+    processes = [piece.begin(*words)]
+    wait_until("the beginning", begun)
+    processes += [piece.begin(*words), piece.begin(*words)]
+    for process in processes[1:]:
+        expect_in("one goes on", process.stderr.readline())  # it has the piece, whose task is pending
+    let_go()
+    for process in processes:
+        out, errors = process.communicate(timeout=LONGEST_WAIT)
+        expect_equal((process.returncode, errors if process.returncode else ""), (0, ""))
+        expect_equal(json.loads(out.splitlines()[-1])["out"]["state"], "done")
+
+
+@test
+def of_three_processes_that_wait_for_one_task_one_does_it():
+    with exec_piece() as piece:
+        starts, gate = piece.folder / "starts", piece.folder / "gate"
+        piece.program("work", "#!/bin/sh\necho $HEDDLE_IDEMPOTENCY_KEY >>starts\n"
+                              "while [ ! -e gate ]; do sleep 0.01; done\necho 1\n")
+        piece.ask({"program": "work"})
+        expect_once(piece, starts.exists, gate.touch)
+        expect_equal(len(starts.read_text().split()), 1)
+    with Server(held(answer())) as server, Piece("http", **LOOPBACK) as piece:
+        piece.ask({"url": server.url(), "json": {"pay": 5}})
+        expect_once(piece, lambda: server.requests, server.gate.set)
+        expect_equal(len(server.requests), 1)
 
 
 @test

@@ -420,6 +420,29 @@ TEST(k4_what_another_runtime_has_begun_is_not_begun_again)
     close_desk(&desk);
 }
 
+/* task-5: the claim is to be had after the end, and the end is not known here
+ * yet. */
+TEST(k5_what_another_runtime_has_done_is_not_done_again)
+{
+    struct desk desk;
+    struct desk other;
+    open_desk(&desk);
+    open_desk(&other);
+    start(&desk);
+    struct world_runtime *own = join(&other, &desk);
+    EXPECT_EQ(tasks_under_way(&other.one->runtime), 1);
+    finish(&desk, 0, "'first'");
+    world_advance(other.one->world, TASK_CLAIM_MS);
+    (void)runtime_pass(&other.one->runtime, world_now(other.one->world));
+    EXPECT_EQ(other.count, 0);
+    EXPECT_EQ(tasks_under_way(&other.one->runtime), 0);
+    idle(&other);
+    EXPECT_EQ(other.count, 0);
+    EXPECT_QUOTED(answer_of(&other, "value"), "'first'");
+    leave(&other, own);
+    close_desk(&desk);
+}
+
 /* Runtimes that cannot claim may both do it; then the first outcome counts. */
 TEST(k4_who_is_slower_is_dropped)
 {
