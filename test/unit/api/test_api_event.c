@@ -784,6 +784,33 @@ TEST(an_event_that_is_queued_again_ends_with_the_step_that_sends_it)
     kit_folder_remove(folder);
 }
 
+/* A write that changes nothing takes in what others have committed. */
+TEST(an_event_that_another_runtime_has_queued_is_seen_in_each_look)
+{
+    char folder[256];
+    kit_folder_new(folder, sizeof folder);
+    struct desk desk;
+    desk_open(&desk, folder);
+    hd_node *node = desk_handler(&desk);
+    rig_settle(&desk.rig);
+    struct desk other = {0};
+    rig_open(&other.rig, folder, 2);
+    other.stream = cell_of(&other.rig, "inbox", NULL);
+    const hd_send_options queue = {.queue = true};
+    hd_ticket *ticket = send_json(&other, "\"a\"", &queue);
+    rig_settle(&other.rig);
+    expect_outcome(ticket, HD_QUEUED);
+    hd_ticket_free(ticket);
+    desk_close(&other);
+    set_json(desk.list, "[]");
+    rig_settle(&desk.rig);
+    expect_json(desk.list, "[\"a\"]");
+    hd_node_remove(node);
+    hd_node_free(node);
+    desk_close(&desk);
+    kit_folder_remove(folder);
+}
+
 /* -- Timers -------------------------------------------------------------- */
 
 static void set_timer(struct desk *desk,
