@@ -92,24 +92,59 @@ static bool is_loading(const struct piece *piece)
     return piece->again || piece->state == PIECE_LOADING;
 }
 
-static void say_no_part(const struct owner *owner, struct err_detail *why)
+/* The name of a document from its piece on, new; "" is the piece's own. */
+static struct value name_below(const struct piece *piece,
+                               const struct entity *document)
 {
-    const struct text name = value_text(&owner->name);
-    const struct text id = value_text(&events_place(owner->stream)->entity->id);
-    const size_t front = sizeof "piece:/" - 1 + name.length;
+    const struct text id = value_text(&document->id);
+    const size_t front = sizeof "piece:/" - 1 + value_text(&piece->name).length;
+    return id.length > front
+               ? value_string_new(id.at + front, id.length - front)
+               : value_text_new("");
+}
+
+/* Whether it is none for good (O4). */
+static bool say_no_part(const struct piece *piece,
+                        const struct entity *document,
+                        struct err_detail *why)
+{
+    const struct value part = name_below(piece, document);
+    const struct text name = value_text(&piece->name);
+    const struct text below = value_text(&part);
+    const char *reason = piece_no_stream(piece, part);
     (void)err_set(why,
                   ERR_NO_HANDLER,
-                  "the piece %.*s has no stream '%.*s'",
+                  "the piece %.*s has no stream '%.*s'%s%s",
                   (int)name.length,
                   name.at,
-                  (int)(id.length > front ? id.length - front : 0),
-                  id.at + (id.length > front ? front : id.length));
+                  (int)below.length,
+                  below.at,
+                  reason != NULL ? ": " : "",
+                  reason != NULL ? reason : "");
+    value_unref(part);
+    return reason != NULL;
+}
+
+struct piece *owner_denies(const struct runtime *runtime,
+                           const struct place *place,
+                           struct err_detail *why)
+{
+    const struct value name = piece_of(place);
+    struct piece *piece = value_is_absent(name)
+                              ? NULL
+                              : piece_find(runtime, place->entity->space, name);
+    value_unref(name);
+    return piece != NULL && piece->state == PIECE_RUNNING &&
+                   say_no_part(piece, place->entity, why)
+               ? piece
+               : NULL;
 }
 
 /* Whether it has been decided what becomes of the events. */
 static bool advance(struct runtime *runtime, struct owner *owner)
 {
     struct err_detail why = {0};
+    bool is_none = false;
     struct piece *piece = piece_find(runtime, owner->space, owner->name);
     if (piece != NULL && !owner->started && piece->taken_up &&
         piece->state == PIECE_FAILED) { /* its file may be another one now */
@@ -134,9 +169,9 @@ static bool advance(struct runtime *runtime, struct owner *owner)
             piece_stop(piece);
         }
     } else if (piece != NULL && !events_is_handled(owner->stream)) {
-        say_no_part(owner, &why);
+        is_none = say_no_part(piece, events_place(owner->stream)->entity, &why);
     }
-    events_no_owner(runtime->sched, owner->stream, &why);
+    events_no_owner(runtime->sched, owner->stream, &why, is_none);
     return true;
 }
 

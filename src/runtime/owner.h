@@ -9,8 +9,13 @@
  *       "/" part. Any other stream has no owner.
  *   O2  The piece is taken up without effects (R6 of runtime/piece.h): nothing
  *       has asked this process to run it. It stays, for the next event, until
- * it is started. O3  If it cannot be taken up, the event ends with the reason,
- * and the next event tries again. */
+ *       it is started.
+ *   O3  If it cannot be taken up, the event ends with the reason, and the next
+ *       event tries again.
+ *   O4  Where the piece has something else than a stream, or had an element of
+ *       a list that has gone, there will never be a stream (piece_no_stream).
+ *       A name that the piece does not declare may be one in another version:
+ *       what is stored for it waits. */
 
 #ifndef RUNTIME_OWNER_H
 #define RUNTIME_OWNER_H
@@ -24,5 +29,10 @@ void owners_release(struct runtime *runtime);
 /* Starts the pieces that events wait for, and says which of them will not
  * come. Whether anything was done. Outside of passes. */
 bool owners_step(struct runtime *runtime);
+
+/* The piece of a place, if it runs here and O4 holds, and why; or NULL. */
+struct piece *owner_denies(const struct runtime *runtime,
+                           const struct place *place,
+                           struct err_detail *why);
 
 #endif

@@ -676,6 +676,24 @@ const struct part *piece_part(const struct piece *piece, struct value name)
     return found;
 }
 
+const char *piece_no_stream(const struct piece *piece, struct value name)
+{
+    if (value_text(&name).length == 0) {
+        return "that is the piece itself";
+    }
+    VEC_FOREACH (&piece->parts, part) {
+        if (key_equal(part->name, name)) {
+            return part->kind == PART_HANDLER ? NULL : "it is something else";
+        }
+        const char *why =
+            part->list != NULL ? spread_no_stream(part->list, name) : NULL;
+        if (why != NULL) {
+            return why;
+        }
+    }
+    return NULL;
+}
+
 struct node *piece_node(const struct piece *piece, struct value name)
 {
     const struct part *part = piece_part(piece, name);

@@ -166,6 +166,11 @@ struct piece *piece_find(const struct runtime *runtime,
 /* A part by its name, or NULL. */
 const struct part *piece_part(const struct piece *piece, struct value name);
 
+/* Why there is no stream at a name from the piece on, and will be none in any
+ * version of its pattern (O4 of runtime/owner.h); NULL: there is one, or may
+ * be. */
+const char *piece_no_stream(const struct piece *piece, struct value name);
+
 /* The node of that name; or NULL. */
 struct node *piece_node(const struct piece *piece, struct value name);
 

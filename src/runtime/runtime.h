@@ -42,8 +42,9 @@ typedef struct pattern *runtime_pattern_fn(void *ctx,
                                            struct value about,
                                            struct err_detail *detail);
 
-/* A sentence for people about a piece that is started with a pattern that has
- * changed (runtime/change.h, runtime/migration.h). */
+/* A sentence for people about a piece: it is started with a pattern that has
+ * changed (runtime/change.h, runtime/migration.h), or what waited for it was
+ * dropped (stored-7 of runtime/stored_events.h). */
 typedef void runtime_notice_fn(void *ctx,
                                const struct piece *piece,
                                const char *sentence);

@@ -161,6 +161,10 @@ void spread_child_free(struct spread_child *child);
  * "cards/3/card1/view". NULL if there is no such part. */
 const struct part *spread_part(const struct spread *spread, struct value name);
 
+/* piece_no_stream for such a name: what has gone is known from the documents,
+ * as they are in the store (S6). */
+const char *spread_no_stream(const struct spread *spread, struct value name);
+
 /* A link to its element, borrowed. */
 struct value spread_element_link(struct spread_child *child);
 

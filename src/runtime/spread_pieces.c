@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sched/scopes.h"
+#include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -295,27 +296,92 @@ void spread_keep(const struct builder *builder, struct spread *spread)
 
 /* -- Finding ------------------------------------------------------------- */
 
-const struct part *spread_part(const struct spread *spread, struct value name)
+/* The key in a name from the piece of the list on, and the name from the
+ * element on, new: "" is the element's own. False: it is not below the list. */
+static bool split_name(const struct spread *spread,
+                       struct value name,
+                       uint32_t *key,
+                       struct value *rest)
 {
     const struct text text = value_text(&name);
     const struct text prefix = value_text(&spread->prefix);
     if (text.length <= prefix.length ||
         memcmp(text.at, prefix.at, prefix.length) != 0) {
-        return NULL;
+        return false;
     }
-    uint32_t key = 0;
     size_t at = prefix.length;
+    *key = 0;
     while (at < text.length && text.at[at] >= '0' && text.at[at] <= '9' &&
-           key < UINT32_MAX / 10 - 1) {
-        key = key * 10 + (uint32_t)(text.at[at++] - '0');
+           *key < UINT32_MAX / 10 - 1) {
+        *key = *key * 10 + (uint32_t)(text.at[at++] - '0');
     }
-    if (at == prefix.length || at + 1 >= text.length || text.at[at] != '/' ||
-        key >= spread->children.count || spread->children.at[key] == NULL) {
+    if (at == prefix.length || (at < text.length && text.at[at] != '/')) {
+        return false;
+    }
+    at += at < text.length;
+    *rest = value_string_new(text.at + at, text.length - at);
+    return true;
+}
+
+static const struct piece *piece_of_key(const struct spread *spread,
+                                        uint32_t key)
+{
+    return key < spread->children.count && spread->children.at[key] != NULL
+               ? spread->children.at[key]->piece
+               : NULL;
+}
+
+const struct part *spread_part(const struct spread *spread, struct value name)
+{
+    uint32_t key;
+    struct value rest;
+    if (!split_name(spread, name, &key, &rest)) {
         return NULL;
     }
-    const struct value rest =
-        value_string_new(text.at + at + 1, text.length - at - 1);
-    const struct part *part = piece_part(spread->children.at[key]->piece, rest);
+    const struct piece *piece = piece_of_key(spread, key);
+    const struct part *part = piece != NULL ? piece_part(piece, rest) : NULL;
     value_unref(rest);
     return part;
+}
+
+/* Whether a key was given out, and its element is no longer there. */
+static bool has_gone(const struct spread *spread, uint32_t key)
+{
+    const struct entity *document = spread->order_at->entity;
+    const struct value order = document->visible.payload;
+    const struct value rest = document->visible.rest;
+    if (!document->loaded || document->overlay != NULL ||
+        !value_is_array(order) || !value_is_object(rest) ||
+        key >= next_in(object_field(rest, "elements"))) {
+        return false;
+    }
+    struct array_iter iter = array_iter(order);
+    struct value link;
+    while (array_next(&iter, &link)) {
+        uint32_t other;
+        if (spread_key_of_link(spread, link, &other) && other == key) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *spread_no_stream(const struct spread *spread, struct value name)
+{
+    uint32_t key;
+    struct value rest;
+    if (!split_name(spread, name, &key, &rest)) {
+        return NULL;
+    }
+    const struct piece *piece = piece_of_key(spread, key);
+    const char *why = NULL;
+    if (has_gone(spread, key)) {
+        why = "its element was removed from the list";
+    } else if (value_text(&rest).length == 0) {
+        why = "that is an element of a list";
+    } else if (piece != NULL) {
+        why = piece_no_stream(piece, rest);
+    }
+    value_unref(rest);
+    return why;
 }

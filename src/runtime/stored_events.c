@@ -4,6 +4,7 @@
 
 #include "proto/event.h"
 #include "replica/entity.h"
+#include "runtime/owner.h"
 #include "runtime/runtime.h"
 #include "runtime/timer.h"
 #include "sched/durable.h"
@@ -17,10 +18,15 @@ struct look {
     uint64_t wall;  /* of timers */
     uint64_t count; /* events that were told of */
     bool took;      /* any */
+
+    /* Of the last stream_for: the piece of which it is no stream (stored-7), or
+     * NULL; and why, unless a handler that is here is told. */
+    struct piece *denied;
+    struct err_detail why;
 };
 
 /* The stream, if this runtime is to take up its event (stored-1); or NULL. */
-static struct stream *stream_for(const struct look *look,
+static struct stream *stream_for(struct look *look,
                                  const struct stored_event *stored)
 {
     struct runtime *runtime = look->runtime;
@@ -36,14 +42,35 @@ static struct stream *stream_for(const struct look *look,
     }
     struct place *place = place_of(entity, stored->path);
     struct stream *stream = events_find(runtime->sched, place);
-    if ((stream == NULL || !events_is_handled(stream)) &&
-        durable_has_sender(runtime->sched, here, stored->from)) {
-        stream = events_stream(runtime->sched, place);
-    } else if (stream != NULL && !events_is_handled(stream)) {
-        stream = NULL;
+    look->denied = NULL;
+    if (stream == NULL || !events_is_handled(stream)) {
+        const bool has_sender =
+            durable_has_sender(runtime->sched, here, stored->from);
+        look->denied = owner_denies(runtime, place, &look->why);
+        look->why.err = has_sender ? ERR_OK : look->why.err;
+        stream = has_sender || look->denied != NULL
+                     ? events_stream(runtime->sched, place)
+                     : NULL;
     }
     place_unref(place);
     return stream;
+}
+
+static void tell_denied(const struct look *look,
+                        const struct stored_event *stored)
+{
+    const struct runtime *runtime = look->runtime;
+    if (look->denied == NULL || look->why.err == ERR_OK ||
+        runtime->notice == NULL) {
+        return;
+    }
+    struct buf text = {0};
+    buf_printf(&text,
+               "%s that waited was dropped: %s",
+               stored->is_timer ? "a timer" : "an event",
+               look->why.text);
+    runtime->notice(runtime->notice_ctx, look->denied, buf_text(&text));
+    buf_release(&text);
 }
 
 static bool is_of_user(const struct runtime *runtime,
@@ -89,6 +116,7 @@ static void on_found(void *ctx,
         is_of_user(runtime, &stored) ? stream_for(look, &stored) : NULL;
     if (stream != NULL && !is_left_to_sender(look, &stored)) {
         durable_take_up(runtime->sched, look->at->space, id, stream, &stored);
+        tell_denied(look, &stored);
         look->took = true;
     }
     stored_event_release(&stored);
@@ -102,9 +130,10 @@ static void take_timer(struct look *look,
                        struct value document)
 {
     struct runtime *runtime = look->runtime;
-    struct timer_tick tick;
-    if (timer_tick(runtime, &stored->timer, look->wall, &tick, NULL) !=
-        ERR_OK) {
+    struct timer_tick tick = {0};
+    if (look->denied == NULL &&
+        timer_tick(runtime, &stored->timer, look->wall, &tick, NULL) !=
+            ERR_OK) {
         return; /* 'heddle timers' says why; the zone may be there later */
     }
     look->took = true;
@@ -119,6 +148,7 @@ static void take_timer(struct look *look,
                    stored,
                    document,
                    tick.next);
+    tell_denied(look, stored);
 }
 
 static void on_timer(void *ctx,

@@ -21,7 +21,10 @@
  *             due before the last one that was looked at, and was set
  *             elsewhere, is seen within STORED_AGAIN_MS.
  *   stored-6  Due times are of the wall clock, which can be set. As long as a
- *             timer waits, the clock is looked at every `trusted` ms. */
+ *             timer waits, the clock is looked at every `trusted` ms.
+ *   stored-7  What waits for a place that is no stream, and will be none (O4 of
+ *             runtime/owner.h), is taken up as soon as the piece of the place
+ *             runs here, and ends; the reason is told. */
 
 #ifndef RUNTIME_STORED_EVENTS_H
 #define RUNTIME_STORED_EVENTS_H

@@ -2,8 +2,6 @@
 
 #include "sched/durable.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "proto/event.h"
 #include "replica/space.h"
@@ -281,17 +279,6 @@ static bool is_final(enum err err)
            err != ERR_NOT_CONVERGED && err != ERR_NOT_SETTLED;
 }
 
-/* Whether the piece is there and this is no stream of it, nor can it become one
- * in another version: each has a document of its own (O1 of
- * runtime/owner.h). */
-static bool is_no_stream(const struct event *event)
-{
-    const struct err_detail *why = event->stream->no_owner;
-    const struct text id = value_text(&event->stream->place->entity->id);
-    return why != NULL && why->err == ERR_NO_HANDLER &&
-           memchr(id.at, '/', id.length) == NULL;
-}
-
 /* What the document becomes; absent: what it is by now. */
 static struct value ending(struct event *event,
                            enum event_outcome outcome,
@@ -305,7 +292,7 @@ static struct value ending(struct event *event,
                    ? delivered(event)
                    : VALUE_NONE;
     case EVENT_DROPPED:
-        if (why->err == ERR_NO_HANDLER && is_no_stream(event)) {
+        if (why->err == ERR_NO_HANDLER && event->stream->is_none) {
             return failed(event, why);
         }
         return elsewhere && why->err == ERR_RECEIPT_EXISTS ? delivered(event)
@@ -313,6 +300,9 @@ static struct value ending(struct event *event,
     case EVENT_QUEUED:
         return VALUE_NONE;
     case EVENT_FAILED:
+        if (!event->is_queued && why->err == ERR_NO_HANDLER) {
+            return failed(event, why); /* it has gone, for good */
+        }
         return !event->is_queued && is_final(why->err)
                    ? with_next_adopt(event, failed(event, why))
                    : VALUE_NONE;

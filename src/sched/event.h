@@ -33,6 +33,7 @@ struct stream {
     bool asked;                  /* somebody was asked to start its owner, */
     bool starting;               /* and does */
     struct err_detail *no_owner; /* why it does not, of the last try; or NULL */
+    bool is_none; /* it is no stream, and will be none (events_no_owner) */
 };
 
 struct handler {

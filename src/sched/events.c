@@ -254,10 +254,12 @@ void events_on_missing(struct sched *sched,
 
 void events_no_owner(struct sched *sched,
                      struct stream *stream,
-                     const struct err_detail *why)
+                     const struct err_detail *why,
+                     bool is_none)
 {
     (void)sched;
     stream->starting = false;
+    stream->is_none = is_none;
     if (why != NULL && stream->handler == NULL) {
         if (stream->no_owner == NULL) {
             stream->no_owner = mem_alloc_zero(sizeof *stream->no_owner);

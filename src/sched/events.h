@@ -188,10 +188,13 @@ void events_on_missing(struct sched *sched,
                        void *ctx);
 
 /* The owner will not come; `why` is part of what is said of the events then,
- * and may be NULL. */
+ * and may be NULL. `is_none`: the place is no stream, and no owner can ever
+ * make it one; events that are stored for it end (durable-3 of
+ * sched/durable.h). */
 void events_no_owner(struct sched *sched,
                      struct stream *stream,
-                     const struct err_detail *why);
+                     const struct err_detail *why,
+                     bool is_none);
 
 /* The stream at a place, or NULL: events_stream was not called for it. */
 struct stream *events_find(const struct sched *sched,

@@ -444,7 +444,7 @@ TEST(evt_23_an_owner_that_can_not_be_started)
     struct scene_sent *sent = scene_send(&on, "cold", "1");
     scene_send(&on, "ready", "2");
     EXPECT(!kit_idle(&on.kit));
-    events_no_owner(on.kit.sched, scene_stream(&on, "cold"), NULL);
+    events_no_owner(on.kit.sched, scene_stream(&on, "cold"), NULL, false);
     EXPECT_IDLE(&on.kit);
     EXPECT(!events_wait(on.kit.sched));
     EXPECT_END(sent, "dropped NO_HANDLER");
@@ -465,8 +465,8 @@ TEST(evt_24_given_up_twice_and_started_after_all)
     begin_missing(&on, &owners);
     struct scene_sent *sent = scene_send(&on, "cold", "1");
     EXPECT(!kit_idle(&on.kit));
-    events_no_owner(on.kit.sched, scene_stream(&on, "cold"), NULL);
-    events_no_owner(on.kit.sched, scene_stream(&on, "cold"), NULL);
+    events_no_owner(on.kit.sched, scene_stream(&on, "cold"), NULL, false);
+    events_no_owner(on.kit.sched, scene_stream(&on, "cold"), NULL, false);
     kit_step(&on.kit);
     struct scene_handler *h = scene_on(&on, "H", "cold", "", handle_nothing, 0);
     EXPECT_IDLE(&on.kit);
