@@ -333,8 +333,7 @@ static int print_parts(struct visit *visit, const enum describe_kind *of)
     const int code =
         visit_find(visit, visit->options->operands[1].word, &document);
     if (code == CODE_OK) {
-        const struct value parts =
-            describe_parts(object_field(document->visible.rest, "piece"), *of);
+        const struct value parts = describe_parts(visit, document, *of, false);
         print_keys(parts);
         value_unref(parts);
     }

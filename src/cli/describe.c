@@ -25,47 +25,15 @@ enum {
     NAME_COLUMN = 10,
 };
 
-/* -- Parts --------------------------------------------------------------- */
-
 static const struct {
-    const char *kind;  /* in the document of the piece */
     const char *key;   /* in JSON */
     const char *title; /* of a list for people */
     const char *none;
 } kinds[] = {
-    [DESCRIBE_STREAMS] = {"handler", "streams", "Streams", "no streams"},
-    [DESCRIBE_STATES] = {"state", "states", "States", "no states"},
-    [DESCRIBE_ARGUMENTS] = {"argument", "arguments", "Arguments", NULL},
+    [DESCRIBE_STREAMS] = {"streams", "Streams", "no streams"},
+    [DESCRIBE_STATES] = {"states", "States", "no states"},
+    [DESCRIBE_ARGUMENTS] = {"arguments", "Arguments", NULL},
 };
-
-struct value describe_parts(struct value about, enum describe_kind kind)
-{
-    struct value parts = value_empty_object();
-    const struct value cells = object_field(about, "cells");
-    const struct value former = object_field(about, "former");
-    const struct value schemas = object_field(about, "schemas");
-    if (!value_is_object(cells)) {
-        return parts;
-    }
-    struct object_iter iter = object_iter(cells);
-    struct value name;
-    struct value is;
-    while (object_next(&iter, &name, &is)) {
-        if (!value_is_text(is, kinds[kind].kind) ||
-            (value_is_object(former) &&
-             !value_is_absent(object_get(former, name)))) {
-            continue;
-        }
-        const struct value schema =
-            value_is_object(schemas) ? object_get(schemas, name) : VALUE_NONE;
-        struct value part = value_empty_object();
-        if (!value_is_absent(schema)) {
-            object_put_adopt(&part, "schema", value_ref(schema));
-        }
-        parts = object_set_adopt(parts, value_ref(name), part);
-    }
-    return parts;
-}
 
 /* -- Words --------------------------------------------------------------- */
 
@@ -329,6 +297,8 @@ static void append_list(struct buf *to, struct value parts)
 
 struct description {
     const char *piece;
+    struct visit *visit;
+    struct entity *document;      /* of the piece */
     const enum describe_kind *of; /* what is listed */
     size_t count;
     const char *wanted; /* one name; or NULL: all */
@@ -379,15 +349,17 @@ static void offer(struct nearest *nearest, struct value parts)
 }
 
 static int report_missing(const struct options *options,
-                          const struct description *description,
-                          struct value about)
+                          const struct description *description)
 {
     struct err_detail detail = {0};
     struct nearest nearest;
     const bool streams = description->of[0] == DESCRIBE_STREAMS;
     nearest_begin(&nearest, description->wanted, strlen(description->wanted));
     for (size_t i = 0; i < description->count; i++) {
-        const struct value parts = describe_parts(about, description->of[i]);
+        const struct value parts = describe_parts(description->visit,
+                                                  description->document,
+                                                  description->of[i],
+                                                  false);
         offer(&nearest, parts);
         value_unref(parts);
     }
@@ -449,19 +421,21 @@ static void print_words(const struct options *options,
 }
 
 static int print_parts(const struct options *options,
-                       const struct description *description,
-                       struct value about)
+                       const struct description *description)
 {
     struct value parts[COUNT_OF(kinds)];
     size_t found = 0;
     for (size_t i = 0; i < description->count; i++) {
-        parts[i] =
-            only_wanted(description, describe_parts(about, description->of[i]));
+        parts[i] = only_wanted(description,
+                               describe_parts(description->visit,
+                                              description->document,
+                                              description->of[i],
+                                              description->wanted != NULL));
         found += object_count(parts[i]);
     }
     int code = CODE_OK;
     if (description->wanted != NULL && found == 0) {
-        code = report_missing(options, description, about);
+        code = report_missing(options, description);
     } else if (option_is_given(options, OPTION_JSON)) {
         print_json(options, description, parts);
     } else {
@@ -477,18 +451,16 @@ static int describe(const struct options *options,
                     struct description *description)
 {
     struct visit visit = {0};
-    struct entity *document = NULL;
+    description->visit = &visit;
     description->piece = options->operands[0].word;
     description->wanted =
         options->operand_count > 1 ? options->operands[1].word : NULL;
     int code = visit_open(&visit, options, FOLDER_READ_ONLY);
     if (code == CODE_OK) {
-        code = visit_find(&visit, description->piece, &document);
+        code = visit_find(&visit, description->piece, &description->document);
     }
     if (code == CODE_OK) {
-        code = print_parts(options,
-                           description,
-                           object_field(document->visible.rest, "piece"));
+        code = print_parts(options, description);
     }
     return visit_close(&visit, code);
 }

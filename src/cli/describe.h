@@ -11,18 +11,24 @@
 #include "base/buf.h"
 #include "value/value.h"
 
+struct entity;
 struct options;
+struct visit;
 
-/* Names of parts that are declared now, by what they are. */
+/* Parts that are declared now, by what they are. */
 enum describe_kind {
     DESCRIBE_STREAMS,
     DESCRIBE_STATES,
     DESCRIBE_ARGUMENTS,
 };
 
-/* The parts of one kind, by name: {} or {"schema": ...} each; an object, new.
- * `about` is what the document of the piece says. */
-struct value describe_parts(struct value about, enum describe_kind kind);
+/* The parts of one kind that the piece, or child, of a document takes, by name:
+ * {} or {"schema": ...} each; an object, new. A part that has several names is
+ * listed once, unless all names are wanted. (describe_parts.c) */
+struct value describe_parts(struct visit *visit,
+                            struct entity *document,
+                            enum describe_kind kind,
+                            bool all_names);
 
 /* One line about what fits a schema: "string, 1 to 20 characters". */
 void describe_line(struct buf *to, struct value schema);

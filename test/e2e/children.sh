@@ -197,6 +197,27 @@ try "states of children are set by both addresses" 0 '' '' set parts cards/0/lat
 try "and of cards" 0 '' '' set parts/cards/1 late 5
 try "and have the values" 0 '[4,5]' '' get parts lates
 
+# ---- what help says of children ----
+
+try "the help of a child lists its streams" 0 '{"piece":"parts/k","streams":{"inc":{}}}' '' send parts/k --help --json
+try "or one of them" 0 '{"piece":"parts/k","streams":{"inc":{}}}' '' send parts/k inc --help --json
+try "or its states" 0 '{"piece":"parts/k","states":{"n":{}},"arguments":{}}' '' set parts/k --help --json
+streams='"streams":{"start":{"schema":{"type":"object"}}}}'
+try "the help of a card lists what is sent to it" 0 "{\"piece\":\"parts/cards/1\",$streams" '' send parts/cards/1 --help --json
+try "or one stream" 0 "{\"piece\":\"parts/cards/1\",$streams" '' send parts/cards/1 start --help --json
+try "also by the child of the element" 0 "{\"piece\":\"parts/cards/1/card1\",$streams" '' send parts/cards/1/card1 --help --json
+try "and by the name of the child" 0 '{"piece":"parts/cards/1","streams":{"card1/start":{"schema":{"type":"object"}}}}' '' \
+    send parts/cards/1 card1/start --help --json
+try "a stream that a card does not have" 1 '' "heddle: the piece parts/cards/1 has no stream 'strat'; did you mean 'start'?" \
+    send parts/cards/1 strat --help
+try "the help of a card lists the states that can be set" 0 \
+    '{"piece":"parts/cards/1","states":{"late":{"schema":{"type":"integer"}}},"arguments":{}}' '' set parts/cards/1 --help --json
+same "in words, too" "$("$HEDDLE" set parts/cards/1/card1 --help | grep '^  ')" '  late       integer'
+try "the help of the piece lists those of its children that can be set" 0 \
+    '{"piece":"parts","states":{"list":{},"k/n":{}},"arguments":{}}' '' set parts --help --json
+try "completions are the same" 0 start '' completion streams parts/cards/1
+try "for states, too" 0 n '' completion states parts/k
+
 # ---- whole boards ----
 
 try "a board is renamed with its cards" 0 '' '*' rename kanban board
