@@ -281,7 +281,7 @@ static bool read_request(struct program *program)
         task_call_fail(call,
                        (struct task_failure){.code = "DENIED"},
                        "the program '%s' is not allowed: run with "
-                       "--allow-exec %s",
+                       "--allow-exec %s" DENIED_STAYS,
                        buf_text(&program->name),
                        buf_text(&program->name));
         return false;

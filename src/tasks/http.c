@@ -134,6 +134,7 @@ struct remote {
     struct buf scheme;
     struct buf host;
     struct buf port;
+    struct buf named_port; /* with a colon; "": the URL has none */
 };
 
 static void remote_release(struct remote *target)
@@ -141,6 +142,7 @@ static void remote_release(struct remote *target)
     buf_release(&target->scheme);
     buf_release(&target->host);
     buf_release(&target->port);
+    buf_release(&target->named_port);
 }
 
 static void take_part(CURLU *url,
@@ -155,6 +157,16 @@ static void take_part(CURLU *url,
     }
 }
 
+static void take_named_port(CURLU *url, struct buf *to)
+{
+    struct buf port = {0};
+    take_part(url, CURLUPART_PORT, 0, &port);
+    if (port.length > 0) {
+        buf_printf(to, ":%s", buf_text(&port));
+    }
+    buf_release(&port);
+}
+
 static bool remote_read(struct remote *target, const char *text)
 {
     CURLU *url = libcurl.curl_url();
@@ -165,6 +177,7 @@ static bool remote_read(struct remote *target, const char *text)
         take_part(url, CURLUPART_SCHEME, 0, &target->scheme);
         take_part(url, CURLUPART_HOST, 0, &target->host);
         take_part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT, &target->port);
+        take_named_port(url, &target->named_port);
     }
     libcurl.curl_url_cleanup(url);
     return right && (strcmp(buf_text(&target->scheme), "http") == 0 ||
@@ -180,12 +193,16 @@ static bool check_remote(struct request *request,
     if (is_allowed(request->http->allowed, host, buf_text(&target->port))) {
         return true;
     }
+    const char *port = buf_text(&target->named_port);
     fail(request,
          (struct task_failure){.code = "DENIED"},
-         "%s %.200s is not allowed: run with --allow-net %.200s",
+         "%s %.180s%s is not allowed: run with "
+         "--allow-net %.180s%s" DENIED_STAYS,
          what,
          host,
-         host);
+         port,
+         host,
+         port);
     return false;
 }
 

@@ -39,6 +39,10 @@ void loop_close(struct loop *loop, struct loop_watch *watch);
 void loop_set_timer(struct loop *loop, struct loop_timer *timer, mono_ms after);
 void loop_stop_timer(struct loop_timer *timer);
 
+/* What a DENIED ends with: to allow it is not enough (task-3). */
+#define DENIED_STAYS \
+    " (a task that has failed stays so until its inputs change)"
+
 /* Whether a word is in a list with commas. */
 bool loop_is_listed(const char *list, const char *word);
 

@@ -235,6 +235,7 @@ def is_alive(pid):
 
 
 LOOPBACK = {"allow_net": "127.0.0.1"}
+STAYS = " (a task that has failed stays so until its inputs change)"
 
 
 # ---- http ----
@@ -274,7 +275,11 @@ def nothing_is_allowed_unless_it_is_named():
             with Piece("http", **words) as piece:
                 error = failure(piece.once({"url": server.url()}))
                 expect_equal(error["code"], "DENIED")
-                expect_equal(error["text"], "the host 127.0.0.1 is not allowed: run with --allow-net 127.0.0.1")
+                address = f"127.0.0.1:{server.port}"
+                expect_equal(error["text"], f"the host {address} is not allowed: run with --allow-net {address}{STAYS}")
+        with Piece("http") as piece:
+            expect_equal(failure(piece.once({"url": "http://127.0.0.1/"}))["text"],
+                         f"the host 127.0.0.1 is not allowed: run with --allow-net 127.0.0.1{STAYS}")
         with Piece("http", allow_net=f"example.com,127.0.0.1:{server.port}") as piece:
             expect_equal(piece.once({"url": server.url()})["state"], "done")
         expect_equal(len(server.requests), 1)
@@ -404,7 +409,8 @@ def redirects_lead_to_allowed_hosts_only():
         with Piece("http", allow_net=f"127.0.0.1:{first.port}") as piece:
             error = failure(piece.once({"url": first.url()}))
             expect_equal(error["code"], "DENIED")
-            expect_in("the redirect to 127.0.0.1 is not allowed: run with --allow-net 127.0.0.1", error["text"])
+            address = f"127.0.0.1:{last.port}"
+            expect_equal(error["text"], f"the redirect to {address} is not allowed: run with --allow-net {address}{STAYS}")
         expect_equal(len(last.requests), 2)
 
 
@@ -537,7 +543,7 @@ def programs_are_not_allowed_unless_named():
         piece.program("work", "#!/bin/sh\necho 1\n")
         error = failure(piece.once({"program": "work"}))
         expect_equal(error, {"code": "DENIED",
-                             "text": "the program 'work' is not allowed: run with --allow-exec work"})
+                             "text": f"the program 'work' is not allowed: run with --allow-exec work{STAYS}"})
     with exec_piece() as piece:
         expect_equal(failure(piece.once({"program": "work"}))["code"], "NOT_FOUND")
         expect_equal(failure(piece.once({}))["text"], 'an exec task needs program = "NAME"')
