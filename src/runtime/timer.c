@@ -169,6 +169,26 @@ static enum err tick_after(struct runtime *runtime,
     return ERR_OK;
 }
 
+/* The first tick that is not missed when the one of the plan is. */
+static enum err tick_not_missed(struct runtime *runtime,
+                                const struct event_timer *plan,
+                                uint64_t wall,
+                                uint64_t *out,
+                                struct err_detail *detail)
+{
+    /* Cron ticks are no closer than that, so at most one is in between. */
+    uint64_t late = TIMER_LATE_MS;
+    if (plan->every > 0 && plan->every < late) {
+        late = plan->every;
+    }
+    const uint64_t from = wall > late ? wall - late : 0;
+    return tick_after(runtime,
+                      plan,
+                      from > plan->due ? from : plan->due,
+                      out,
+                      detail);
+}
+
 enum err timer_tick(struct runtime *runtime,
                     const struct event_timer *plan,
                     uint64_t wall,
@@ -185,8 +205,10 @@ enum err timer_tick(struct runtime *runtime,
     }
     const bool is_missed =
         wall >= out->next || wall - plan->due >= TIMER_LATE_MS;
-    if (is_missed && plan->missed != MISSED_ALL) {
-        out->is_skipped = plan->missed == MISSED_NONE;
+    if (is_missed && plan->missed == MISSED_NONE) {
+        out->is_skipped = true;
+        err = tick_not_missed(runtime, plan, wall, &out->next, detail);
+    } else if (is_missed && plan->missed == MISSED_ONE) {
         err = tick_after(runtime, plan, wall, &out->next, detail);
     }
     return err;

@@ -10,7 +10,8 @@
  *               due, or a minute late (TIMER_LATE_MS). MISSED_ONE: it is
  *               handled, and the next one is the first that lies ahead.
  *               MISSED_ALL: each is handled. MISSED_NONE: none that was missed
- *               is. */
+ *               is; the next one is the first that is not missed, which may be
+ *               due already. */
 
 #ifndef RUNTIME_TIMER_H
 #define RUNTIME_TIMER_H

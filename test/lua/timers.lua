@@ -247,8 +247,32 @@ test("or all of them, or none", function(t)
   local times, at_start = missed(t, "all")
   t:eq({ times, at_start }, { { 1000, 2000, 3000, 4000, 5000 }, 4 })
   times, at_start = missed(t, "none")
-  t:eq({ times, at_start }, { { 5000 }, 0 })
+  t:eq({ times, at_start }, { { 4000, 5000 }, 1 }) -- that of 4000 is not missed at 4500
 end)
+
+-- The days whose ticks are handled by a process that was there on day 0, and is
+-- again `late` ms after the tick of day 2.
+local function days(t, option, late)
+  local hour = 3600000
+  local rt, log, ring = logger(t)
+  ring:send("tick", { every = "0 9 * * *", missed = option })
+  rt:settled()
+  rt:advance(10 * hour); rt:idle()
+  rt = rt:restart()
+  rt:advance(47 * hour + late)
+  rt, log = logger(t, rt)
+  rt:settled(); rt:idle()
+  local seen = {}
+  for i, entry in ipairs(log:value()) do seen[i] = entry[2] // (24 * hour) end
+  return seen
+end
+
+for _, late in ipairs{ 0, 10000, 59999, 60000 } do
+  local name = late .. " ms after a tick, if the one before it was missed: "
+  test(name .. "none", function(t) t:eq(days(t, "none", late), late < 60000 and { 0, 2 } or { 0 }) end)
+  test(name .. "one", function(t) t:eq(days(t, "one", late), { 0, 1 }) end)
+  test(name .. "all", function(t) t:eq(days(t, "all", late), { 0, 1, 2 }) end)
+end
 
 test("a handler that fails does not end a timer that repeats", function(t)
   local rt = t:runtime()
