@@ -416,7 +416,9 @@ static const struct command root_commands[] = {
             "Lists the timers of all pieces, or of one, in the order in which\n"
             "they are due: of which event, with which payload, and how they\n"
             "repeat. A timer that is overdue is handled by the next process\n"
-            "that runs its piece. With --cancel a timer is removed.\n",
+            "that runs its piece; if a user is named, of that user (--user).\n"
+            "With --cancel a timer is removed: one of PIECE, or of the only\n"
+            "child of PIECE that has one with that id.\n",
         .example = "  $ heddle timers shopping\n"
                    "  $ heddle timers shopping --cancel remind\n",
         .run = timers_run,

@@ -3,6 +3,7 @@
 #include "cli/timers.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/look.h"
 #include "cli/report.h"
@@ -135,27 +136,34 @@ static int wait_for_answer(struct visit *visit,
     return CODE_OK;
 }
 
+/* `found`: the document of the timer, or absent. Its piece may be one that has
+ * gone. */
 static int cancel(struct visit *visit,
                   struct cancelling *cancelling,
-                  const char *what)
+                  const char *what,
+                  struct value found)
 {
     const struct options *options = visit->options;
     const char *piece = options->operands[0].word;
     const char *name = options->values.cancel;
-    struct entity *document = NULL;
     struct err_detail detail = {0};
     const struct timer_cancelling asked = {on_cancelled, cancelling};
-    int code = visit_find(visit, piece, &document);
+    struct entity *document = NULL;
+    int code = CODE_OK;
+    if (value_is_absent(found)) {
+        code = visit_find(visit, piece, &document);
+    }
     if (code != CODE_OK) {
         return code;
     }
-    const struct value id = value_text_new(name);
+    const struct value id =
+        value_is_absent(found) ? value_text_new(name) : value_ref(found);
     struct buf owner_id = {0};
     buf_printf(&owner_id, "piece:%s", piece);
     const struct value owner = value_text_new(buf_text(&owner_id));
     buf_release(&owner_id);
     const enum err err = timer_cancel(live_runtime(visit->live),
-                                      document->space,
+                                      live_runtime(visit->live)->spaces.at[0],
                                       owner,
                                       id,
                                       &asked,
@@ -188,17 +196,111 @@ static int cancel(struct visit *visit,
     return CODE_OK;
 }
 
+/* The address of the child that has a timer: "kanban/cards/3/card1". */
+static void append_owner(struct buf *to, struct value timer)
+{
+    const struct value handler = object_field(timer, "handler");
+    const struct text name = value_text(&handler);
+    size_t length = name.length;
+    while (length > 0 && name.at[length - 1] != '/') {
+        length--;
+    }
+    look_append(to, object_field(timer, "piece"));
+    if (length > 0) {
+        buf_append_char(to, '/');
+        buf_append(to, name.at, length - 1);
+    }
+}
+
+static bool is_owner(struct value timer, const char *address)
+{
+    struct buf owner = {0};
+    append_owner(&owner, timer);
+    const bool is = strcmp(buf_text(&owner), address) == 0;
+    buf_release(&owner);
+    return is;
+}
+
+/* The document of the timer of that id, new: one of the piece itself, or of the
+ * only child that has one. Absent: there is none here. */
+static int choose(const struct options *options,
+                  struct value timers,
+                  struct value *out)
+{
+    const char *address = options->operands[0].word;
+    struct array_iter iter = array_iter(timers);
+    struct buf owners = {0};
+    struct value timer;
+    unsigned count = 0;
+    while (array_next(&iter, &timer)) {
+        if (!value_is_text(object_field(timer, "id"), options->values.cancel)) {
+            continue;
+        }
+        value_unref(*out);
+        *out = value_ref(object_field(timer, "document"));
+        if (is_owner(timer, address)) {
+            count = 1;
+            break;
+        }
+        buf_append_text(&owners, count++ > 0 ? ", " : "");
+        append_owner(&owners, timer);
+    }
+    int code = CODE_OK;
+    if (count > 1) {
+        struct err_detail detail = {0};
+        (void)err_set(&detail,
+                      ERR_ARGUMENT,
+                      "several children of %s have a timer '%s': name one of "
+                      "%s",
+                      address,
+                      options->values.cancel,
+                      buf_text(&owners));
+        code = visit_report(options, NULL, &detail);
+    }
+    buf_release(&owners);
+    return code;
+}
+
+static int find_timer(const struct options *options, struct value *out)
+{
+    struct survey *survey = NULL;
+    struct err_detail detail = {0};
+    struct value timers = VALUE_NONE;
+    int code = look_open(options, &survey);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (picture_timers(survey,
+                       options->operands[0].word,
+                       system_wall_ms(),
+                       &timers,
+                       &detail) != ERR_OK) {
+        code = look_report(options, &detail);
+    } else {
+        code = choose(options, object_field(timers, "timers"), out);
+    }
+    value_unref(timers);
+    survey_close(survey);
+    return code;
+}
+
 int timers_cancel_one(const struct options *options, const char *what)
 {
     if (options->operand_count != 1) {
         return report_usage(options, "--cancel ID needs the piece, too");
     }
-    struct visit visit = {.immediate = true};
-    struct cancelling cancelling = {0};
-    const int code = visit_open(&visit, options, FOLDER_EXISTING);
-    return visit_close(&visit,
-                       code == CODE_OK ? cancel(&visit, &cancelling, what)
-                                       : code);
+    struct value found = VALUE_NONE;
+    int code = find_timer(options, &found);
+    if (code == CODE_OK) {
+        struct visit visit = {.immediate = true};
+        struct cancelling cancelling = {0};
+        code = visit_open(&visit, options, FOLDER_EXISTING);
+        code = visit_close(
+            &visit,
+            code == CODE_OK ? cancel(&visit, &cancelling, what, found) : code);
+    }
+    value_unref(found);
+    return code;
 }
 
 /* -- Listing ------------------------------------------------------------- */
@@ -267,6 +369,10 @@ static void add_row(struct look_table *table, struct value timer)
         buf_append_text(&row->cells[0], " (overdue)");
     }
     append_stream(&row->cells[1], timer);
+    if (value_is_string(object_field(timer, "user"))) {
+        buf_append_text(&row->cells[1], " for the user ");
+        look_append(&row->cells[1], object_field(timer, "user"));
+    }
     look_append_json(&row->cells[2],
                      object_field(timer, "payload"),
                      PAYLOAD_SHOWN);
