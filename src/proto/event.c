@@ -127,12 +127,19 @@ bool event_is_waiting(struct value document)
            !value_is_absent(object_field(document, "event"));
 }
 
+bool event_is_given_up(struct value document)
+{
+    return value_is_object(document) && !event_is_waiting(document) &&
+           (!value_is_absent(object_field(document, "failed")) ||
+            !value_is_absent(object_field(document, "cancelled")));
+}
+
 bool event_is_receipt(struct value document)
 {
     if (!value_is_object(document)) {
         return true;
     }
-    return value_is_absent(object_field(document, "cancelled")) &&
+    return !event_is_given_up(document) &&
            (!event_is_waiting(document) ||
             !value_is_absent(object_field(document, "value")));
 }

@@ -121,6 +121,10 @@ bool event_timer_due(struct value document, uint64_t *out);
 /* event-1, of a document whose id may: its value, or absent. */
 bool event_is_waiting(struct value document);
 
+/* Whether a document of such an id says that the event was not handled and will
+ * not be: its handler failed, or it was cancelled. The id can be used again. */
+bool event_is_given_up(struct value document);
+
 /* Whether a document of such an id says that an event was handled: it is what
  * its receipt holds, or a repeating timer has got its next tick. */
 bool event_is_receipt(struct value document);

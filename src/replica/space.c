@@ -1,6 +1,7 @@
 /* Opening a space, and applying a transaction to it. */
 
 #include "replica/space.h"
+#include "proto/event.h"
 
 #include "base/mem.h"
 #include "proto/verdict.h"
@@ -232,7 +233,8 @@ static enum err check_create_only(const struct space *space,
     VEC_FOREACH (&transaction->conditions, condition) {
         const struct entity *entity = condition->entity;
         if (condition->kind == PRECONDITION_ENTITY_ABSENT &&
-            entity->space == space && entity->seq > 0) {
+            entity->space == space && entity->seq > 0 &&
+            !event_is_given_up(entity->visible.rest)) {
             const struct text id = value_text(&entity->id);
             return err_set(detail,
                            ERR_RECEIPT_EXISTS,

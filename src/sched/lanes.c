@@ -1,5 +1,6 @@
 /* The heads of the lanes: which of them can be handled, and why not. */
 
+#include "proto/event.h"
 #include "replica/session.h"
 #include "replica/space.h"
 #include "sched/event.h"
@@ -302,7 +303,8 @@ static enum head look_for_receipt(struct event *event)
         wait_for(event, entity);
         return HEAD_WAITS;
     }
-    if (entity->seq == 0) { /* what is only visible may not land */
+    if (entity->seq == 0 || /* what is only visible may not land */
+        event_is_given_up(entity->visible.rest)) {
         return HEAD_DONE;
     }
     struct err_detail why = {0};

@@ -42,6 +42,18 @@ static enum outcome find_document(struct admission *admission,
                : FAULT;
 }
 
+/* The event of that id has failed, or was cancelled: what cannot be read is
+ * taken for a receipt. */
+static bool is_given_up(struct admission *admission, struct document *document)
+{
+    struct value head = VALUE_NONE;
+    return document_head(admission->engine,
+                         document,
+                         &head,
+                         admission->detail) == ERR_OK &&
+           event_is_given_up(head);
+}
+
 static enum outcome check_absent(struct admission *admission,
                                  const struct commit_precondition *one)
 {
@@ -57,11 +69,14 @@ static enum outcome check_absent(struct admission *admission,
                               admission->detail) != ERR_OK) {
         return FAULT;
     }
-    return existed ? admit_refuse_document(admission,
-                                           ERR_RECEIPT_EXISTS,
-                                           one->target.id,
-                                           "receipt-exists")
-                   : PASSED;
+    if (!existed || (event_is_document_id(one->target.id) &&
+                     is_given_up(admission, document))) {
+        return PASSED;
+    }
+    return admit_refuse_document(admission,
+                                 ERR_RECEIPT_EXISTS,
+                                 one->target.id,
+                                 "receipt-exists");
 }
 
 static bool has_digest(struct value value, struct value hash)

@@ -175,7 +175,7 @@ def growth_fails_and_an_unknown_compiler_is_skipped():
 def two_measurements_agree():
     first = profile.measure(PROGRAM, "diamond5").own()
     second = profile.measure(PROGRAM, "diamond5").own()
-    expect(abs(first / second - 1) < 0.001, f"{first} and {second} instructions")
+    expect(abs(first / second - 1) < 0.01, f"{first} and {second} instructions")
 
 
 @test

@@ -137,10 +137,10 @@ TEST(a_removed_file_can_be_back_until_the_folder_is_synced)
 
 /* -- The store ----------------------------------------------------------- */
 
-/* Valgrind is slow: there, one moment in eight of those below will do. */
+/* Valgrind is slow: there, one moment in five of those below will do. */
 static unsigned stride(void)
 {
-    return test_is_slow() ? 8 : 1;
+    return test_is_slow() ? 5 : 1;
 }
 
 /* Every moment beside a sync, with every fate, and some moments between. */
