@@ -600,6 +600,8 @@ int visit_open(struct visit *visit,
     };
     struct err_detail detail = {0};
     if (live_open(&live, &visit->live, &detail) != ERR_OK) {
+        host_tasks_free(visit->tasks);
+        visit->tasks = NULL;
         return visit_report(options, NULL, &detail);
     }
     stopping = visit->live;
