@@ -33,6 +33,23 @@ static int open_transfer(const struct options *options,
                : look_report(options, &detail);
 }
 
+/* Children, and pieces in a list, come and go with the piece that has them. */
+static int check_whole(const struct options *options, const char *piece)
+{
+    if (strchr(piece, '/') == NULL) {
+        return CODE_OK;
+    }
+    struct buf why = {0};
+    buf_printf(&why,
+               "'%s' is part of the piece '%.*s': this takes a whole piece",
+               piece,
+               (int)strcspn(piece, "/"),
+               piece);
+    const int code = report_usage(options, "%s", buf_text(&why));
+    buf_release(&why);
+    return code;
+}
+
 static void put_number(struct value *object, const char *name, uint64_t number)
 {
     object_put_adopt(object, name, value_int((int64_t)number));
@@ -115,7 +132,10 @@ int rm_run(const struct options *options)
                             "there is no terminal to ask on: --yes removes "
                             "without asking");
     }
-    int code = open_transfer(options, FOLDER_EXISTING, &transfer);
+    int code = check_whole(options, word(options, 0));
+    if (code == CODE_OK) {
+        code = open_transfer(options, FOLDER_EXISTING, &transfer);
+    }
     bool yes = is_sure;
     if (code == CODE_OK && !is_sure) {
         code = ask(options, transfer, &yes);
@@ -144,7 +164,10 @@ int rename_run(const struct options *options)
     struct transfer *transfer = NULL;
     struct transfer_counts counts;
     struct err_detail detail = {0};
-    int code = open_transfer(options, FOLDER_EXISTING, &transfer);
+    int code = check_whole(options, word(options, 0));
+    if (code == CODE_OK) {
+        code = open_transfer(options, FOLDER_EXISTING, &transfer);
+    }
     if (code == CODE_OK && transfer_rename(transfer,
                                            word(options, 0),
                                            word(options, 1),
@@ -194,7 +217,10 @@ int export_run(const struct options *options)
     struct buf text = {0};
     const char *piece = all ? NULL : word(options, 0);
     const char *file = word(options, all ? 0 : 1);
-    int code = open_transfer(options, FOLDER_READ_ONLY, &transfer);
+    int code = piece != NULL ? check_whole(options, piece) : CODE_OK;
+    if (code == CODE_OK) {
+        code = open_transfer(options, FOLDER_READ_ONLY, &transfer);
+    }
     if (code == CODE_OK &&
         transfer_export(transfer, piece, &text, &counts, &detail) != ERR_OK) {
         code = look_report(options, &detail);

@@ -9,7 +9,9 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "tasks/loop.h"
+#include "value/array.h"
 #include "value/json.h"
+#include "value/object.h"
 
 enum {
     EVENTS_MAX = 32
@@ -73,6 +75,29 @@ bool loop_is_listed(const char *list, const char *word)
     return false;
 }
 
+/* A link is followed by what reads it, and written through: nothing outside
+ * may choose what it points at. Values are at most LIMIT_DEPTH deep. */
+static bool has_link(struct value value)
+{
+    const enum value_kind kind = value_kind(value);
+    bool found = kind == VALUE_LINK || kind == VALUE_TAGGED;
+    if (kind == VALUE_ARRAY) {
+        struct array_iter iter = array_iter(value);
+        struct value item;
+        while (!found && array_next(&iter, &item)) {
+            found = has_link(item);
+        }
+    } else if (kind == VALUE_OBJECT) {
+        struct object_iter iter = object_iter(value);
+        struct value key;
+        struct value item;
+        while (!found && object_next(&iter, &key, &item)) {
+            found = has_link(item);
+        }
+    }
+    return found;
+}
+
 struct value loop_read_json(const struct buf *text, struct buf *why)
 {
     struct value value = VALUE_NONE;
@@ -81,6 +106,11 @@ struct value loop_read_json(const struct buf *text, struct buf *why)
         json_read(buf_text(text), text->length, NULL, &value, &fault);
     if (err != ERR_OK) {
         buf_append_text(why, err_text(err));
+        return VALUE_NONE;
+    }
+    if (has_link(value)) {
+        buf_append_text(why, "it has the form of a link to a document");
+        value_unref(value);
         return VALUE_NONE;
     }
     return value;

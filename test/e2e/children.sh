@@ -223,6 +223,14 @@ try "for states, too" 0 n '' completion states parts/k
 try "a board is renamed with its cards" 0 '' '*' rename kanban board
 try "they have another address" 0 '"paint"' '' get board/cards/0 view.title
 try "and take events" 0 '{"from":"todo","to":"doing"}' '' send board/cards/0 move '{"to": "doing"}'
+refuse_part() {
+    run "$@"
+    same "a card is no piece for $1" "$code $err" \
+        "2 heddle: 'board/cards/0' is part of the piece 'board': this takes a whole piece; see 'heddle $1 --help'"
+}
+refuse_part rm board/cards/0 --yes
+refuse_part rename board/cards/0 other
+refuse_part export board/cards/0 card.json
 run rm board --yes
 same "a board is removed with its cards" "$("$HEDDLE" store show heddle-data/main.db | grep -c 'piece:board/cards')" 0
 

@@ -361,6 +361,15 @@ def an_answer_that_is_not_json_is_a_failure():
 
 
 @test
+def an_answer_cannot_be_a_link():
+    body = b'{"user": [{"/": {"link@1": {"id": "piece:p/secret", "path": ["value"]}}}]}'
+    with Server(answer(body=body)) as server, Piece("http", **LOOPBACK) as piece:
+        error = failure(piece.once({"url": server.url()}))
+        expect_equal(error["code"], "SYNTAX")
+        expect_in("has the form of a link", error["text"])
+
+
+@test
 def what_may_be_repeated_is():
     with Server(answer(500), answer(503), answer()) as server, Piece("http", **LOOPBACK) as piece:
         out = piece.once({"url": server.url()})
