@@ -216,10 +216,13 @@ $(BUILD)/libheddle.a: $(call objects,$(LIB_SRC))
 	@ld -r -o $(BUILD)/heddle.o $^
 	@objcopy --localize-hidden $(BUILD)/heddle.o
 	@rm -f $@ && ar rcs $@ $(BUILD)/heddle.o
+# The program that loads a library with sanitizers brings their runtime: its
+# symbols are undefined in the library.
 $(BUILD)/libheddle.so.$(VERSION): $(call objects,$(LIB_SRC))
 	@echo "LINK $@"
-	@$(CC) -shared -Wl,-soname,$(SONAME) \
-	    -Wl,--no-undefined -o $@ $^ $(LIBS)
+	@$(CC) -shared -Wl,-soname,$(SONAME) $(LDFLAGS_$(MODE)) \
+	    $(if $(findstring -fsanitize,$(LDFLAGS_$(MODE))),,-Wl,--no-undefined) \
+	    -o $@ $^ $(LIBS)
 	@ln -sf libheddle.so.$(VERSION) $(BUILD)/libheddle.so
 
 check:

@@ -292,9 +292,9 @@ HD_API hd_status hd_task_fail(hd_task *task,
                               const char *text,
                               hd_error *error);
 
-/* The attempt failed, and another one may succeed: `start` is called again with
- * a new handle, after the backoff and at least `after_ms`; or the task has
- * failed, if options.retries were made. This handle has ended. Otherwise as
+/* Ends a failed attempt that can be retried: `start` is called again with a new
+ * handle, after the backoff and at least `after_ms`. After options.retries
+ * retries the task has failed. This handle has ended. Otherwise as
  * hd_task_fail. */
 HD_API hd_status hd_task_retry(hd_task *task,
                                hd_status status,

@@ -16,19 +16,6 @@ enum {
     PAYLOAD_SHOWN = 60, /* characters */
 };
 
-/* "add of cart", or the id of the stream. */
-static void append_stream(struct buf *to, struct value stream)
-{
-    const struct value handler = object_field(stream, "handler");
-    if (value_is_absent(handler)) {
-        look_append(to, object_field(stream, "stream"));
-        return;
-    }
-    look_append(to, handler);
-    buf_append_text(to, " of ");
-    look_append(to, object_field(stream, "piece"));
-}
-
 static void append_state(struct buf *to, struct value event)
 {
     const struct value piece = object_field(event, "piece");
@@ -54,7 +41,7 @@ static void add_row(struct look_table *table, struct value event)
     struct look_row *row = look_row(table);
     const struct value at = object_field(event, "at");
     const struct value from = object_field(event, "from");
-    append_stream(&row->cells[0], event);
+    timers_append_stream(&row->cells[0], event);
     look_append_json(&row->cells[1],
                      object_field(event, "payload"),
                      PAYLOAD_SHOWN);
@@ -62,7 +49,7 @@ static void add_row(struct look_table *table, struct value event)
         look_append_time(&row->cells[2], (uint64_t)value_integer(at));
     }
     if (!value_is_absent(from)) {
-        append_stream(&row->cells[3], from);
+        timers_append_stream(&row->cells[3], from);
     }
     append_state(&row->cells[4], event);
     look_append(&row->cells[5], object_field(event, "id"));
@@ -70,13 +57,9 @@ static void add_row(struct look_table *table, struct value event)
     row->colours[5] = LOOK_FAINT;
 }
 
-static void print_events(const struct options *options, struct value events)
+static void print_events(struct value events)
 {
     const struct value list = object_field(events, "events");
-    if (option_is_given(options, OPTION_JSON)) {
-        look_print_adopt(options, value_ref(events));
-        return;
-    }
     if (array_count(list) == 0) {
         (void)fprintf(stderr, "heddle: no event waits\n");
         return;
@@ -94,37 +77,21 @@ static void print_events(const struct options *options, struct value events)
     look_table_end(&table, 0);
 }
 
+static enum err find_events(struct survey *survey,
+                            const struct options *options,
+                            const char *piece,
+                            struct value *out,
+                            struct err_detail *detail)
+{
+    return picture_events(survey, look_folder(options), piece, out, detail);
+}
+
 int events_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_piece *piece = NULL;
-    struct err_detail detail = {0};
-    struct value events = VALUE_NONE;
-    if (options->operand_count > 1) {
-        return report_usage(options, "it takes one piece at most");
-    }
-    if (option_is_given(options, OPTION_CANCEL)) {
-        return timers_cancel_one(options, "event");
-    }
-    int code = look_open(options, &survey);
-    if (code != CODE_OK) {
-        return code;
-    }
-    if (options->operand_count > 0) {
-        code = look_piece(options, survey, 0, &piece);
-    }
-    if (code == CODE_OK &&
-        picture_events(survey,
-                       look_folder(options),
-                       piece != NULL ? options->operands[0].word : NULL,
-                       &events,
-                       &detail) != ERR_OK) {
-        code = look_report(options, &detail);
-    }
-    if (code == CODE_OK) {
-        print_events(options, events);
-    }
-    value_unref(events);
-    survey_close(survey);
-    return code;
+    return timers_list(options,
+                       &(struct timers_kind){
+                           .name = "event",
+                           .find = find_events,
+                           .print = print_events,
+                       });
 }

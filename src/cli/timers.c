@@ -305,7 +305,7 @@ int timers_cancel_one(const struct options *options, const char *what)
 
 /* -- Listing ------------------------------------------------------------- */
 
-static void append_stream(struct buf *to, struct value stream)
+void timers_append_stream(struct buf *to, struct value stream)
 {
     const struct value handler = object_field(stream, "handler");
     if (value_is_absent(handler)) {
@@ -368,7 +368,7 @@ static void add_row(struct look_table *table, struct value timer)
     if (value_kind(late) == VALUE_INT) {
         buf_append_text(&row->cells[0], " (overdue)");
     }
-    append_stream(&row->cells[1], timer);
+    timers_append_stream(&row->cells[1], timer);
     if (value_is_string(object_field(timer, "user"))) {
         buf_append_text(&row->cells[1], " for the user ");
         look_append(&row->cells[1], object_field(timer, "user"));
@@ -381,13 +381,9 @@ static void add_row(struct look_table *table, struct value timer)
     row->colours[1] = LOOK_STRONG;
 }
 
-static void print_timers(const struct options *options, struct value timers)
+static void print_timers(struct value timers)
 {
     const struct value list = object_field(timers, "timers");
-    if (option_is_given(options, OPTION_JSON)) {
-        look_print_adopt(options, value_ref(timers));
-        return;
-    }
     if (array_count(list) == 0) {
         (void)fprintf(stderr, "heddle: no timer is set\n");
         return;
@@ -405,17 +401,27 @@ static void print_timers(const struct options *options, struct value timers)
     look_table_end(&table, 0);
 }
 
-int timers_run(const struct options *options)
+static enum err find_timers(struct survey *survey,
+                            const struct options *options,
+                            const char *piece,
+                            struct value *out,
+                            struct err_detail *detail)
+{
+    (void)options;
+    return picture_timers(survey, piece, system_wall_ms(), out, detail);
+}
+
+int timers_list(const struct options *options, const struct timers_kind *kind)
 {
     struct survey *survey = NULL;
     struct survey_piece *piece = NULL;
     struct err_detail detail = {0};
-    struct value timers = VALUE_NONE;
+    struct value found = VALUE_NONE;
     if (options->operand_count > 1) {
         return report_usage(options, "it takes one piece at most");
     }
     if (option_is_given(options, OPTION_CANCEL)) {
-        return timers_cancel_one(options, "timer");
+        return timers_cancel_one(options, kind->name);
     }
     int code = look_open(options, &survey);
     if (code != CODE_OK) {
@@ -425,17 +431,29 @@ int timers_run(const struct options *options)
         code = look_piece(options, survey, 0, &piece);
     }
     if (code == CODE_OK &&
-        picture_timers(survey,
-                       piece != NULL ? options->operands[0].word : NULL,
-                       system_wall_ms(),
-                       &timers,
-                       &detail) != ERR_OK) {
+        kind->find(survey,
+                   options,
+                   piece != NULL ? options->operands[0].word : NULL,
+                   &found,
+                   &detail) != ERR_OK) {
         code = look_report(options, &detail);
     }
-    if (code == CODE_OK) {
-        print_timers(options, timers);
+    if (code == CODE_OK && option_is_given(options, OPTION_JSON)) {
+        look_print_adopt(options, value_ref(found));
+    } else if (code == CODE_OK) {
+        kind->print(found);
     }
-    value_unref(timers);
+    value_unref(found);
     survey_close(survey);
     return code;
+}
+
+int timers_run(const struct options *options)
+{
+    return timers_list(options,
+                       &(struct timers_kind){
+                           .name = "timer",
+                           .find = find_timers,
+                           .print = print_timers,
+                       });
 }

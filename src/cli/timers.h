@@ -1,8 +1,10 @@
-/* The options of timers: --after, --at, --every, --zone and --missed. */
+/* What waits in the store: the options of timers (--after, --at, --every,
+ * --zone and --missed), and what `heddle timers` and `heddle events` share. */
 
 #ifndef CLI_TIMERS_H
 #define CLI_TIMERS_H
 
+#include "cli/look.h"
 #include "cli/options.h"
 #include "cli/visit.h"
 #include "proto/event.h"
@@ -20,5 +22,21 @@ int timers_read(struct visit *visit, struct event_timer *out);
 /* Cancels the event or timer of that id, of a piece, and waits for the
  * answer. */
 int timers_cancel_one(const struct options *options, const char *what);
+
+/* "add of cart", or the id of the stream. */
+void timers_append_stream(struct buf *to, struct value stream);
+
+/* Lists what waits, or cancels one: the whole of both commands. */
+struct timers_kind {
+    const char *name; /* "timer" */
+    enum err (*find)(struct survey *survey,
+                     const struct options *options,
+                     const char *piece, /* or NULL: all */
+                     struct value *out, /* new */
+                     struct err_detail *detail);
+    void (*print)(struct value found);
+};
+
+int timers_list(const struct options *options, const struct timers_kind *kind);
 
 #endif

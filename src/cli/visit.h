@@ -16,15 +16,21 @@
  * as its note, {"file": "/data/shopping.lua"}, so that every command can
  * take it up.
  *
- *   K1  Effects run and tasks begin in `heddle run` only: a command that asks
- * or sends does nothing outside that the next run would do again. K2  Whoever
- * waits has a deadline, and can be interrupted: by Ctrl-C and by SIGTERM. Then
- * visit_was_stopped is true, and every wait is over. K3  What a node reports is
- * told when the work has come to rest, and only if its last run has failed. K4
- * A command that answers once brings what it prints up to date: no debounce or
- * throttle applies in its process. One that follows the changes keeps to the
- * pattern's pace. K5  A damaged file ends the command with CODE_IO, as a signal
- * would: waiting does not mend it. */
+ *   K1  Effects run and tasks begin in `heddle run` only: other commands do
+ *       nothing outside that the next run would do again.
+ *
+ *   K2  Each wait has a deadline, and Ctrl-C and SIGTERM interrupt it. Then
+ *       visit_was_stopped is true, and every wait is over.
+ *
+ *   K3  The failure of a node is reported when the work has come to rest, and
+ *       only if the last run of that node has failed.
+ *
+ *   K4  A command that answers once brings what it prints up to date: no
+ *       debounce or throttle applies in its process. A command that follows
+ *       the changes keeps to the pattern's pace.
+ *
+ *   K5  A damaged file ends the command with CODE_IO, as a signal would:
+ *       waiting does not mend it. */
 
 #ifndef CLI_VISIT_H
 #define CLI_VISIT_H

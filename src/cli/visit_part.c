@@ -21,7 +21,8 @@ static struct value about_of(const struct entity *document)
                : VALUE_NONE;
 }
 
-/* The document whose id is the beginning of another one, here. */
+/* Loads the document whose id is the first `length` bytes of that of
+ * `entity`. */
 static enum err load_front(struct visit *visit,
                            const struct entity *entity,
                            size_t length,

@@ -19,14 +19,19 @@ static void on_waiting(void *ctx, const struct waiting_event *event)
     listing->found(listing->ctx, event->number, event->id, event->document);
 }
 
-bool event_source_list(struct engine *engine,
-                       const struct space *space,
-                       uint64_t after,
-                       stored_event_fn *found,
-                       void *ctx)
+static bool list(void *ctx,
+                 struct space *space,
+                 uint64_t after,
+                 stored_event_fn *found,
+                 void *found_ctx)
 {
-    struct listing listing = {found, ctx};
+    const struct event_source *source = ctx;
+    struct engine *engine = source->engine(source->ctx, space->id);
+    struct listing listing = {found, found_ctx};
     struct err_detail why = {0}; /* the host reports what is wrong */
+    if (engine == NULL) {
+        return true;
+    }
     enum err err = engine_read_begin(engine, &why);
     if (err != ERR_OK) {
         return false;
@@ -42,16 +47,21 @@ bool event_source_list(struct engine *engine,
     return err == ERR_OK;
 }
 
-bool event_source_timers(struct engine *engine,
-                         const struct space *space,
-                         struct timer_position after,
-                         uint64_t until,
-                         stored_event_fn *found,
-                         void *ctx,
-                         uint64_t *next)
+static bool timers(void *ctx,
+                   struct space *space,
+                   struct timer_position after,
+                   uint64_t until,
+                   stored_event_fn *found,
+                   void *found_ctx,
+                   uint64_t *next)
 {
-    struct listing listing = {found, ctx};
+    const struct event_source *source = ctx;
+    struct engine *engine = source->engine(source->ctx, space->id);
+    struct listing listing = {found, found_ctx};
     struct err_detail why = {0}; /* as above */
+    if (engine == NULL) {
+        return true;
+    }
     enum err err = engine_read_begin(engine, &why);
     if (err != ERR_OK) {
         return false;
@@ -71,25 +81,6 @@ bool event_source_timers(struct engine *engine,
     return err == ERR_OK;
 }
 
-static bool timers(void *ctx,
-                   struct space *space,
-                   struct timer_position after,
-                   uint64_t until,
-                   stored_event_fn *found,
-                   void *found_ctx,
-                   uint64_t *next)
-{
-    const struct event_source *source = ctx;
-    struct engine *engine = source->engine(source->ctx, space->id);
-    return engine == NULL || event_source_timers(engine,
-                                                 space,
-                                                 after,
-                                                 until,
-                                                 found,
-                                                 found_ctx,
-                                                 next);
-}
-
 static uint64_t wall(void *ctx)
 {
     (void)ctx;
@@ -102,18 +93,6 @@ static const struct zone *zone(void *ctx,
 {
     struct event_source *source = ctx;
     return zones_find(&source->zones, name, detail);
-}
-
-static bool list(void *ctx,
-                 struct space *space,
-                 uint64_t after,
-                 stored_event_fn *found,
-                 void *found_ctx)
-{
-    const struct event_source *source = ctx;
-    struct engine *engine = source->engine(source->ctx, space->id);
-    return engine == NULL ||
-           event_source_list(engine, space, after, found, found_ctx);
 }
 
 static bool is_at_work(void *ctx, struct value instance)

@@ -34,22 +34,6 @@ enum {
 /* For the options of a runtime; the record stays where it is. */
 struct stored_events_source event_source_hooks(struct event_source *source);
 
-/* The events of a space that wait: the `list` of a source, for an engine. */
-bool event_source_list(struct engine *engine,
-                       const struct space *space,
-                       uint64_t after,
-                       stored_event_fn *found,
-                       void *ctx);
-
-/* The timers of a space that are due: the `timers` of a source. */
-bool event_source_timers(struct engine *engine,
-                         const struct space *space,
-                         struct timer_position after,
-                         uint64_t until,
-                         stored_event_fn *found,
-                         void *ctx,
-                         uint64_t *next);
-
 /* Whether the runtime of that name is at work in the directory. Changes
  * nothing. */
 bool event_source_is_at_work(const char *folder, struct value instance);

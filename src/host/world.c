@@ -36,7 +36,8 @@ struct world_runtime_rest {
     struct list_node node;
     struct value session; /* its name */
     struct value user;
-    VEC(struct link *) links; /* one a space */
+    struct event_source event_source;
+    VEC(struct link *) links; /* one per space */
     uint64_t landed;          /* what has, in its last step */
 };
 
@@ -48,7 +49,6 @@ struct world {
     uint64_t runtimes_made;
     struct list stores;
     struct list runtimes; /* struct world_runtime_rest */
-    struct zones zones;
 };
 
 #define REST_OF(at) CONTAINER_OF((at), struct world_runtime_rest, node)
@@ -269,18 +269,6 @@ static void store_free(struct world_store *store)
 /* -- Runtimes ------------------------------------------------------------ */
 
 /* Of a space that the runtime has open. */
-static struct engine *engine_of(void *ctx, struct value space)
-{
-    const struct world_runtime *one = ctx;
-    VEC_FOREACH (&one->store->spaces, at) {
-        if (key_equal((*at)->name, space)) {
-            return runtime_space(&one->runtime, space) != NULL ? &(*at)->engine
-                                                               : NULL;
-        }
-    }
-    return NULL;
-}
-
 static void refresh(void *ctx)
 {
     world_exchange(ctx);
@@ -299,8 +287,8 @@ static enum err resume(void *ctx,
 {
     struct world_runtime *one = ctx;
     const struct pages_source source = {
-        .engine = engine_of,
-        .ctx = one,
+        .engine = engine_named,
+        .ctx = one->store,
         .identity = {one->rest->user, one->rest->session},
         .limit = one->page_limit,
     };
@@ -365,54 +353,39 @@ static enum err connect_all(struct world_runtime *one,
     return err;
 }
 
-static bool list_events(void *ctx,
-                        struct space *space,
-                        uint64_t after,
-                        stored_event_fn *found,
-                        void *found_ctx)
-{
-    struct world_runtime *one = ctx;
-    struct engine *engine = engine_named(one->store, space->id);
-    return engine == NULL ||
-           event_source_list(engine, space, after, found, found_ctx);
-}
+/* -- Stored events -------------------------------------------------------- */
 
-static bool list_timers(void *ctx,
-                        struct space *space,
-                        struct timer_position after,
-                        uint64_t until,
-                        stored_event_fn *found,
-                        void *found_ctx,
-                        uint64_t *next)
+static struct world *world_of_source(void *ctx)
 {
-    struct world_runtime *one = ctx;
-    struct engine *engine = engine_named(one->store, space->id);
-    return engine == NULL || event_source_timers(engine,
-                                                 space,
-                                                 after,
-                                                 until,
-                                                 found,
-                                                 found_ctx,
-                                                 next);
+    const struct event_source *source = ctx;
+    return ((const struct world_store *)source->ctx)->world;
 }
 
 static uint64_t wall(void *ctx)
 {
-    return ((const struct world_runtime *)ctx)->world->now;
-}
-
-static const struct zone *zone(void *ctx,
-                               struct value name,
-                               struct err_detail *detail)
-{
-    const struct world_runtime *one = ctx;
-    return zones_find(&one->world->zones, name, detail);
+    return world_of_source(ctx)->now;
 }
 
 static bool is_at_work(void *ctx, struct value instance)
 {
-    const struct world_runtime *one = ctx;
-    return runtime_of(one->world, instance) != NULL;
+    return runtime_of(world_of_source(ctx), instance) != NULL;
+}
+
+/* Those of a data directory, but for the clock and for other runtimes: both
+ * are the world's. */
+static struct stored_events_source stored_events(struct world_runtime *one)
+{
+    struct event_source *source = &one->rest->event_source;
+    *source = (struct event_source){
+        .engine = engine_named,
+        .ctx = one->store,
+        .folder = "",
+    };
+    struct stored_events_source hooks = event_source_hooks(source);
+    hooks.wall = wall;
+    hooks.trusted = 0;
+    hooks.is_at_work = is_at_work;
+    return hooks;
 }
 
 /* task-5 of runtime/task.h. */
@@ -479,15 +452,7 @@ enum err world_runtime_new(struct world_store *store,
         .fetch = fetch,
         .refresh = refresh,
         .fetch_ctx = one,
-        .stored_events =
-            {
-                .list = list_events,
-                .timers = list_timers,
-                .wall = wall,
-                .zone = zone,
-                .is_at_work = is_at_work,
-                .ctx = one,
-            },
+        .stored_events = stored_events(one),
         .task_claims =
             {
                 .take = take_task,
@@ -515,6 +480,7 @@ void world_runtime_end(struct world_runtime *one)
         mem_free(*link, sizeof **link);
     }
     vec_release(&rest->links);
+    event_source_release(&rest->event_source);
     list_remove(&rest->node);
     value_unref(rest->session);
     value_unref(rest->user);
@@ -531,7 +497,6 @@ void world_free(struct world *world)
         store_free(
             CONTAINER_OF(list_first(&world->stores), struct world_store, node));
     }
-    zones_release(&world->zones);
     mem_free(world, sizeof *world);
 }
 

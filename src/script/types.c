@@ -1,4 +1,4 @@
-/* The type stubs themselves, one string per line of the files. */
+/* The type declarations themselves, one string per line of the files. */
 
 #include "script/types.h"
 

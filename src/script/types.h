@@ -1,10 +1,10 @@
-/* Type stubs: what code can call, written down for the Lua language server.
- * `heddle new` writes them beside a pattern.
+/* Type declarations of everything that code can call, for the Lua language
+ * server. `heddle new` writes them beside a pattern.
  *
  *   Y1  A method of a class of C objects (script/object.h) that code can get
- *       hold of has a stub, "function class:method(", and the reverse; so has
- *       each function of the module "heddle". test/unit/script/test_types.c
- *       compares them with what is registered. */
+ *       hold of has a declaration, "function class:method(", and the reverse;
+ *       so has each function of the module "heddle".
+ * test/unit/script/test_types.c compares them with what is registered. */
 
 #ifndef SCRIPT_TYPES_H
 #define SCRIPT_TYPES_H

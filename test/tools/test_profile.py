@@ -173,9 +173,14 @@ def growth_fails_and_an_unknown_compiler_is_skipped():
 
 @test
 def two_measurements_agree():
-    first = profile.measure(PROGRAM, "diamond5").own()
-    second = profile.measure(PROGRAM, "diamond5").own()
-    expect(abs(first / second - 1) < 0.01, f"{first} and {second} instructions")
+    """Interrupts of a busy machine may add instructions to one measurement: two of six have to agree."""
+    counts = []
+    for _ in range(6):
+        count = profile.measure(PROGRAM, "diamond5").own()
+        if any(abs(count / earlier - 1) < 0.001 for earlier in counts):
+            return
+        counts.append(count)
+    expect(False, f"no two of {counts} instructions agree")
 
 
 @test

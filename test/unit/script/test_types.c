@@ -1,4 +1,5 @@
-/* types: the stubs for the language server say what is registered. */
+/* types: the declarations for the language server say what is
+ * registered. */
 
 #include "script/types.h"
 
@@ -129,9 +130,9 @@ static void on_ended(void *ctx, struct script *script)
     }
 }
 
-/* -- What has a stub ----------------------------------------------------- */
+/* -- What has a declaration ---------------------------------------------- */
 
-static void add_stubs(struct names *names)
+static void add_declared(struct names *names)
 {
     static const char start[] = "function ";
     const struct script_type_file *file = script_type_files;
@@ -145,10 +146,10 @@ static void add_stubs(struct names *names)
     }
 }
 
-TEST(what_is_registered_has_a_stub_and_the_reverse)
+TEST(what_is_registered_has_a_declaration_and_the_reverse)
 {
     struct names registered = {0};
-    struct names stubs = {0};
+    struct names declared = {0};
     struct testing_counts counts = {0};
     const struct testing_options options = {
         .ctx = &registered,
@@ -163,10 +164,10 @@ TEST(what_is_registered_has_a_stub_and_the_reverse)
     EXPECT_TEXT(buf_text(&fault), "");
     EXPECT_TEXT(buf_text(&registered.failed), "");
     EXPECT_INT(counts.passed, 1);
-    add_stubs(&stubs);
+    add_declared(&declared);
     struct buf got = {0};
     struct buf want = {0};
-    join(&stubs, &got);
+    join(&declared, &got);
     join(&registered, &want);
     EXPECT_CONTAINS(buf_text(&want), "cell:add_unique\n");
     EXPECT_CONTAINS(buf_text(&want), "old:version\n");

@@ -95,8 +95,10 @@ TEST(a_transaction_without_a_change_is_none)
 
 /* -- Processes that do not use their turn -------------------------------- */
 
-/* A process with a ticket, while `kit` holds the lock. It does nothing then. */
-static pid_t start_waiting(struct store_kit *kit)
+/* Another process that asks for the lock. It does nothing then, until it is
+ * killed. */
+static pid_t start_process(const struct store_kit *kit,
+                           bool (*ask)(struct database *))
 {
     int ready[2];
     char byte = 0;
@@ -107,8 +109,7 @@ static pid_t start_waiting(struct store_kit *kit)
         struct database database;
         const struct database_options options = {.path = kit->path};
         if (database_open(&database, &options, NULL) != ERR_OK ||
-            database_reserve(&database, NULL) != ERR_BUSY ||
-            write(ready[1], "w", 1) != 1) {
+            !ask(&database) || write(ready[1], "w", 1) != 1) {
             _exit(1);
         }
         for (;;) {
@@ -119,6 +120,12 @@ static pid_t start_waiting(struct store_kit *kit)
     EXPECT_INT(read(ready[0], &byte, 1), 1);
     (void)close(ready[0]);
     return pid;
+}
+
+/* It gets a ticket, because another process holds the lock. */
+static bool wait_for_lock(struct database *database)
+{
+    return database_reserve(database, NULL) == ERR_BUSY;
 }
 
 static void end_process(pid_t pid)
@@ -134,7 +141,7 @@ TEST(a_ticket_of_a_process_that_was_killed_is_not_waited_for)
     struct store_kit b;
     open_both(&a, &b);
     EXPECT_INT(reserve(&a), ERR_OK);
-    const pid_t pid = start_waiting(&a);
+    const pid_t pid = start_process(&a, wait_for_lock);
     unreserve(&a, false);
     EXPECT_INT(reserve(&b), ERR_BUSY); /* it lives, and is before */
     end_process(pid);
@@ -143,34 +150,14 @@ TEST(a_ticket_of_a_process_that_was_killed_is_not_waited_for)
     close_both(&a, &b);
 }
 
-/* A process that has the lock and a ticket, as for the retry of a commit. */
-static pid_t start_holding(const struct store_kit *kit)
+/* It has the lock and a ticket, as for the retry of a commit. */
+static bool hold_lock(struct database *database)
 {
-    int ready[2];
-    char byte = 0;
-    CHECK(pipe(ready) == 0);
-    const pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        struct database database;
-        const struct database_options options = {.path = kit->path};
-        if (database_open(&database, &options, NULL) != ERR_OK ||
-            database_reserve(&database, NULL) != ERR_OK) {
-            _exit(1);
-        }
-        database_unreserve(&database, true);
-        if (database_reserve(&database, NULL) != ERR_OK ||
-            write(ready[1], "w", 1) != 1) {
-            _exit(1);
-        }
-        for (;;) {
-            (void)pause();
-        }
+    if (database_reserve(database, NULL) != ERR_OK) {
+        return false;
     }
-    (void)close(ready[1]);
-    EXPECT_INT(read(ready[0], &byte, 1), 1);
-    (void)close(ready[0]);
-    return pid;
+    database_unreserve(database, true);
+    return database_reserve(database, NULL) == ERR_OK;
 }
 
 /* Its parent has not asked for its code: the system still knows its number. */
@@ -180,7 +167,7 @@ TEST(a_process_that_was_killed_with_the_lock_and_a_ticket_is_not_waited_for)
     struct store_kit b;
     siginfo_t ended;
     open_both(&a, &b);
-    const pid_t pid = start_holding(&a);
+    const pid_t pid = start_process(&a, hold_lock);
     EXPECT_INT(reserve(&a), ERR_BUSY);
     CHECK(kill(pid, SIGKILL) == 0);
     CHECK(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) == 0);
@@ -213,7 +200,7 @@ TEST(a_ticket_that_is_not_used_is_not_waited_for_without_end)
     struct store_kit b;
     open_both(&a, &b);
     EXPECT_INT(reserve(&a), ERR_OK);
-    const pid_t pid = start_waiting(&a);
+    const pid_t pid = start_process(&a, wait_for_lock);
     unreserve(&a, false);
     EXPECT_INT(reserve(&b), ERR_BUSY);
     EXPECT_LANDED(&b, 1, "s2 1 | set A 1"); /* this one waits */
