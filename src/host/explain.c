@@ -748,8 +748,7 @@ static struct missing find_missing(const struct survey_node *node,
  * document has. */
 static bool is_hidden(const struct path *path)
 {
-    return path->length > 0 &&
-           value_begins_with(path->at[path->length - 1].key, "\x1f");
+    return path->length > 0 && key_is_virtual(path->at[path->length - 1].key);
 }
 
 struct value explain_why_not(const struct survey *survey,

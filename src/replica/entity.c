@@ -74,7 +74,7 @@ static enum err walk(struct value value,
         if (!value_is_container(value)) {
             return value_is_absent(value) ? ERR_NOT_FOUND : ERR_TYPE;
         }
-        value = value_child_or_kind(value, &path->at[i]);
+        value = value_child_or_virtual(value, &path->at[i]);
     }
     *out = value_ref(value);
     return ERR_OK;
@@ -106,9 +106,9 @@ uint32_t entity_state_link(const struct entity_state *state,
     }
     const bool inside = !value_is_absent(state->payload) &&
                         entity_is_payload_key(path->at[0].key);
-    struct value value = inside
-                             ? state->payload
-                             : value_child_or_kind(state->rest, &path->at[0]);
+    struct value value =
+        inside ? state->payload
+               : value_child_or_virtual(state->rest, &path->at[0]);
     for (uint32_t i = 1; i < path->length; i++) {
         if (value_tag(value) == TAG_LINK) {
             return i;
@@ -116,7 +116,7 @@ uint32_t entity_state_link(const struct entity_state *state,
         if (!value_is_container(value)) {
             return 0;
         }
-        value = value_child_or_kind(value, &path->at[i]);
+        value = value_child_or_virtual(value, &path->at[i]);
     }
     return 0;
 }

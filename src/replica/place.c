@@ -19,6 +19,13 @@ static struct value key_of(const struct place *place)
     return place->path->at[place->path->length - 1].key;
 }
 
+static bool is_range(const struct place *place)
+{
+    const struct value key = key_of(place);
+    struct key_range range;
+    return key_range_of_key(&key, &range);
+}
+
 static bool is_place(const void *item, const void *key)
 {
     const struct place *place = item;
@@ -101,6 +108,7 @@ static struct place *place_new(struct place *parent, struct path *path)
     place->parent = parent;
     chain_push(&parent->children, &place->sibling);
     parent->child_count++;
+    parent->ranges = parent->ranges || is_range(place);
     map_insert(&replica_of(parent->entity)->places,
                place_hash(parent, key_of(place)),
                place);

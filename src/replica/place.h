@@ -31,7 +31,8 @@ struct place {
     uint64_t logged; /* the last transaction that logged it, times 4, and a
                         bit for each kind of read (replica/transaction.h) */
     uint32_t refs;
-    uint32_t child_count;
+    uint32_t child_count : 31;
+    uint32_t ranges : 1; /* a child is, or was, a range (value/key_range.h) */
 
     /* For the layer above: how many of the places below it, by way of their
      * parents, somebody writes to; and a number to find its own again. */

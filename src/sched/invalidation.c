@@ -331,19 +331,36 @@ static void push_children(const struct match *match,
         match->sched->counters.visits++;
         push_pair(match,
                   child,
-                  value_child_or_kind(before, segment),
-                  value_child_or_kind(after, segment));
+                  value_child_or_virtual(before, segment),
+                  value_child_or_virtual(after, segment));
     }
 }
 
-/* Many places below: the children that are not the same are looked for, and
- * the places that they are in. */
+/* Many places below, or ranges: the children that are not the same are looked
+ * for, and the places that they are in. */
 struct by_difference {
     const struct match *match;
     const struct place *place;
     struct value before;
     struct value after;
 };
+
+/* The ranges that an entry which differs is in. */
+static void see_ranges(const struct by_difference *by, struct value key)
+{
+    CHAIN_FOREACH(&by->place->children, link)
+    {
+        const struct place *child = PLACE_OF(link);
+        struct key_range range;
+        by->match->sched->counters.visits++;
+        if (key_range_of_key(&child->path->at[child->path->length - 1].key,
+                             &range) &&
+            key_range_has(&range, key)) {
+            see_all(by->match, &child->readers[READ_DEEP]);
+            see_all(by->match, &child->readers[READ_SHAPE]);
+        }
+    }
+}
 
 static void find_place(void *ctx, const struct difference *difference)
 {
@@ -357,8 +374,11 @@ static void find_place(void *ctx, const struct difference *difference)
     if (child != NULL) {
         push_pair(by->match,
                   child,
-                  value_child_or_kind(by->before, segment),
-                  value_child_or_kind(by->after, segment));
+                  value_child_or_virtual(by->before, segment),
+                  value_child_or_virtual(by->after, segment));
+    }
+    if (UNLIKELY(by->place->ranges)) {
+        see_ranges(by, segment->key);
     }
 }
 
@@ -391,8 +411,8 @@ static void push_changed_ends(const struct match *match,
         struct place *child = PLACE_OF(link);
         const struct path_segment *segment =
             &child->path->at[child->path->length - 1];
-        const struct value was = value_child_or_kind(before, segment);
-        const struct value is = value_child_or_kind(after, segment);
+        const struct value was = value_child_or_virtual(before, segment);
+        const struct value is = value_child_or_virtual(after, segment);
         if (value_is_absent(was) != value_is_absent(is)) {
             push_pair(match, child, was, is);
         }
@@ -429,7 +449,7 @@ static void push_below(const struct match *match,
 static bool has_many_below(const struct change_pair *pair)
 {
     const uint32_t children = pair->place->child_count;
-    if (children <= FEW_CHILDREN) {
+    if (children <= FEW_CHILDREN && !pair->place->ranges) {
         return false;
     }
     if (value_is_array(pair->before) && value_is_array(pair->after)) {

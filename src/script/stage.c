@@ -209,7 +209,11 @@ struct value stage_place_value(const struct place *place)
 {
     const struct entity *entity = place->entity;
     const struct path *path = place->path;
-    const uint32_t length = path->length - (reads_is_probe(place) ? 1 : 0);
+    const uint32_t length =
+        path->length -
+        (path->length > 0 && key_is_virtual(path->at[path->length - 1].key)
+             ? 1
+             : 0);
     const bool inside = length > 0 && entity_is_payload_key(path->at[0].key);
     struct value list = value_empty_array();
     if (!inside) {

@@ -86,15 +86,16 @@ static void add_touch(struct touches *touches, const struct patch_touch *touch)
     node->keys = node->keys || !value;
 }
 
-/* The node of a path, or NULL. *covered: a value at or above it was touched,
- * which ends the search. */
+/* The node of the first `length` segments of a path, or NULL. *covered: a value
+ * at or above it was touched, which ends the search. */
 static const struct touch_node *find_node(const struct touches *touches,
                                           const struct path *path,
+                                          size_t length,
                                           bool *covered)
 {
     const struct touch_node *node = &touches->root;
     *covered = node->value;
-    for (size_t i = 0; node != NULL && !*covered && i < path->length; i++) {
+    for (size_t i = 0; node != NULL && !*covered && i < length; i++) {
         const struct node_key key = {node, path->at[i].key};
         node = map_find(&touches->nodes, hash_node(&key), is_node, &key);
         *covered = node != NULL && node->value;
@@ -102,17 +103,40 @@ static const struct touch_node *find_node(const struct touches *touches,
     return node;
 }
 
+/* Whether a value was touched at or below an entry of the range. */
+static bool range_is_touched(const struct touches *touches,
+                             const struct touch_node *object,
+                             const struct key_range *range)
+{
+    MAP_FOREACH (&touches->nodes, slot) {
+        const struct touch_node *node = slot->item;
+        if (node->parent == object && node->below &&
+            key_range_has(range, node->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool touches_overlap(const struct touches *touches, const struct path *path)
 {
+    struct key_range range;
+    const bool ranged =
+        path->length > 0 &&
+        key_range_of_key(&path->at[path->length - 1].key, &range);
     bool covered;
-    const struct touch_node *node = find_node(touches, path, &covered);
-    return covered || (node != NULL && node->below);
+    const struct touch_node *node =
+        find_node(touches, path, path->length - ranged, &covered);
+    if (covered || node == NULL) {
+        return covered;
+    }
+    return ranged ? range_is_touched(touches, node, &range) : node->below;
 }
 
 bool touches_cover(const struct touches *touches, const struct path *path)
 {
     bool covered;
-    (void)find_node(touches, path, &covered);
+    (void)find_node(touches, path, path->length, &covered);
     return covered;
 }
 

@@ -287,7 +287,7 @@ static struct reach reach_along(struct value root, const struct path *path)
             return reach;
         }
         reach.containers++;
-        reach.value = value_child_or_kind(reach.value, &path->at[i]);
+        reach.value = value_child_or_virtual(reach.value, &path->at[i]);
     }
     return reach;
 }

@@ -341,25 +341,40 @@ struct path *path_prefix(struct path *path, size_t length)
     return path_new(path->table, path->at, length);
 }
 
-bool path_is_prefix(const struct path *prefix, const struct path *path)
+static bool segments_are_equal(const struct path *a,
+                               const struct path *b,
+                               size_t count)
 {
-    if (prefix == path) {
-        return true;
-    }
-    if (prefix->length > path->length) {
-        return false;
-    }
-    for (size_t i = 0; i < prefix->length; i++) {
-        if (!key_equal(prefix->at[i].key, path->at[i].key)) {
+    for (size_t i = 0; i < count; i++) {
+        if (!key_equal(a->at[i].key, b->at[i].key)) {
             return false;
         }
     }
     return true;
 }
 
+bool path_is_prefix(const struct path *prefix, const struct path *path)
+{
+    return prefix == path || (prefix->length <= path->length &&
+                              segments_are_equal(prefix, path, prefix->length));
+}
+
+/* Whether the last segment of `path` is a range that `other` goes through. */
+static bool ends_with_range_of(const struct path *path,
+                               const struct path *other)
+{
+    const size_t last = (size_t)path->length - 1;
+    struct key_range range;
+    return path->length > 0 && other->length > last &&
+           key_range_of_key(&path->at[last].key, &range) &&
+           key_range_has(&range, other->at[last].key) &&
+           segments_are_equal(path, other, last);
+}
+
 bool path_overlaps(const struct path *a, const struct path *b)
 {
-    return a->length <= b->length ? path_is_prefix(a, b) : path_is_prefix(b, a);
+    return path_is_prefix(a, b) || path_is_prefix(b, a) ||
+           ends_with_range_of(a, b) || ends_with_range_of(b, a);
 }
 
 int path_compare(const struct path *a, const struct path *b)
@@ -385,17 +400,24 @@ struct value value_child(struct value value, const struct path_segment *segment)
     return VALUE_NONE;
 }
 
-struct value value_child_or_kind(struct value value,
-                                 const struct path_segment *segment)
+/* Of a container that has no such child. */
+COLD static struct value virtual_child(struct value value, struct value key)
 {
-    if (value_is_array(value) && segment->index == PATH_NOT_INDEX) {
-        return value_is_text(segment->key, PATH_KIND) ? value_bool(true)
-                                                      : VALUE_NONE;
+    struct key_range range;
+    if (key_range_of_key(&key, &range)) {
+        return key_range_digest(&range, value);
     }
+    return value_is_text(key, PATH_KIND) ? value_bool(value_is_array(value))
+                                         : VALUE_NONE;
+}
+
+struct value value_child_or_virtual(struct value value,
+                                    const struct path_segment *segment)
+{
     const struct value child = value_child(value, segment);
-    return UNLIKELY(value_is_absent(child)) && value_is_object(value) &&
-                   value_is_text(segment->key, PATH_KIND)
-               ? value_bool(false)
+    return UNLIKELY(value_is_absent(child)) && value_is_container(value) &&
+                   key_is_virtual(segment->key)
+               ? virtual_child(value, segment->key)
                : child;
 }
 

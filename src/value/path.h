@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "value/key_range.h"
 #include "value/value.h"
 
 /* "0" or digits without a leading zero, at most 4294967294. Anything else is
@@ -102,7 +103,8 @@ struct path *path_prefix(struct path *path, size_t length);
 
 bool path_is_prefix(const struct path *prefix, const struct path *path);
 
-/* One is a prefix of the other: a change at one can be seen at the other. */
+/* One is a prefix of the other, or ends with a range that the other goes
+ * through: a change at one can be seen at the other. */
 bool path_overlaps(const struct path *a, const struct path *b);
 
 /* Segment by segment as strings ("10" before "2"), a prefix first. */
@@ -113,13 +115,14 @@ int path_compare(const struct path *a, const struct path *b);
 struct value value_child(struct value value,
                          const struct path_segment *segment);
 
-/* The same for who watches: a segment with the key PATH_KIND, which no document
- * uses, is true of an array, false of an object, and nothing of anything else.
- * So a read of it is a read of what kind of container there is, and of nothing
- * below. */
-#define PATH_KIND "\x1fkind"
-struct value value_child_or_kind(struct value value,
-                                 const struct path_segment *segment);
+/* The same for readers, which can also read a virtual child: a key that no
+ * document uses. Of PATH_KIND the value is true for an array, false for an
+ * object, and absent for anything else: a read of it depends on the kind of
+ * container, and on nothing below. The other virtual children are ranges
+ * (value/key_range.h). */
+#define PATH_KIND KEY_VIRTUAL "kind"
+struct value value_child_or_virtual(struct value value,
+                                    const struct path_segment *segment);
 
 /* What is at `path` in `value`, borrowed; absent if there is nothing. */
 struct value value_at(struct value value, const struct path *path);

@@ -85,6 +85,53 @@ TEST(p1_only_reads_for_scheduling_count)
     kit_end(&kit);
 }
 
+/* A range depends on the entries inside of it, here and after a restart. */
+TEST(a_range_wakes_its_reader_for_entries_inside_and_no_others)
+{
+    static const char *const surface = "a.\x1frange1,bd -> b";
+    struct sched_kit kit;
+    begin(&kit, false, "a={'a':1,'c':1}");
+    struct kit_node *c =
+        kit_computation(&kit, "C", surface, kit_fn_constant, 1);
+    kit_see(&kit, "E", "b");
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(c->runs, 1);
+    kit_set(&kit, "a.e", "1");
+    kit_set(&kit, "a.a", "2");
+    kit_elsewhere(&kit, "remove a.a");
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(c->runs, 1);
+    EXPECT_TEXT(states(&kit, "C"), "C=clean");
+    kit_set(&kit, "a.bb", "1");
+    EXPECT_TEXT(states(&kit, "C"), "C=dirty");
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(c->runs, 2);
+    kit_set(&kit, "a.c", "2");
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(c->runs, 3);
+    kit_elsewhere(&kit, "remove a.c");
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(c->runs, 4);
+    kit_set(&kit, "a", "{'bb':1}"); /* the same inside, by another way */
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(c->runs, 4);
+    kit_set(&kit, "a.d", "1");
+    EXPECT_IDLE(&kit);
+    EXPECT_EQ(c->runs, 5);
+    kit_restart(&kit, false);
+    kit_elsewhere(&kit, "add a.f 1");
+    struct persist persist;
+    persist_begin(&persist, &kit, 0);
+    kit_computation(&kit, "C", surface, kit_fn_constant, 1);
+    EXPECT_TEXT(persist_end(&persist), "restored 1 dirty 0 unknown 0");
+    kit_restart(&kit, false);
+    kit_elsewhere(&kit, "add a.b 1");
+    persist_begin(&persist, &kit, 0);
+    kit_computation(&kit, "C", surface, kit_fn_constant, 1);
+    EXPECT_TEXT(persist_end(&persist), "restored 0 dirty 1 unknown 0");
+    kit_end(&kit);
+}
+
 /* An effect that runs again and again, with the same reads. */
 TEST(p2_an_unchanged_read_set_makes_no_observation_of_its_own)
 {

@@ -74,6 +74,33 @@ TEST(f04_a_shape_read_sees_keys_and_not_values)
     kit_close(&kit);
 }
 
+TEST(a_read_of_a_range_sees_the_entries_inside_and_no_others)
+{
+    struct store_kit kit;
+    kit_open_memory(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'o':{'a':1,'c':1,'e':1}}");
+    EXPECT_LANDED(&kit, 2, "s2 1 | add A.o.aa 1 | remove A.o.e");
+    EXPECT_LANDED(&kit, 3, "s1 2 | conf A.o.\\u001frange1,bd @1 | set B 1");
+    EXPECT_LANDED(&kit, 4, "s2 2 | add A.o.d 1");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 4",
+                   "s1 3 | conf A.o.\\u001frange1,bd @1 | set B 2");
+    EXPECT_LANDED(&kit, 5, "s1 3 | conf A.o.\\u001frange1,be @4 | set B 2");
+    EXPECT_LANDED(&kit, 6, "s2 3 | remove A.o.c");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 6",
+                   "s1 4 | conf A.o.\\u001frange1;b @4 | set B 3");
+    EXPECT_LANDED(&kit, 7, "s1 4 | conf A.o.\\u001frange1;d @4 | set B 3");
+    EXPECT_LANDED(&kit, 8, "s2 4 | replace A.o {'z':1}");
+    EXPECT_REFUSED(&kit,
+                   ERR_CONFLICT,
+                   "conflicted with seq 8",
+                   "s1 5 | conf A.o.\\u001frange1,xy @7 | set B 4");
+    kit_close(&kit);
+}
+
 TEST(a_replace_that_creates_a_key_is_seen_by_a_shape_read)
 {
     struct store_kit kit;
