@@ -145,7 +145,7 @@ for page in man/*.1; do
     same "$page lists the exit codes" "$codes" "$want"
 done
 
-# ---- the tutorial ----
+# ---- README.md, and other pages with examples ----
 
 # files_of PAGE FOLDER: blocks with a file name are files.
 files_of() {
@@ -156,31 +156,15 @@ files_of() {
         file != "" { print > file }' "$1"
 }
 
-files_of docs/tutorial.md "$scratch/tutorial"
-sed -n '/^```sh$/,/^```$/p' docs/tutorial.md | grep -v '^```' >"$scratch/examples"
-check "the tutorial is true" transcript "$scratch/examples" tutorial
-[ ! -e "$scratch/tutorial/pid" ] || kill -9 "$(cat "$scratch/tutorial/pid")" 2>/dev/null
-
-# ---- the recipes ----
-
-files_of docs/recipes.md "$scratch/recipes"
-sed -n '/^```sh$/,/^```$/p' docs/recipes.md | grep -v '^```' >"$scratch/examples"
-check "the recipes are true" transcript "$scratch/examples" recipes
-
-# ---- README.md ----
-
-if [ -e README.md ] && grep -q '^```sh' README.md; then
-    sed -n '/^```sh/,/^```$/p' README.md | grep -v '^```' >"$scratch/readme"
-    if grep -q '^\$ heddle ' "$scratch/readme"; then
-        # Only what calls the command: the rest builds and installs.
-        awk '/^\$ / { keep = $2 ~ /^(heddle|echo|printf|cat)$/ } keep' "$scratch/readme" >"$scratch/examples"
-        check "the examples of README.md are true" transcript "$scratch/examples"
-    fi
-    for word in $(sed -n 's/^\(\$ \)\{0,1\}\.\/dev \([a-z]*\).*/\2/p' "$scratch/readme"); do
-        check "README.md names a command of ./dev: $word" grep -Eq "^  $word( |\$)" dev
-    done
-else
-    skip "the examples of README.md" "it has none"
-fi
+for page in README.md docs/tutorial.md docs/recipes.md docs/values.md docs/store.md; do
+    folder=$(basename "$page" .md)
+    files_of "$page" "$scratch/$folder"
+    sed -n '/^```sh$/,/^```$/p' "$page" | grep -v '^```' >"$scratch/examples"
+    check "the examples of $page are true" transcript "$scratch/examples" "$folder"
+    [ ! -e "$scratch/$folder/pid" ] || kill -9 "$(cat "$scratch/$folder/pid")" 2>/dev/null
+done
+for word in $(sed -n 's/^ *\.\/dev \([a-z]*\).*/\1/p' README.md); do
+    check "README.md names a command of ./dev: $word" grep -Eq "^  $word( |\$)" dev
+done
 
 finish

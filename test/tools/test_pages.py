@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages that list limits and errors say what the code says.
+"""The pages that list limits, errors and terms say what the code says.
 
 Prints TAP. A name that is in the code and not on its page fails, one that is
 on the page and not in the code, and a number that differs.
@@ -65,7 +65,27 @@ def wrong_errors(page_rows, known):
     return faults
 
 
+def missing_paths(pages):
+    """Paths of this tree that the pages name and that do not exist."""
+    faults = []
+    for page in pages:
+        for path in re.findall(r"`((?:src|test|docs|tools|include|man|fuzz|bench)/[\w./-]*)`", page.read_text(encoding="utf-8")):
+            if not (ROOT / path).exists():
+                faults.append(f"{page.name} names {path}, which does not exist")
+    return faults
+
+
+def repeated_terms(text):
+    """Terms that the first cells of a glossary name more than once."""
+    cells = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
+    terms = [term.strip() for cell in cells for term in cell.split(",") if term.strip() not in ("term", "---")]
+    return [f"{term} is there more than once" for term in sorted(set(terms)) if terms.count(term) > 1]
+
+
 def main():
+    glossary = ROOT / "docs" / "glossary.md"
+    guides = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", glossary, ROOT / "docs" / "releasing.md",
+              *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
     limits = constants("src")
     codes = errors()
     results = [
@@ -77,6 +97,10 @@ def main():
          wrong_errors(rows("errors.md"), codes)),
         ("an error that is missing on the page is found",
          [] if len(wrong_errors([], codes)) == len(codes) > 40 else ["it is not"]),
+        ("every path that the guides name exists", missing_paths(guides)),
+        ("every term is in the glossary once", repeated_terms(glossary.read_text(encoding="utf-8"))),
+        ("a term that is there twice is found",
+         [] if repeated_terms("| run, pass | x |\n| pass | y |\n") == ["pass is there more than once"] else ["it is not"]),
     ]
     print(f"1..{len(results)}")
     failed = 0
