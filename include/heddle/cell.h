@@ -83,6 +83,19 @@ HD_API hd_status hd_cell_new_at(hd_runtime *runtime,
                                 hd_cell **cell,
                                 hd_error *error);
 
+/* The clock of a space (NULL: the runtime's first), new: a cell that holds the
+ * start of the current interval of `ms` milliseconds, in milliseconds since
+ * 1970 by the wall clock. A live node that read it runs again when the next
+ * interval begins, which hd_runtime_next_wake knows. It costs nothing while no
+ * live node reads it. The document is "clock:" and the number of milliseconds.
+ * Also while a pattern is built, and inside a run. HD_ARGUMENT: `ms` is less
+ * than 10. HD_READ_ONLY. */
+HD_API hd_status hd_cell_clock(hd_runtime *runtime,
+                               const char *space,
+                               uint64_t ms,
+                               hd_cell **cell,
+                               hd_error *error);
+
 /* The cell at a JSON Pointer below another one, new. */
 HD_API hd_status hd_cell_child(hd_cell *cell,
                                const char *path,

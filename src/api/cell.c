@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "replica/overlay.h"
+#include "runtime/clock.h"
 #include "value/utf8.h"
 
 /* -- Handles ------------------------------------------------------------- */
@@ -235,6 +236,40 @@ hd_status hd_cell_new(hd_runtime *runtime,
 {
     const hd_address address = {.document = document, .path = path};
     return hd_cell_new_at(runtime, &address, cell, error);
+}
+
+hd_status hd_cell_clock(hd_runtime *runtime,
+                        const char *space,
+                        uint64_t ms,
+                        hd_cell **cell,
+                        hd_error *error)
+{
+    if (cell == NULL) {
+        return error_null(error, "cell");
+    }
+    *cell = NULL;
+    struct err_detail detail = {0};
+    struct space *home = NULL;
+    struct place *place = NULL;
+    enum err err =
+        object_check_open(runtime, OBJECT_RUNTIME, "runtime", &detail);
+    if (err == ERR_OK) {
+        err = runtime_check_changing(runtime, "a clock", &detail);
+    }
+    if (err == ERR_OK) {
+        err = runtime_check_space(runtime, space, &home, &detail);
+    }
+    if (err == ERR_OK) {
+        err = clock_place(runtime_inside(runtime),
+                          home,
+                          ms > INT64_MAX ? 0 : (int64_t)ms,
+                          &place,
+                          &detail);
+    }
+    if (err == ERR_OK) {
+        *cell = cell_handle_adopt(runtime, place_ref(place));
+    }
+    return error_report(error, err, &detail);
 }
 
 hd_status hd_cell_child(hd_cell *cell,

@@ -405,6 +405,8 @@ void look_append_author(struct buf *to, struct value by)
         buf_append_text(to, "start");
     } else if (value_is_text(type, "effect")) {
         buf_append_text(to, "an effect");
+    } else if (value_is_text(type, "clock")) {
+        buf_append_text(to, "a clock");
     } else if (value_is_text(type, "folded")) {
         buf_append_text(to, "history that was folded");
     } else {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/visit.h"
+#include "value/clock_id.h"
 #include "value/object.h"
 
 static const char prefix[] = "piece:";
@@ -248,6 +249,12 @@ enum err visit_check_set(struct visit *visit,
                              "a state: only what is behind a field can be set",
                              path)
                    : refuse_missing(document, path, detail);
+    }
+    if (clock_id_read(place->entity->id) > 0) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'%s' is a clock: it cannot be set",
+                       path);
     }
     struct visit_part part;
     enum err err = visit_part_of(visit, place->entity, &part, detail);

@@ -6,6 +6,7 @@
 
 #include "host/transfer.h"
 #include "proto/event.h"
+#include "value/clock_id.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -136,6 +137,10 @@ struct author author_of(const struct survey *survey,
             return author;
         }
     }
+    if (commit->writes.count == 1 &&
+        clock_id_read(commit->writes.at[0].id) > 0) {
+        author.kind = AUTHOR_CLOCK;
+    }
     return author;
 }
 
@@ -191,6 +196,7 @@ struct value author_describe(const struct survey *survey,
         [AUTHOR_EVENT] = "event",
         [AUTHOR_START] = "start",
         [AUTHOR_EFFECT] = "effect",
+        [AUTHOR_CLOCK] = "clock",
         [AUTHOR_EDIT] = "edit",
     };
     struct value object = value_empty_object();
@@ -209,6 +215,7 @@ struct value author_describe(const struct survey *survey,
     case AUTHOR_EFFECT:
         object_put_adopt(&object, "piece", value_ref(author->piece));
         break;
+    case AUTHOR_CLOCK:
     case AUTHOR_EDIT:
         break;
     }

@@ -1,5 +1,5 @@
-/* What is behind a commit: the run of a node, an event, the start of a piece,
- * or an edit from outside (docs/explaining.md says in which order it is
+/* What is behind a commit: the run of a node, an event, the start of a piece, a
+ * clock, or an edit from outside (docs/explaining.md says in which order it is
  * found). */
 
 #ifndef HOST_AUTHOR_H
@@ -12,6 +12,7 @@ enum author_kind {
     AUTHOR_EVENT,
     AUTHOR_START,
     AUTHOR_EFFECT, /* of a node that is not known any more */
+    AUTHOR_CLOCK,  /* the next interval has begun */
     AUTHOR_EDIT,
 };
 

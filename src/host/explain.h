@@ -40,6 +40,7 @@ enum {
  *   {"type":"node","piece":P,"node":N,"run":{... as above ...}}
  *   {"type":"event","piece":P,"handler":H,"receipt":ID,"result":...}
  *   {"type":"start","piece":P}
+ *   {"type":"clock"}
  *   {"type":"edit"}
  *   {"type":"folded"}
  *

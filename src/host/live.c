@@ -435,6 +435,7 @@ static struct live *make(const struct live_options *options)
         .interrupted_ctx = live,
     };
     runtime_init(&live->runtime, &runtime);
+    live->runtime.without_clocks = options->access == FOLDER_READ_ONLY;
     return live;
 }
 
@@ -500,8 +501,7 @@ static void note_written(void *ctx, int number, bool gone)
     }
 }
 
-/* The end of each write is told of. One that is under way may come to none,
- * because its process was killed. */
+/* The end of each write is announced, but for that of a killed process. */
 static mono_ms poll_of(const struct live_space *at)
 {
     return at->watch != WAKE_UNWATCHED &&

@@ -269,6 +269,14 @@ static void store_free(struct world_store *store)
 /* -- Runtimes ------------------------------------------------------------ */
 
 /* Of a space that the runtime has open. */
+static struct engine *engine_of(void *ctx, struct value space)
+{
+    const struct world_runtime *one = ctx;
+    return runtime_space(&one->runtime, space) != NULL
+               ? engine_named(one->store, space)
+               : NULL;
+}
+
 static void refresh(void *ctx)
 {
     world_exchange(ctx);
@@ -287,8 +295,8 @@ static enum err resume(void *ctx,
 {
     struct world_runtime *one = ctx;
     const struct pages_source source = {
-        .engine = engine_named,
-        .ctx = one->store,
+        .engine = engine_of,
+        .ctx = one,
         .identity = {one->rest->user, one->rest->session},
         .limit = one->page_limit,
     };

@@ -1,6 +1,7 @@
 /* Entities: interning, and documents in two parts. */
 
 #include "replica/entity.h"
+#include "value/clock_id.h"
 
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "replica/overlay.h"
 #include "replica/replica.h"
 #include "replica/space.h"
+#include "value/clock_id.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -156,16 +158,20 @@ struct entity *entity_find(struct space *space,
                     &(struct entity_key){scope, id});
 }
 
-/* Whether an id is of a document that cannot change. */
-static bool is_pinned(struct value id)
+/* What follows from the id of a new entity: whether the document cannot
+ * change, and whether it is a clock. */
+static void note_kind(struct entity *entity)
 {
+    const struct value id = entity->id;
     if (LIKELY((id.word[0] & UINT8_MAX) != 'c' &&
                (id.word[0] & UINT8_MAX) != 'd' && !value_is_heap(id))) {
-        return false; /* short, and of another kind */
+        return; /* short, and of another kind */
     }
-    const struct text text = value_text(&id);
-    return (text.length >= 4 && memcmp(text.at, "cid:", 4) == 0) ||
-           (text.length >= 5 && memcmp(text.at, "data:", 5) == 0);
+    entity->pinned =
+        value_begins_with(id, "cid:") || value_begins_with(id, "data:");
+    if (UNLIKELY(entity->scope == SCOPE_SPACE && clock_id_read(id) > 0)) {
+        vec_push(&entity->space->replica->clocks, entity);
+    }
 }
 
 enum err entity_of(struct space *space,
@@ -193,7 +199,7 @@ enum err entity_of(struct space *space,
     entity->id = value_ref(id);
     entity->scope = scope;
     entity_set_loaded(entity, space->session == NULL);
-    entity->pinned = is_pinned(id);
+    note_kind(entity);
     map_fill(&space->entities, slot, hash, entity);
     *out = entity;
     return ERR_OK;

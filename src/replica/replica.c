@@ -46,6 +46,7 @@ void replica_release(struct replica *replica)
     vec_release(&replica->idle_pendings);
     vec_release(&replica->idle_overlays);
     vec_release(&replica->changes.at);
+    vec_release(&replica->clocks);
     CHECK(replica->places.count == 0);
     map_release(&replica->places);
     pool_release(&replica->place_pool);

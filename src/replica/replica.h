@@ -40,11 +40,12 @@ struct replica {
     struct map places;         /* struct place by parent and key */
     struct pool place_pool;    /* of those, and of the ones that no map has */
     struct pool entity_pool;
-    struct list spaces;      /* struct space */
-    size_t sessions;         /* of those, with a store */
-    struct list subscribers; /* struct subscriber */
-    bool telling;            /* a notification is being delivered */
-    const struct log *log;   /* or NULL */
+    struct list spaces;          /* struct space */
+    size_t sessions;             /* of those, with a store */
+    struct list subscribers;     /* struct subscriber */
+    VEC(struct entity *) clocks; /* those of value/clock_id.h */
+    bool telling;                /* a notification is being delivered */
+    const struct log *log;       /* or NULL */
 
     uint64_t version;             /* of the last notification with changes */
     uint64_t epoch;               /* of the last transaction */

@@ -2,6 +2,7 @@
 
 #include "runtime/runtime.h"
 
+#include "runtime/clock.h"
 #include "runtime/own_write.h"
 #include "runtime/owner.h"
 #include "runtime/piece.h"
@@ -75,6 +76,7 @@ void runtime_release(struct runtime *runtime)
     }
     vec_release(&runtime->patterns);
     schemas_free(runtime);
+    clocks_release(runtime);
     vec_release(&runtime->spaces);
     vec_release(&runtime->task_kinds);
     vec_release(&runtime->stored_events.spaces);
@@ -118,6 +120,7 @@ static bool take_what_has_come(struct runtime *runtime, mono_ms now)
         replica_step(&runtime->replica, now);
     }
     any = tasks_step(runtime, now) || any;
+    clocks_step(runtime, now);
     return stored_events_step(runtime, now) || any;
 }
 
@@ -148,13 +151,19 @@ bool runtime_is_idle(const struct runtime *runtime)
 
 mono_ms runtime_next_wake(const struct runtime *runtime)
 {
-    const mono_ms replica = replica_next_wake(&runtime->replica);
-    const mono_ms sched = scheduler_next_wake(runtime->sched);
     const mono_ms stored = stored_events_are_due(runtime)
                                ? runtime->sched->now
                                : stored_events_next_wake(runtime);
-    const mono_ms tasks = tasks_next_wake(runtime);
-    const mono_ms first = replica < sched ? replica : sched;
-    const mono_ms second = stored < tasks ? stored : tasks;
-    return first < second ? first : second;
+    const mono_ms all[] = {
+        replica_next_wake(&runtime->replica),
+        scheduler_next_wake(runtime->sched),
+        stored,
+        tasks_next_wake(runtime),
+        clocks_next_wake(runtime),
+    };
+    mono_ms first = MONO_NEVER;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        first = all[i] < first ? all[i] : first;
+    }
+    return first;
 }

@@ -24,6 +24,7 @@
 #include "sched/events.h"
 #include "sched/scheduler.h"
 
+struct clock;
 struct piece;
 struct schemas;
 struct followed_pieces;
@@ -95,8 +96,9 @@ struct runtime {
     void *notice_ctx;
     struct own_writes own_writes;
     struct stored_events stored_events;
-    struct list tasks; /* struct task: runtime/task.c */
-    mono_ms tasks_due; /* when the first of them wants to be seen to */
+    VEC(struct clock *) clocks; /* runtime/clock.h */
+    struct list tasks;          /* struct task: runtime/task.c */
+    mono_ms tasks_due;          /* when the first of them wants to be seen to */
     struct task_claims task_claims;
     VEC(const struct task_kind *) task_kinds; /* runtime/task_kind.h */
     struct list forgettings; /* struct forgetting: spread_children.c */
@@ -106,6 +108,7 @@ struct runtime {
     bool without_effects; /* R6 of runtime/piece.h; to be set before pieces
                              are started */
     bool leaves_events;   /* takes up no stored events; likewise */
+    bool without_clocks;  /* they show what is stored: for reading only */
 };
 
 /* A zero field means none or the default. */

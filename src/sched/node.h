@@ -62,6 +62,7 @@ struct node_spec {
     struct node *parent; /* who it comes from; NULL: whoever runs. A child that
                             names its parent is lent no demand (Y2 of
                             sched/registry.h) */
+    bool parentless;     /* it has none, also if it is registered in a run */
 
     struct place *const *outputs; /* what it writes; a computation's only */
     size_t output_count;

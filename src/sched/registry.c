@@ -101,7 +101,9 @@ struct node *registry_add(struct sched *sched, const struct node_spec *spec)
     list_node_init(&node->all);
     set_label(node, spec);
     set_gates(sched, node, spec);
-    adopt_child(sched, node, spec->parent);
+    if (!spec->parentless) {
+        adopt_child(sched, node, spec->parent);
+    }
     const bool restored = UNLIKELY(spec->identity != NULL) &&
                           persistence_register(sched, node, spec);
     if (!restored) {

@@ -7,7 +7,8 @@
  *       runs; a computation has provisional demand then, if its parent is
  *       live, or runs inside the read of somebody who is. One that names its
  *       parent is a child of that one, wherever it is registered, and runs
- *       when somebody looks.
+ *       when somebody looks. A node that is registered as parentless is no
+ *       child of any.
  *   Y3  A node that is removed while it runs goes when the run ends, and its
  *       run does not count. */
 

@@ -4,8 +4,11 @@
 
 #include <lauxlib.h>
 
+#include "runtime/clock.h"
 #include "runtime/pattern.h"
+#include "runtime/piece.h"
 #include "sched/runner.h"
+#include "script/cells.h"
 #include "script/convert.h"
 #include "script/outside.h"
 #include "script/patterns.h"
@@ -93,6 +96,40 @@ static int do_now(lua_State *L)
     return 1;
 }
 
+/* The runtime that is meant: that of the code that runs or, in a test, the only
+ * one. Raises if there is none. */
+static struct stage *check_stage(lua_State *L)
+{
+    const struct heddle *heddle = heddle_of(L);
+    if (heddle->frame != NULL) {
+        return heddle->frame->stage;
+    }
+    struct list_node *first = list_first(&heddle->stages);
+    if (list_is_empty(&heddle->stages) || list_last(&heddle->stages) != first) {
+        (void)luaL_error(L,
+                         "heddle.clock is for patterns, computations, effects "
+                         "and handlers: call it there");
+    }
+    return CONTAINER_OF(first, struct stage, node);
+}
+
+static int do_clock(lua_State *L)
+{
+    struct stage *stage = check_stage(L);
+    const struct piece *piece = stage->frame->piece;
+    struct place *place = NULL;
+    struct err_detail detail = {0};
+    const enum err err =
+        clock_place(stage->runtime,
+                    piece != NULL ? piece->space : stage->runtime->spaces.at[0],
+                    luaL_checkinteger(L, 1),
+                    &place,
+                    &detail);
+    reads_raise(L, err, &detail);
+    cells_push(L, stage, place);
+    return 1;
+}
+
 /* -- Functions of the host ----------------------------------------------- */
 
 /* What is not to be lost if code raises. */
@@ -174,6 +211,7 @@ static void open_heddle(lua_State *L, void *ctx)
     static const luaL_Reg functions[] = {
         {"now", do_now},
         {"random", do_random},
+        {"clock", do_clock},
         {"send", streams_follow_up},
         {"cancel", streams_cancel},
         {"pattern", patterns_new},

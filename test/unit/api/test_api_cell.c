@@ -1,5 +1,6 @@
 /* Cells through the public header: reading, writing, links, edits. */
 
+#include "host/system.h"
 #include "unit/api/rig.h"
 
 /* -- Reading and writing ------------------------------------------------- */
@@ -187,6 +188,77 @@ TEST(a_cell_says_where_it_is)
     EXPECT_TEXT(text, "work/user:notes#/a~1b/0");
     hd_text_free(text);
     hd_cell_free(cell);
+    rig_close(&rig);
+}
+
+/* The wall clock may move on at any time, also by an interval. */
+TEST(a_clock_holds_the_start_of_the_current_interval)
+{
+    enum {
+        LENGTH = 3600000
+    };
+    struct rig rig = {.now = 1000};
+    hd_cell *clock = NULL;
+    hd_cell *same = NULL;
+    hd_value *shown = NULL;
+    char *text = NULL;
+    int64_t start = 0;
+    hd_error error;
+    rig_open(&rig, NULL, 1);
+    const int64_t before = (int64_t)system_wall_ms();
+    EXPECT_INT(hd_cell_clock(rig.runtime, NULL, LENGTH, &clock, &error), HD_OK);
+    EXPECT_INT(hd_cell_pull(clock, &shown, &error), HD_OK);
+    EXPECT_INT(hd_value_get_int(shown, &start), HD_OK);
+    EXPECT_INT(start % LENGTH, 0);
+    EXPECT(start > before - LENGTH && start <= (int64_t)system_wall_ms());
+    EXPECT_INT(hd_cell_clock(rig.runtime, "main", LENGTH, &same, &error),
+               HD_OK);
+    EXPECT_INT(hd_cell_text(same, &text, &error), HD_OK);
+    EXPECT_TEXT(text, "main/clock:3600000#");
+    hd_text_free(text);
+    hd_value_unref(shown);
+    hd_cell_free(clock);
+    hd_cell_free(same);
+    EXPECT_INT(hd_cell_clock(rig.runtime, NULL, 9, &clock, &error),
+               HD_ARGUMENT);
+    EXPECT_CONTAINS(error.text, "from 10 on, not 9");
+    EXPECT_INT(hd_cell_clock(rig.runtime, NULL, UINT64_MAX, &clock, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_cell_clock(rig.runtime, "no", LENGTH, &clock, &error),
+               HD_NOT_FOUND);
+    rig_close(&rig);
+}
+
+static void count_calls(void *context, const hd_value *value)
+{
+    (void)value;
+    ++*(unsigned *)context;
+}
+
+/* The wall clock is looked at every ten seconds at the latest. */
+TEST(a_clock_is_part_of_the_next_wake_while_a_live_node_reads_it)
+{
+    struct rig rig = {.now = 1000};
+    hd_cell *clock = NULL;
+    hd_node *sink = NULL;
+    unsigned calls = 0;
+    uint64_t wake = 0;
+    hd_error error;
+    const hd_runtime_options options = rig_options(&rig);
+    rig_open_as(&rig, &options); /* the next wake is of the clock only */
+    EXPECT_INT(hd_cell_clock(rig.runtime, NULL, 86400000, &clock, &error),
+               HD_OK);
+    EXPECT_INT(hd_sink_new(clock, count_calls, &calls, &sink, &error), HD_OK);
+    rig_settle(&rig);
+    EXPECT_INT(hd_runtime_next_wake(rig.runtime, &wake), HD_OK);
+    EXPECT(calls >= 1);
+    EXPECT(wake > rig.now && wake <= rig.now + 10000);
+    EXPECT_INT(hd_node_remove(sink), HD_OK);
+    rig_settle(&rig);
+    EXPECT_INT(hd_runtime_next_wake(rig.runtime, &wake), HD_OK);
+    EXPECT(wake == HD_NEVER);
+    hd_node_free(sink);
+    hd_cell_free(clock);
     rig_close(&rig);
 }
 

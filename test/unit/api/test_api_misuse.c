@@ -118,6 +118,7 @@ enum {
     X(hd_runtime_pieces, 0, (h->runtime, NULL, &r->value, E))                  \
     X(hd_cell_new, 0, (h->runtime, "x", NULL, &r->cell, E))                    \
     X(hd_cell_new_at, 0, (h->runtime, &at, &r->cell, E))                       \
+    X(hd_cell_clock, 0, (h->runtime, NULL, 1000, &r->cell, E))                 \
     X(hd_cell_child, 0, (h->cell, "/a", &r->cell, E))                          \
     X(hd_cell_resolve, 0, (h->cell, &r->cell, E))                              \
     X(hd_cell_text, 0, (h->cell, &r->text, E))                                 \

@@ -127,6 +127,32 @@ TEST(a_sink_sees_what_is_there_once_and_what_others_commit_after_that)
     shop_close(&shop);
 }
 
+TEST(a_clock_shows_what_is_stored)
+{
+    struct shop shop;
+    shop_open(&shop);
+    hd_cell *clock = cell_of(&shop.writer, "clock:1000", NULL);
+    hd_cell *seen = cell_of(&shop.reader, "clock:1000", NULL);
+    hd_value *now = NULL;
+    hd_value *stored = NULL;
+    EXPECT_INT(hd_cell_pull(clock, &now, NULL), HD_OK);
+    rig_settle(&shop.writer);
+    shop.reader.now += 5000;
+    rig_settle(&shop.reader);
+    EXPECT_INT(hd_cell_pull(seen, &stored, NULL), HD_OK);
+    int64_t shown = 0;
+    int64_t written = 0;
+    EXPECT_INT(hd_value_get_int(now, &written), HD_OK);
+    EXPECT_INT(hd_value_get_int(stored, &shown), HD_OK);
+    EXPECT_INT(shown, written);
+    EXPECT_INT(shop.reader.reports, 0);
+    hd_value_unref(now);
+    hd_value_unref(stored);
+    hd_cell_free(seen);
+    hd_cell_free(clock);
+    shop_close(&shop);
+}
+
 /* -- Refusals ------------------------------------------------------------ */
 
 static hd_status run_nothing(hd_run *run, void *context)
@@ -196,6 +222,8 @@ TEST(every_write_is_refused_with_a_sentence)
         .write_count = 1,
     };
     const hd_handler_options handler = {.run = run_nothing};
+    hd_cell *clock = NULL;
+    REFUSED(hd_cell_clock(runtime, NULL, 1000, &clock, &error));
     REFUSED(hd_computation_new(runtime, &computation, &node, &error));
     REFUSED(hd_handler_new(shop.seen, &handler, &node, &error));
     REFUSED(hd_piece_start(runtime, pattern, "new", NULL, &piece, &error));
