@@ -127,7 +127,7 @@ wait_for '"total":63' results.txt
 step "tail -n 1 results.txt | heddle value get - /total" 0 "63"
 step "tail -n 1 messages.txt" 0 "notify: this is too much: 63"
 say "Why is it 63? And what ran, how often, and what did not?"
-shows "heddle why shopping total" "piece:shopping/rate#/value: 0.25 -> 0.5" "by an edit from outside"
+shows "heddle why shopping total" "piece:shopping/rate#/value: 0.25 -> 0.5" "by an external edit"
 shows "heddle ps" "total " "net "
 step "heddle set shopping total 1" 2 "heddle: 'total' is computed: set what it is computed from"
 kill -9 "$runner"
@@ -176,7 +176,7 @@ step "heddle value parse broken.json" 2 "heddle: broken.json: line 2, column 7: 
 where='"source":"broken.json","line":2,"column":7'
 what="line 2, column 7: expected a value, found 't'"
 step "heddle value parse --json broken.json" 2 "{\"status\":\"SYNTAX\",\"class\":\"terminal\",$where,\"message\":\"$what\"}"
-step "heddle value get loom.json /size/9" 1 "heddle: loom.json: there is nothing at /size/9: /size has only 2 elements"
+step "heddle value get loom.json /size/9" 1 "heddle: loom.json: no value at /size/9: /size has only 2 elements"
 
 say "A space is a file with the whole history. A commit says what it read."
 cat >first.json <<'JSON'
@@ -203,7 +203,7 @@ step "heddle store log space.db" 0 "     1  me #1  set of:loom
      2  me #2  patch of:loom"
 step "heddle store show space.db of:loom --at 1" 0 '{"value":{"red":2}}'
 step "heddle store show space.db of:loom" 0 '{"value":{"red":7}}'
-step "heddle store check space.db" 0 "2 commits, 1 documents, 0 snapshots: 0 differences"
+step "heddle store check space.db" 0 "2 commits, 1 document, 0 snapshots: 0 differences"
 
 echo
 if [ "$wrong" -ne 0 ]; then

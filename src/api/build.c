@@ -142,7 +142,7 @@ enum err build_check_cell(const hd_builder *builder,
     if (err == ERR_OK && cell->object.runtime != builder->object.runtime) {
         return err_set(detail,
                        ERR_MISUSE,
-                       "'%s' is a cell of another runtime",
+                       "'%s' is a cell of a different runtime",
                        name);
     }
     return err;
@@ -173,7 +173,7 @@ static hd_status build_document(hd_builder *builder,
     };
     enum err err = build_begin(builder, name, "name", &document.name, &detail);
     if (err == ERR_OK && scope > HD_SCOPE_SESSION) {
-        err = err_set(&detail, ERR_ARGUMENT, "'scope' has no such value");
+        err = err_set(&detail, ERR_ARGUMENT, "'scope' is not a valid hd_scope");
     }
     struct place *place = NULL;
     if (err == ERR_OK) {
@@ -339,7 +339,7 @@ static enum err check_clearance(const hd_node_options *options,
     return is_effect ? label_check(options->clearance->value, true, detail)
                      : err_set(detail,
                                ERR_ARGUMENT,
-                               "a computation has no clearance");
+                               "a computation cannot have a clearance");
 }
 
 static enum err declare_node(hd_builder *builder,
@@ -573,7 +573,10 @@ hd_status hd_build_result(hd_builder *builder,
         err = cell_check(cell, "cell", &detail);
     }
     if (err == ERR_OK && cell->object.runtime != builder->object.runtime) {
-        err = err_set(&detail, ERR_MISUSE, "'cell' is one of another runtime");
+        err = err_set(&detail,
+                      ERR_MISUSE,
+                      "'cell' belongs to a different "
+                      "runtime");
     }
     if (err == ERR_OK) {
         err = builder_result(builder->inside, name, cell->place, &detail);

@@ -141,7 +141,7 @@ static enum run_result run_reduce(struct run *run,
         struct err_detail detail;
         (void)err_set(&detail,
                       ERR_GIVEN_UP,
-                      "the function of a reduction returned no value");
+                      "the reduce function returned no value");
         return run_fail(run, &detail);
     }
     return done;

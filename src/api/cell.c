@@ -54,7 +54,7 @@ enum err cell_check(const hd_cell *cell,
     if (err == ERR_OK && cell->place == NULL) {
         return err_set(detail,
                        ERR_MISUSE,
-                       "'%s' was lent for a call that is over",
+                       "'%s' was valid only during a call that has returned",
                        name);
     }
     return err;
@@ -113,7 +113,7 @@ enum err cell_places(const hd_runtime *runtime,
         if (cells[i]->object.runtime != runtime) {
             return err_set(detail,
                            ERR_MISUSE,
-                           "a cell of '%s' is one of another runtime",
+                           "a cell in '%s' belongs to a different runtime",
                            name);
         }
     }
@@ -183,7 +183,7 @@ static enum err place_at(const hd_runtime *runtime,
         return err;
     }
     if (address->scope > HD_SCOPE_SESSION) {
-        return err_set(detail, ERR_ARGUMENT, "'scope' has no such value");
+        return err_set(detail, ERR_ARGUMENT, "'scope' is not a valid hd_scope");
     }
     struct value id;
     err = edge_name(address->document, "document", &id, detail);
@@ -320,8 +320,8 @@ static enum err refuse_in_migration(struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_MISUSE,
-                   "a migration reads states and arguments of its piece, and "
-                   "nothing else");
+                   "a migration can read only the states and arguments of its "
+                   "piece");
 }
 
 enum err cell_need(hd_runtime *runtime,
@@ -347,7 +347,7 @@ enum err cell_need(hd_runtime *runtime,
     }
     return err_set(detail,
                    ERR_STALE,
-                   "a document has to be loaded first: return this, and the "
+                   "a document is not loaded yet: return this status, and the "
                    "function is called again");
 }
 
@@ -436,11 +436,11 @@ enum err cell_look(hd_runtime *runtime,
     if (err == ERR_OK && is_not_yet(runtime)) {
         err = err_set(detail,
                       ERR_STALE,
-                      "what computes this waits for a document: return this, "
-                      "and the function is called again");
+                      "the computation of this value waits for a document: "
+                      "return this status, and the function is called again");
     }
     if (err == ERR_OK && value_is_absent(*out)) {
-        err = err_set(detail, ERR_NOT_FOUND, "there is nothing");
+        err = err_set(detail, ERR_NOT_FOUND, "no value at this path");
     }
     if (err != ERR_OK) {
         value_unref(*out);

@@ -73,7 +73,7 @@ static enum err wrong_type(struct value found,
 {
     return err_set(detail,
                    ERR_TYPE,
-                   "there is a value of the type %s, and not %s",
+                   "the value has the type %s, expected %s",
                    value_kind_name(value_kind(found)),
                    wanted);
 }

@@ -222,7 +222,10 @@ static enum err attempt(struct editing *editing, struct err_detail *detail)
     transaction_release(transaction);
     if (UNLIKELY(ended) && runtime_was_behind(inside)) {
         editing->again = true;
-        return err_set(detail, ERR_STALE, "the data has changed meanwhile");
+        return err_set(detail,
+                       ERR_STALE,
+                       "conflict: a value that the edit "
+                       "read has changed");
     }
     if (editing->again) { /* a document that it met, or a computation for it */
         const enum err load =
@@ -263,7 +266,7 @@ static enum err edit_until_done(struct editing *editing,
         if (editing->deed->attempts >= EDIT_ATTEMPTS) {
             return err_set(detail,
                            ERR_NOT_CONVERGED,
-                           "others were faster %d times",
+                           "gave up after %d conflicts",
                            EDIT_ATTEMPTS);
         }
         err = attempt(editing, detail);

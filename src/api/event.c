@@ -215,7 +215,7 @@ void tickets_end(hd_runtime *runtime)
         ticket->outcome = HD_FAILED;
         (void)err_set(&ticket->error,
                       ERR_CLOSED,
-                      "the runtime was closed before the event had ended");
+                      "the runtime was closed before the event was handled");
         ticket->waits = false;
         free_if_over(ticket);
     }
@@ -320,7 +320,7 @@ static enum err check_letter(const hd_send_options *options,
     if (options->id == NULL || options->session == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'id' and 'session' are given together");
+                       "'id' and 'session' must be given together");
     }
     const enum err err = edge_name(options->id, "id", &spec->id, detail);
     return err != ERR_OK
@@ -352,7 +352,10 @@ static enum err plan_timer(hd_runtime *runtime,
     struct runtime *inside = runtime_inside(runtime);
     const struct stored_events_source *source = &inside->stored_events.source;
     if (timer->missed > HD_MISSED_NONE) {
-        return err_set(detail, ERR_ARGUMENT, "'missed' is no hd_missed");
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'missed' is not a valid "
+                       "hd_missed");
     }
     struct timer_request request = {
         .has_after = timer->at_ms == 0 &&
@@ -394,7 +397,7 @@ static enum err post(hd_runtime *runtime,
 {
     const struct hd_run *frame = runtime->run;
     if (frame != NULL && frame->migration != NULL) {
-        return err_set(detail, ERR_MISUSE, "a migration sends nothing");
+        return err_set(detail, ERR_MISUSE, "a migration cannot send events");
     }
     if (frame != NULL && frame->handling != NULL) {
         return handling_send(frame->handling, stream, spec, detail);

@@ -230,12 +230,12 @@ enum err home_flush(struct home *home,
         const char *trouble = home_trouble(home);
         return err_set(detail,
                        ERR_TIMEOUT,
-                       "%zu commits have no answer: %s",
+                       "%zu commits are not confirmed: %s",
                        live_outstanding(home->live),
-                       trouble != NULL ? trouble : "the deadline came first");
+                       trouble != NULL ? trouble : "deadline exceeded");
     }
     case LIVE_STOPPED:
-        return err_set(detail, ERR_INTERRUPTED, "the call was interrupted");
+        return err_set(detail, ERR_INTERRUPTED, "interrupted");
     }
     return ERR_OK;
 }

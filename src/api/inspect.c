@@ -136,10 +136,7 @@ static enum err check_piece(const hd_runtime *runtime,
             return ERR_OK;
         }
     }
-    return err_set(detail,
-                   ERR_NOT_FOUND,
-                   "no piece of the name '%s' is started",
-                   piece);
+    return err_set(detail, ERR_NOT_FOUND, "piece '%s' is not running", piece);
 }
 
 hd_status hd_runtime_nodes(hd_runtime *runtime,

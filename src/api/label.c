@@ -21,7 +21,7 @@ enum err label_check(struct value labels, bool all, struct err_detail *detail)
     return holds ? ERR_OK
                  : err_set(detail,
                            ERR_ARGUMENT,
-                           "labels are an array of short strings");
+                           "labels must be an array of short strings");
 }
 
 hd_status hd_cell_set_labels(hd_cell *cell,

@@ -11,7 +11,7 @@
 
 static enum err interrupted(struct err_detail *detail)
 {
-    return err_set(detail, ERR_INTERRUPTED, "the call was interrupted");
+    return err_set(detail, ERR_INTERRUPTED, "interrupted");
 }
 
 enum err loop_step(hd_runtime *runtime, bool *any, struct err_detail *detail)
@@ -52,7 +52,7 @@ enum err loop_until(hd_runtime *runtime,
         }
         const mono_ms now = home_now(runtime->home);
         if (now >= deadline) {
-            return err_set(detail, ERR_TIMEOUT, "the deadline came first");
+            return err_set(detail, ERR_TIMEOUT, "deadline exceeded");
         }
         const mono_ms wake = home_next_wake(runtime->home);
         if (wake > now) {
@@ -184,8 +184,8 @@ hd_status hd_runtime_settled(hd_runtime *runtime,
         struct err_detail why;
         (void)err_set(&why,
                       ERR_TIMEOUT,
-                      "the deadline came first: %s",
-                      trouble != NULL ? trouble : "something still runs");
+                      "deadline exceeded: %s",
+                      trouble != NULL ? trouble : "work is still in progress");
         (void)error_report(error, ERR_TIMEOUT, &why);
         error->may_have_happened = true;
     }
@@ -208,7 +208,7 @@ hd_status hd_runtime_wait(hd_runtime *runtime,
         const mono_ms wake = home_next_wake(runtime->home);
         const mono_ms until = wake < deadline ? wake : deadline;
         if (now >= deadline) {
-            err = err_set(&detail, ERR_TIMEOUT, "the deadline came first");
+            err = err_set(&detail, ERR_TIMEOUT, "deadline exceeded");
         } else {
             if (until > now) {
                 home_wait(runtime->home, until);
@@ -216,7 +216,7 @@ hd_status hd_runtime_wait(hd_runtime *runtime,
             err = loop_step(runtime, &any, &detail);
         }
         if (err == ERR_OK && !any && home_now(runtime->home) >= deadline) {
-            err = err_set(&detail, ERR_TIMEOUT, "the deadline came first");
+            err = err_set(&detail, ERR_TIMEOUT, "deadline exceeded");
         }
     }
     return error_report(error, err, &detail);

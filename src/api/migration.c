@@ -27,7 +27,10 @@ static enum err run_migration(struct migration *migration,
     runtime->busy--;
     enum err err = ERR_OK;
     if (frame->stale) {
-        err = err_set(detail, ERR_STALE, "what it read has changed");
+        err = err_set(detail,
+                      ERR_STALE,
+                      "conflict: a value that the migration "
+                      "read has changed");
     } else if (status != HD_OK) {
         err = (enum err)status;
         frame_failure(frame, status, detail);
@@ -83,7 +86,7 @@ static enum err check_migration(const hd_run *run,
                ? edge_name(name, "name", out, detail)
                : err_set(detail,
                          ERR_MISUSE,
-                         "only a migration asks for what there was");
+                         "only a migration can read the previous version");
 }
 
 hd_status hd_run_former(hd_run *run,
@@ -103,8 +106,7 @@ hd_status hd_run_former(hd_run *run,
         err = migration_read(run->migration, key, &found, &detail);
     }
     if (err == ERR_OK && value_is_absent(found)) {
-        err =
-            err_set(&detail, ERR_NOT_FOUND, "there was nothing in '%s'", name);
+        err = err_set(&detail, ERR_NOT_FOUND, "'%s' had no value", name);
     }
     if (err == ERR_OK) {
         *value = handle_new_adopt(found);

@@ -210,12 +210,15 @@ static enum err check_options(hd_runtime *runtime,
         return err_set(detail,
                        ERR_ARGUMENT,
                        kind == NODE_COMPUTATION
-                           ? "a computation has to say what it writes"
-                           : "an effect has no 'writes'");
+                           ? "a computation must declare its 'writes'"
+                           : "an effect cannot have 'writes'");
     }
     enum err err = ERR_OK;
     if (options->clearance != NULL && kind == NODE_COMPUTATION) {
-        return err_set(detail, ERR_ARGUMENT, "a computation has no clearance");
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a computation cannot have a "
+                       "clearance");
     }
     if (options->clearance != NULL) {
         err = label_check(options->clearance->value, true, detail);

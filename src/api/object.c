@@ -130,14 +130,16 @@ enum err object_check(const void *object,
                        ERR_MISUSE,
                        at->kind == OBJECT_RELEASED ? "'%s' was released"
                        : at->kind == OBJECT_OVER
-                           ? "'%s' was for a call that is over"
-                           : "'%s' is something else, or was released",
+                           ? "'%s' was valid only during a call that has "
+                             "returned"
+                           : "'%s' is not a handle of this kind, or was "
+                             "released",
                        name);
     }
     if (at->runtime != NULL && !runtime_is_mine(at->runtime)) {
         return err_set(detail,
                        ERR_MISUSE,
-                       "'%s' belongs to a runtime of another thread",
+                       "'%s' belongs to a runtime that another thread opened",
                        name);
     }
     return ERR_OK;

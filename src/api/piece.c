@@ -59,7 +59,7 @@ static enum err check_running(const hd_piece *piece, struct err_detail *detail)
     case PIECE_LOADING:
         return err_set(detail,
                        ERR_BUSY,
-                       "the piece is being started: step, and ask again");
+                       "the piece is still starting: call hd_step and retry");
     case PIECE_REMOVING:
     case PIECE_STOPPED:
         return err_set(detail, ERR_CLOSED, "the piece was stopped");
@@ -250,7 +250,7 @@ hd_status hd_piece_find(hd_runtime *runtime,
         } else {
             err = err_set(&detail,
                           ERR_NOT_FOUND,
-                          "no piece of the name '%s' is started",
+                          "piece '%s' is not running",
                           name);
         }
     }
@@ -398,10 +398,8 @@ hd_status hd_piece_node(hd_piece *piece,
         err = edge_name(name, "name", &key, &detail);
     }
     if (err == ERR_OK && piece_node(piece->piece, key) == NULL) {
-        err = err_set(&detail,
-                      ERR_NOT_FOUND,
-                      "the piece has no node of the name '%s'",
-                      name);
+        err =
+            err_set(&detail, ERR_NOT_FOUND, "the piece has no node '%s'", name);
     }
     if (err == ERR_OK) {
         *node = node_handle_of_piece(piece->object.runtime, piece->piece, key);
@@ -462,8 +460,7 @@ hd_status hd_run_launch(hd_run *run,
     if (err == ERR_OK && (run->piece == NULL || run->handling == NULL)) {
         err = err_set(&detail,
                       ERR_MISUSE,
-                      "only a handler that a pattern has built launches "
-                      "pieces");
+                      "only a handler of a pattern can launch pieces");
     }
     if (err == ERR_OK) {
         err = pattern_check(pattern, &detail);

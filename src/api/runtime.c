@@ -59,8 +59,8 @@ enum err runtime_check_writing(const hd_runtime *runtime,
     if (runtime->run == NULL && runtime->busy > 0) {
         return err_set(detail,
                        ERR_MISUSE,
-                       "a callback of the runtime that is no run cannot write "
-                       "or register anything");
+                       "only a run can write or register: this callback is not "
+                       "a run");
     }
     return ERR_OK;
 }
@@ -72,8 +72,7 @@ enum err runtime_check_changing(const hd_runtime *runtime,
     return runtime->read_only
                ? err_set(detail,
                          ERR_READ_ONLY,
-                         "%s is not possible: the runtime was opened for "
-                         "reading only",
+                         "%s is not allowed: the runtime was opened read-only",
                          what)
                : ERR_OK;
 }
@@ -218,15 +217,19 @@ static enum err check_options(const hd_runtime_options *options,
         return err_set(detail, ERR_ARGUMENT, "'spaces' must not be NULL");
     }
     if (options->durability > HD_DURABLE_NONE) {
-        return err_set(detail, ERR_ARGUMENT, "'durability' has no such value");
-    }
-    if (options->log_level > HD_LOG_DEBUG) {
-        return err_set(detail, ERR_ARGUMENT, "'log_level' has no such value");
-    }
-    if (options->wait != NULL && options->now == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'wait' is of no use without 'now'");
+                       "'durability' is not a valid "
+                       "hd_durability");
+    }
+    if (options->log_level > HD_LOG_DEBUG) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'log_level' is not a valid "
+                       "hd_log_level");
+    }
+    if (options->wait != NULL && options->now == NULL) {
+        return err_set(detail, ERR_ARGUMENT, "'wait' requires 'now'");
     }
     if (options->directory != NULL && options->directory[0] == '\0') {
         return err_set(detail, ERR_ARGUMENT, "'directory' is empty");
@@ -234,7 +237,7 @@ static enum err check_options(const hd_runtime_options *options,
     if (options->directory == NULL && options->read_only) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'read_only' is of use with a 'directory' only");
+                       "'read_only' requires a 'directory'");
     }
     const struct {
         const char *text;
@@ -356,7 +359,7 @@ hd_status hd_runtime_open_space(hd_runtime *runtime,
     if (err == ERR_OK && runtime_space(runtime_inside(runtime), name) != NULL) {
         err = err_set(&detail,
                       ERR_ARGUMENT,
-                      "the space '%s' is open already",
+                      "the space '%s' is already open",
                       space);
     }
     value_unref(name);

@@ -49,7 +49,7 @@ static enum err find_space(const hd_runtime *runtime,
     if (err == ERR_OK && home_directory(runtime->home) == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a runtime in memory has no file to be surveyed");
+                       "a runtime in memory has no file to inspect");
     }
     return err;
 }
@@ -111,7 +111,7 @@ static enum err find_piece(const hd_survey *survey,
     return *out != NULL ? ERR_OK
                         : err_set(detail,
                                   ERR_NOT_FOUND,
-                                  "there is no piece of the name '%.*s'",
+                                  "there is no piece '%.*s'",
                                   LIMIT_ID_BYTES,
                                   name);
 }
@@ -133,7 +133,7 @@ static enum err find_node(const hd_survey *survey,
     return *out != NULL ? ERR_OK
                         : err_set(detail,
                                   ERR_NOT_FOUND,
-                                  "the piece has no node of the name '%.*s'",
+                                  "the piece has no node '%.*s'",
                                   LIMIT_ID_BYTES,
                                   question->node);
 }
@@ -158,7 +158,7 @@ static enum err read_path(const hd_survey *survey,
         return err_set(detail, ERR_SYNTAX, "the path is not UTF-8");
     }
     if (length > 0 && given[0] != '/') {
-        return err_set(detail, ERR_SYNTAX, "a path begins with '/'");
+        return err_set(detail, ERR_SYNTAX, "a path must begin with '/'");
     }
     struct buf text = {0};
     buf_append_text(&text, front);
@@ -211,8 +211,8 @@ static enum err check_question(const hd_survey *survey,
     if ((question->piece != NULL) == (question->document != NULL)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a question is about a 'piece' with its 'node', or "
-                       "about a 'document'");
+                       "a question needs a 'piece' and a 'node', or a "
+                       "'document'");
     }
     return ERR_OK;
 }
@@ -418,7 +418,7 @@ static enum err show(const hd_survey *survey,
         err = find_piece(survey, piece, &found, detail);
     }
     if (err == ERR_OK && value_is_absent(*out)) {
-        err = err_set(detail, ERR_NOT_FOUND, "there is nothing");
+        err = err_set(detail, ERR_NOT_FOUND, "no value at this path");
     }
     return err;
 }

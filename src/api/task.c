@@ -71,7 +71,7 @@ static enum err check_options(const hd_builder *builder,
     if (options->retries > TASK_RETRIES_MAX) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'retries' is %u; the most is %d",
+                       "'retries' is %u; the limit is %d",
                        (unsigned)options->retries,
                        TASK_RETRIES_MAX);
     }
@@ -212,7 +212,7 @@ static enum err check_failure(hd_status status,
     if (status == HD_OK || !is_status(status)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a failure has a status, other than HD_OK");
+                       "a failure needs a status other than HD_OK");
     }
     (void)err_set(why,
                   (enum err)status,
@@ -310,7 +310,10 @@ void hd_task_free(hd_task *task)
     }
     if (task->inside != NULL) {
         struct err_detail why;
-        (void)err_set(&why, ERR_GIVEN_UP, "the task was released unfinished");
+        (void)err_set(&why,
+                      ERR_GIVEN_UP,
+                      "the task was released before it "
+                      "finished");
         fail(task, &why);
     }
     value_unref(task->key);

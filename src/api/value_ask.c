@@ -224,7 +224,7 @@ static void explain(struct buf *to,
     } else if (!value_is_array(value)) {
         buf_append_text(to, "is neither an array nor an object");
     } else if (segment->index == PATH_NOT_INDEX) {
-        buf_printf(to, "is an array, and '%s' no index", buf_text(&key));
+        buf_printf(to, "is an array, and '%s' is not an index", buf_text(&key));
     } else {
         buf_printf(to, "has only %" PRIu32 " elements", array_count(value));
     }
@@ -252,7 +252,7 @@ static enum err not_found(struct value value,
     explain(&why, value, &path->at[reached]);
     (void)err_set(detail,
                   ERR_NOT_FOUND,
-                  "there is nothing at %s: %s %s",
+                  "no value at %s: %s %s",
                   buf_text(&wanted),
                   reached > 0 ? buf_text(&there) : "the value",
                   buf_text(&why));

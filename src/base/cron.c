@@ -191,7 +191,7 @@ enum err cron_read(const char *text,
     if (*at != '\0') {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "there are five cron fields, and '%.*s' goes on",
+                       "'%.*s' has more than five cron fields",
                        text_shown(text, strlen(text), 80),
                        text);
     }

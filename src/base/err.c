@@ -14,7 +14,7 @@ struct err_row {
 };
 
 static const struct err_row unknown = {"unknown",
-                                       "an error of a newer version",
+                                       "unknown error, from a newer version",
                                        ERR_CLASS_FAULT};
 
 static struct err_row row_of(enum err err)

@@ -24,19 +24,19 @@ enum err_class {
 /* clang-format off */
 #define ERR_TABLE(X)                                                          \
     X(OK,                0, NONE,     "no error")                             \
-    X(ARGUMENT,          1, TERMINAL, "an argument is not valid")             \
-    X(SYNTAX,            2, TERMINAL, "the text is not well formed")          \
-    X(TYPE,              3, TERMINAL, "the value has another type")           \
-    X(NOT_FOUND,         4, TERMINAL, "there is nothing at that path")        \
-    X(RANGE,             5, TERMINAL, "the number is out of range")           \
-    X(SCHEMA,            6, TERMINAL, "the value does not fit its schema")    \
-    X(SCHEMA_MALFORMED,  7, TERMINAL, "the schema is not one")                \
-    X(MISUSE,            8, TERMINAL, "called at a wrong time or place")      \
+    X(ARGUMENT,          1, TERMINAL, "invalid argument")                     \
+    X(SYNTAX,            2, TERMINAL, "malformed text")                       \
+    X(TYPE,              3, TERMINAL, "the value has the wrong type")         \
+    X(NOT_FOUND,         4, TERMINAL, "no value at this path")                \
+    X(RANGE,             5, TERMINAL, "number out of range")                  \
+    X(SCHEMA,            6, TERMINAL, "the value does not match its schema")  \
+    X(SCHEMA_MALFORMED,  7, TERMINAL, "the schema is invalid")                \
+    X(MISUSE,            8, TERMINAL, "not allowed in this context")          \
     X(PATCH_MALFORMED,  10, TERMINAL, "the patch operation is malformed")     \
     X(PATCH_MISSING,    11, TERMINAL, "the patch names a missing path")       \
-    X(PATCH_TRAVERSAL,  12, TERMINAL, "the patch goes through a leaf")        \
+    X(PATCH_TRAVERSAL,  12, TERMINAL, "the patch path crosses a scalar")      \
     X(PATCH_INDEX,      13, TERMINAL, "the patch has an invalid array index") \
-    X(PATCH_TARGET,     14, TERMINAL, "the patch target has another type")    \
+    X(PATCH_TARGET,     14, TERMINAL, "wrong type of patch target")           \
     X(PATCH_ROOT,       15, TERMINAL, "the result is not an entity document") \
     X(LIMIT_SIZE,       32, TERMINAL, "the text is too large")                \
     X(LIMIT_DEPTH,      33, TERMINAL, "the value is nested too deeply")       \
@@ -48,39 +48,39 @@ enum err_class {
     X(LIMIT_ID,         39, TERMINAL, "an identifier is too long")            \
     X(LIMIT_COMMIT,     40, TERMINAL, "a commit has too many parts")          \
     X(LIMIT_SCHEMA,     41, TERMINAL, "a schema is too large")                \
-    X(LIMIT_HOPS,       42, TERMINAL, "events cause each other without end")  \
-    X(PROTOCOL,         64, TERMINAL, "a message has a wrong shape")          \
-    X(CONFLICT,         65, RETRY,    "what was read has changed")            \
-    X(ORIGIN_FAILED,    66, PERMANENT, "the commit it came from did not land") \
-    X(RECEIPT_EXISTS,   67, PERMANENT, "the document exists already")         \
-    X(REPLAY_MISMATCH,  68, TERMINAL, "another commit has this number")       \
-    X(BRANCH_UNKNOWN,   69, TERMINAL, "there is no such branch")              \
+    X(LIMIT_HOPS,       42, TERMINAL, "too many events in a causal chain")    \
+    X(PROTOCOL,         64, TERMINAL, "malformed message")                    \
+    X(CONFLICT,         65, RETRY,    "conflict: a read value has changed")   \
+    X(ORIGIN_FAILED,    66, PERMANENT, "the originating commit failed")       \
+    X(RECEIPT_EXISTS,   67, PERMANENT, "the document already exists")         \
+    X(REPLAY_MISMATCH,  68, TERMINAL, "commit number already used")           \
+    X(BRANCH_UNKNOWN,   69, TERMINAL, "branch not found")                     \
     X(BRANCH_CLOSED,    70, TERMINAL, "the branch is not active")             \
     X(SEQUENCE,         71, TERMINAL, "the sequence number is out of range")  \
-    X(IMMUTABLE,        72, TERMINAL, "the document never changes")           \
-    X(LISTING_MOVED,    73, RETRY,    "the listing changed between two pages") \
-    X(IDEMPOTENCY_MISMATCH, 74, TERMINAL, "the event id had another payload") \
-    X(STALE,            80, RETRY,    "what was read has changed before")     \
+    X(IMMUTABLE,        72, TERMINAL, "the document is immutable")            \
+    X(LISTING_MOVED,    73, RETRY,    "the listing changed between two pages")\
+    X(IDEMPOTENCY_MISMATCH, 74, TERMINAL, "event id had a different payload") \
+    X(STALE,            80, RETRY,    "stale read")                           \
     X(SESSION_LOST,     81, PERMANENT, "the session was replaced")            \
     X(CLOSED,           82, PERMANENT, "the space was closed")                \
-    X(BACKLOG,          83, RETRY,    "too many events wait")                 \
-    X(NO_HANDLER,       84, PERMANENT, "nobody handles the stream")           \
-    X(HANDLER_EXISTS,   85, TERMINAL, "the stream has a handler")             \
-    X(NOT_CONVERGED,    86, TERMINAL, "others were faster too often")         \
-    X(NOT_SETTLED,      87, TERMINAL, "what it reads does not come to rest")  \
-    X(GIVEN_UP,         88, TERMINAL, "the attempt was given up")             \
-    X(CLEARANCE,        89, TERMINAL, "it may not see what it would see")     \
-    X(TIMEOUT,          90, RETRY,    "the deadline came first")              \
-    X(INTERRUPTED,      91, RETRY,    "somebody wanted the call to end")      \
-    X(SESSION_IN_USE,   92, TERMINAL, "another process has the session")     \
-    X(IO,               96, FAULT,    "reading or writing failed")            \
-    X(STORE,            97, FAULT,    "the database refused")                 \
+    X(BACKLOG,          83, RETRY,    "the event backlog is full")            \
+    X(NO_HANDLER,       84, PERMANENT, "no handler for the stream")           \
+    X(HANDLER_EXISTS,   85, TERMINAL, "the stream already has a handler")     \
+    X(NOT_CONVERGED,    86, TERMINAL, "gave up after repeated conflicts")     \
+    X(NOT_SETTLED,      87, TERMINAL, "the inputs do not settle")             \
+    X(GIVEN_UP,         88, TERMINAL, "the attempt was aborted")              \
+    X(CLEARANCE,        89, TERMINAL, "not cleared to read this data")        \
+    X(TIMEOUT,          90, RETRY,    "deadline exceeded")                    \
+    X(INTERRUPTED,      91, RETRY,    "interrupted")                          \
+    X(SESSION_IN_USE,   92, TERMINAL, "session in use by another process")    \
+    X(IO,               96, FAULT,    "read or write error")                  \
+    X(STORE,            97, FAULT,    "database error")                       \
     X(CORRUPT,          98, FAULT,    "the file is damaged")                  \
-    X(BUSY,             99, RETRY,    "somebody else holds the file")         \
+    X(BUSY,             99, RETRY,    "the file is locked")                   \
     X(FULL,            100, FAULT,    "the disk is full")                     \
-    X(FENCED,          101, PERMANENT, "another writer has taken over")      \
-    X(NO_MEMORY,       102, FAULT,    "there is no memory left")              \
-    X(READ_ONLY,       103, TERMINAL, "it was opened for reading only")
+    X(FENCED,          101, PERMANENT, "another writer took over")            \
+    X(NO_MEMORY,       102, FAULT,    "out of memory")                        \
+    X(READ_ONLY,       103, TERMINAL, "opened read-only")
 /* clang-format on */
 
 enum err {

@@ -45,7 +45,7 @@ void log_write_line(const struct log *log,
     const int length = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (length < 0) {
-        (void)snprintf(line, sizeof line, "a line that cannot be formatted");
+        (void)snprintf(line, sizeof line, "a line could not be formatted");
     } else if ((size_t)length >= sizeof line) {
         end_cut_line(line);
     }

@@ -389,5 +389,5 @@ enum err zone_read(const unsigned char *bytes,
         return ERR_OK;
     }
     zone_release(out);
-    return err_set(detail, ERR_ARGUMENT, "the file is no time zone file");
+    return err_set(detail, ERR_ARGUMENT, "not a time zone file");
 }

@@ -67,7 +67,7 @@ static int print_seen(const struct visit_look *look)
         struct nearest nearest;
         (void)err_set(&detail,
                       ERR_NOT_FOUND,
-                      "there is nothing at '%s' of %s%s",
+                      "no value at '%s' of %s%s",
                       operand(options, 1),
                       operand(options, 0),
                       visit_hint_field(look->place->entity,
@@ -218,8 +218,8 @@ static enum err depend_on(struct transaction *transaction,
     return is_there ? ERR_OK
                     : err_set(detail,
                               ERR_NOT_FOUND,
-                              "the child is gone: its element was removed from "
-                              "the list");
+                              "the child was removed: its element is no longer "
+                              "in the list");
 }
 
 static enum err write_setting(void *ctx,
@@ -407,14 +407,14 @@ static int check_send(const struct options *options)
     }
     if ((values->id == NULL) != (values->session == NULL)) {
         return report_usage(options,
-                            "--id and --session go together: an id is that "
-                            "of a session");
+                            "--id requires --session, and --session requires "
+                            "--id: an id is unique within its session");
     }
     if (values->id != NULL &&
         (values->id[0] == '\0' || values->session[0] == '\0')) {
         return report_usage(options,
-                            "--id and --session must not be empty: events of "
-                            "one name are taken for one event");
+                            "--id and --session must not be empty: events with "
+                            "the same id are one event");
     }
     return CODE_OK;
 }
@@ -519,8 +519,8 @@ static int print_end(struct visit *visit,
                                                       : sending->receipt);
         if (failed) {
             (void)fprintf(stderr,
-                          "heddle: the event itself was handled and is "
-                          "stored: do not send it again\n");
+                          "heddle: the event was handled and committed: do not "
+                          "send it again\n");
         }
         return code;
     }

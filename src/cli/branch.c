@@ -115,7 +115,7 @@ static int run_create(const struct options *options)
     int code =
         look_number(options, "--at", options->values.at, ENGINE_HEAD, &at);
     if (code == CODE_OK && (name[0] == '\0' || strcmp(name, main_name) == 0)) {
-        return report_usage(options, "a new branch has a name other than main");
+        return report_usage(options, "a new branch cannot be named main");
     }
     if (code == CODE_OK) {
         code = open_engine(options, FOLDER_EXISTING, &engine);
@@ -148,7 +148,7 @@ static int run_rm(const struct options *options)
     if (engine_branch_delete(&engine, branch, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
-        tell(options, "closed: it can still be read", 0);
+        tell(options, "closed; it can still be read", 0);
     }
     value_unref(branch);
     engine_close(&engine);
@@ -533,8 +533,8 @@ static int print_conflicts(const struct options *options,
         buf_release(&line);
     }
     (void)fprintf(stderr,
-                  "heddle: nothing is merged: both branches changed what is "
-                  "listed\n");
+                  "heddle: not merged: both branches changed the documents "
+                  "that are listed\n");
     return CODE_NO;
 }
 
@@ -614,8 +614,9 @@ const struct command branch_commands[] = {
         .operand_count = 1,
         .options = OPTION_DIR | OPTION_BRANCH | OPTION_AT,
         .brief = "a new branch",
-        .manual = "Creates a branch that begins with what the main branch, or\n"
-                  "that of --branch, has now, or had at a sequence number.\n",
+        .manual = "Creates a branch from the current state of the main branch, "
+                  "or\n"
+                  "of --branch, or from its state at a sequence number.\n",
         .example = "  $ heddle branch create draft\n"
                    "  $ heddle set list items/0/done true --branch draft\n",
         .run = run_create,
@@ -625,8 +626,7 @@ const struct command branch_commands[] = {
         .operands = "",
         .options = OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL,
         .brief = "the branches of a data directory",
-        .manual =
-            "Lists the branches: where each began, and its last commit.\n",
+        .manual = "Lists the branches with their origins and last commits.\n",
         .example = "  $ heddle branch list\n",
         .run = run_list,
     },
@@ -639,7 +639,7 @@ const struct command branch_commands[] = {
             OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL | OPTION_EXIT_CODE,
         .brief = "show how a branch differs from another",
         .manual = "Prints a line per document that differs: the patch from\n"
-                  "OTHER, main unless told, to BRANCH.\n",
+                  "OTHER (default: main) to BRANCH.\n",
         .example = "  $ heddle branch diff draft\n",
         .run = run_diff,
     },
@@ -651,10 +651,10 @@ const struct command branch_commands[] = {
         .options = OPTION_DIR,
         .brief = "apply the changes of a branch to another branch",
         .manual =
-            "Brings what changed on BRANCH since it began to OTHER, main\n"
-            "unless told, in one commit. What both changed differently is a\n"
-            "conflict: then nothing is merged, each is listed, and the exit\n"
-            "code is 1.\n",
+            "Applies the changes on BRANCH since it was created to OTHER\n"
+            "(default: main), in one commit. Values that both branches\n"
+            "changed differently are conflicts: then nothing is merged, each\n"
+            "conflict is listed, and the exit code is 1.\n",
         .example = "  $ heddle branch merge draft\n",
         .run = run_merge,
     },
@@ -665,8 +665,8 @@ const struct command branch_commands[] = {
         .options = OPTION_DIR,
         .brief = "close a branch",
         .manual =
-            "Closes a branch: nothing is written to it any more. What it\n"
-            "has can still be read and merged.\n",
+            "Closes a branch: no process can write to it any more. Its data\n"
+            "can still be read and merged.\n",
         .example = "  $ heddle branch rm draft\n",
         .run = run_rm,
     },

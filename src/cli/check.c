@@ -64,14 +64,18 @@ static enum err check_log(struct checking *checking,
                    sizeof sentence,
                    rest.transactions > 1
                        ? "the write-ahead log is damaged at byte %" PRIu64
-                         ": %" PRIu64 " transactions behind it are not read, "
-                         "and what they stored is missing; copy the file and "
-                         "its -wal before another command changes them, or "
-                         "restore a backup"
-                       : "the write-ahead log is damaged or not finished at "
-                         "byte %" PRIu64 ": %" PRIu64 " transaction behind it "
-                         "is not read; if a process or the machine stopped "
-                         "while it wrote, it is what was being written",
+                         ": %" PRIu64 " transactions after it are not read, "
+                         "and their data is missing; copy the "
+                         "file and its -wal before another "
+                         "command changes them, or restore a "
+                         "backup"
+                       : "the write-ahead log is damaged or incomplete at byte "
+                         "%" PRIu64 ": %" PRIu64 " transaction after it "
+                         "is not read; it is the "
+                         "unfinished last write "
+                         "if a process or the "
+                         "machine stopped during "
+                         "a commit",
                    rest.offset,
                    rest.transactions);
     if (rest.transactions > 1) {
@@ -126,11 +130,11 @@ static enum err note_mangled(struct checking *checking,
     const enum err err = engine_count_mangled(engine, &mangled, detail);
     if (err == ERR_OK && mangled > 0) {
         struct buf sentence = {0};
-        buf_printf(&sentence,
-                   "%" PRIu64 " rows have bytes that are not UTF-8: 'heddle "
-                   "check --repair' writes each byte as \\xNN, if the history "
-                   "is sound",
-                   mangled);
+        display_count(&sentence, mangled, "row");
+        buf_append_text(&sentence,
+                        " with bytes that are not UTF-8: 'heddle check "
+                        "--repair' writes each byte as \\xNN, if the history "
+                        "is intact");
         note_difference(checking, buf_text(&sentence));
         buf_release(&sentence);
     }
@@ -184,11 +188,14 @@ static uint64_t number_of(struct value object, const char *name)
 /* What --repair has done, if anything. */
 static void append_number(struct buf *line,
                           struct value object,
-                          const char *name)
+                          const char *name,
+                          const char *verb)
 {
     const uint64_t number = number_of(object, name);
     if (number > 0) {
-        buf_printf(line, ": %" PRIu64 " rows %s", number, name);
+        buf_append_text(line, ": ");
+        display_count(line, number, "row");
+        buf_printf(line, " %s", verb);
     }
 }
 
@@ -214,20 +221,23 @@ static void print_file(const struct checking *checking, struct value object)
     print_sentences(checking, differences);
     print_sentences(checking, object_field(object, "notes"));
     buf_append_text(&line, buf_text(&checking->name));
-    append_number(&line, object, "removed");
-    append_number(&line, object, "rebuilt");
-    append_number(&line, object, "mended");
+    append_number(&line, object, "removed", "removed");
+    append_number(&line, object, "rebuilt", "rebuilt");
+    append_number(&line, object, "mended", "repaired");
     if (number_of(object, "mended") > 0) {
         buf_append_text(&line, " (bytes that were not UTF-8 are \\xNN now)");
     }
-    buf_printf(&line,
-               ": %" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
-               " snapshots, %" PRIu64 " actions: %s",
-               number_of(object, "commits"),
-               number_of(object, "documents"),
-               number_of(object, "snapshots"),
-               number_of(object, "actions"),
-               array_count(differences) == 0 ? "all is well" : "see above");
+    buf_append_text(&line, ": ");
+    display_count(&line, number_of(object, "commits"), "commit");
+    buf_append_text(&line, ", ");
+    display_count(&line, number_of(object, "documents"), "document");
+    buf_append_text(&line, ", ");
+    display_count(&line, number_of(object, "snapshots"), "snapshot");
+    buf_append_text(&line, ", ");
+    display_count(&line, number_of(object, "actions"), "action");
+    buf_append_text(&line,
+                    array_count(differences) == 0 ? ": no error found"
+                                                  : ": see above");
     output_bytes(buf_text(&line), line.length);
     buf_release(&line);
 }
@@ -298,8 +308,8 @@ int check_run(const struct options *options)
     if (array_count(checking.all) == 0) {
         (void)err_set(&detail,
                       ERR_NOT_FOUND,
-                      "this is no data directory, no space is in it: check "
-                      "the path (%s)",
+                      "not a data directory: it contains no space; check the "
+                      "path (%s)",
                       look_folder(options));
         code = look_report(options, &detail);
     } else if (option_is_given(options, OPTION_JSON)) {

@@ -164,7 +164,7 @@ static enum err run_stages(struct compaction *compaction)
                             &compaction->retired,
                             detail);
     }
-    compaction->stage = "looking through what is remembered of runs";
+    compaction->stage = "reading the recorded runs";
     if (err == ERR_OK && stopped == 0) {
         err = engine_collect(engine,
                              show_steps,
@@ -258,7 +258,7 @@ static enum err check_rooms(struct compaction *compaction)
 
 static enum err run_full(struct compaction *compaction)
 {
-    compaction->stage = "writing the file anew; other writers wait";
+    compaction->stage = "rewriting the file; other writers wait";
     enum err err = check_rooms(compaction);
     if (err == ERR_OK) {
         err = engine_rewrite(&compaction->engine,
@@ -347,8 +347,9 @@ static void print_lines(const struct compaction *compaction)
                  returned_bytes(compaction) / 1024,
                  compaction->bytes_after / 1024);
     if (compaction->shrunk.cannot && compaction->shrunk.left > 0) {
-        (void)printf("%" PRIu64 " pages are free and stay in the file, which "
-                     "an earlier version made: --full writes it anew\n",
+        (void)printf("%" PRIu64 " pages are free and stay in the file, because "
+                     "an earlier version created it: --full "
+                     "rewrites it\n",
                      compaction->shrunk.left);
     }
 }
@@ -365,7 +366,9 @@ static int report(struct compaction *compaction, enum err err)
         print_lines(compaction);
     }
     if (compaction->interrupted) {
-        (void)fprintf(stderr, "heddle: interrupted; run it again to go on\n");
+        (void)fprintf(stderr,
+                      "heddle: interrupted; run it again to "
+                      "continue\n");
         return CODE_NO;
     }
     return err == ERR_OK ? CODE_OK : store_report(options, &compaction->detail);

@@ -399,5 +399,6 @@ int completion_run(const struct options *options)
         }
     }
     return report_usage(options,
-                        "there are completions for bash, zsh and fish");
+                        "unknown shell: completions exist for bash, zsh and "
+                        "fish");
 }

@@ -2,6 +2,7 @@
 
 #include "cli/display.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 
 #include "heddle/heddle.h"
@@ -62,4 +63,9 @@ struct value display_text(const char *text)
         value_string_new(buf_text(&shown), shown.length);
     buf_release(&shown);
     return string;
+}
+
+void display_count(struct buf *to, uint64_t count, const char *noun)
+{
+    buf_printf(to, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
 }

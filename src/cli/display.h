@@ -17,4 +17,7 @@ void display_append(struct buf *to, const char *text);
 /* The same as a string. */
 struct value display_text(const char *text);
 
+/* Appends a count with its noun: "12 documents", "1 piece". */
+void display_count(struct buf *to, uint64_t count, const char *noun);
+
 #endif

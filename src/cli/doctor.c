@@ -117,12 +117,12 @@ static void look_at_disk(struct examination *visit)
         put_number(&disk, "freeBytes", bytes);
         if (bytes < FREE_BYTES_LEAST) {
             warn(visit,
-                 "the disk is nearly full, %" PRIu64
-                 " KiB are left: make room, or nothing can be committed",
+                 "the disk is almost full, %" PRIu64
+                 " KiB are left: free some space, or commits will fail",
                  bytes / 1024);
         }
         if ((room.f_flag & ST_RDONLY) != 0) {
-            warn(visit, "the file system is mounted for reading only");
+            warn(visit, "the file system is mounted read-only");
         }
     }
     object_put_adopt(&visit->report, "disk", disk);
@@ -179,7 +179,7 @@ static void look_into(struct examination *visit,
     }
     if (err != ERR_OK) {
         warn(visit,
-             "%s cannot be read: %s; 'heddle check' may say more",
+             "%s cannot be read: %s; 'heddle check' may show more",
              name,
              detail.text);
     }
@@ -238,8 +238,8 @@ static void look_at_file(struct examination *visit,
     if (wal > WAL_BYTES_MOST) {
         warn(visit,
              "the WAL of %s has %" PRIu64
-             " MiB: somebody has been reading for very long, or a writer was "
-             "killed; it goes with the next commit",
+             " MiB: a process holds a read transaction for long, or a writer "
+             "was killed; the next commit truncates it",
              buf_text(&name),
              wal / 1024 / 1024);
     }
@@ -266,7 +266,7 @@ static enum err look_at_files(struct examination *visit,
         } else if (length > 3 &&
                    memcmp(buf_text(&file->name) + length - 3, ".db", 3) == 0) {
             warn(visit,
-                 "%s is no space: %s",
+                 "%s is not a space: %s",
                  buf_text(&file->name),
                  file->why_not);
         }
@@ -304,7 +304,7 @@ static void print_spaces(struct buf *line, struct value spaces)
                    number_of(one, "bytes") / 1024,
                    number_of(one, "walBytes") / 1024,
                    value_is_same(object_field(one, "locked"), value_bool(true))
-                       ? "a process writes now"
+                       ? "a process holds the write lock"
                        : "not locked");
         print_line(line);
     }
@@ -378,7 +378,7 @@ static void print_report(struct value report, struct value hazards)
         print_line(&line);
     }
     if (array_count(hazards) == 0) {
-        buf_append_text(&line, "no hazard is known");
+        buf_append_text(&line, "no hazards found");
         print_line(&line);
     }
     buf_release(&line);

@@ -99,7 +99,7 @@ int log_run(const struct options *options)
     struct picture_span span = {.to = ENGINE_HEAD};
     struct value log = VALUE_NONE;
     if (options->operand_count > 1) {
-        return report_usage(options, "it takes one piece at most");
+        return report_usage(options, "give at most one piece");
     }
     int code = look_number(options,
                            "--limit",
@@ -174,8 +174,8 @@ static void tell_dirty(const struct options *options,
         (void)fprintf(stderr, "{\"upToDate\":false}\n");
     } else if (names.length > 0) {
         (void)fprintf(stderr,
-                      "heddle: not up to date: %s would have to run, which "
-                      "'heddle get' does\n",
+                      "heddle: stale: %s must run first; 'heddle get' runs "
+                      "it\n",
                       buf_text(&names));
     }
     buf_release(&names);
@@ -188,7 +188,7 @@ int show_run(const struct options *options)
     struct err_detail detail = {0};
     uint64_t seq = ENGINE_HEAD;
     if (options->operand_count > 2) {
-        return report_usage(options, "it takes a piece and one path");
+        return report_usage(options, "give a piece and one path");
     }
     int code =
         look_number(options, "--at", options->values.at, ENGINE_HEAD, &seq);
@@ -215,7 +215,7 @@ int show_run(const struct options *options)
         code = look_piece(options, survey, 0, &piece);
     }
     if (code == CODE_OK && value_is_absent(found)) {
-        (void)err_set(&detail, ERR_NOT_FOUND, "there is nothing");
+        (void)err_set(&detail, ERR_NOT_FOUND, "no value at this path");
         (void)look_report(options, &detail);
         code = CODE_NO;
     }

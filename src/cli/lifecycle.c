@@ -295,7 +295,7 @@ static void explain_illegal(const struct question *question, struct buf *out)
     const struct lifecycle_machine *machine = question->machine;
     const char *between = "";
     buf_printf(out,
-               "In %s these have an edge: ",
+               "Events with an edge from %s: ",
                machine->statuses[question->status].name);
     for (size_t i = 0; i < machine->edge_count; i++) {
         const struct lifecycle_edge *edge = &machine->edges[i];
@@ -304,10 +304,10 @@ static void explain_illegal(const struct question *question, struct buf *out)
             between = ", ";
         }
     }
-    buf_append_text(out, between[0] == '\0' ? "none; it is the end.\n" : ".\n");
+    buf_append_text(out, between[0] == '\0' ? "none; it is final.\n" : ".\n");
     between = "";
     buf_printf(out,
-               "%s has an edge in: ",
+               "%s has an edge from: ",
                machine->events[question->event].name);
     for (size_t i = 0; i < machine->edge_count; i++) {
         const struct lifecycle_edge *edge = &machine->edges[i];
@@ -330,7 +330,7 @@ static void explain_edge(const struct question *question,
     const struct lifecycle_event *event = &machine->events[question->event];
     const struct lifecycle_edge *edge = outcome->edge;
     if (event->predicates != 0) {
-        buf_append_text(out, "These hold: ");
+        buf_append_text(out, "Predicates that hold: ");
         lifecycle_predicates_append(event, out);
         buf_append_text(out, ".\n");
     }
@@ -496,10 +496,9 @@ const struct command lifecycle_commands[] = {
         .options = OPTION_PROFILE | OPTION_FACT,
         .brief = "what an event would do, and why",
         .manual =
-            "Says what would become of a row in STATUS when EVENT is\n"
-            "reported: applied, unchanged, superseded or illegal, and why.\n"
-            "--fact says what else holds for the row. Exits with 1 if the\n"
-            "event would not be applied.\n",
+            "Prints the outcome of EVENT for a row in STATUS: applied,\n"
+            "unchanged, superseded or illegal, and why. --fact names a fact\n"
+            "of the row. Exits with 1 if the event would not be applied.\n",
         .example = "  $ heddle lifecycle explain piece stopping stopped "
                    "--fact stale-run\n"
                    "  superseded: the report is about another run "
@@ -513,7 +512,7 @@ const struct command lifecycle_commands[] = {
         .operands = "",
         .brief = "all machines, as one page of Markdown",
         .manual = "Prints the tables and diagrams of all machines in both\n"
-                  "profiles, with what their names mean.\n",
+                  "profiles, and explains their names.\n",
         .example = "  $ heddle lifecycle page | head -n 1\n"
                    "  # Lifecycles\n",
         .run = run_page,

@@ -130,7 +130,7 @@ static int refuse_child(const struct options *options, const char *word)
     struct err_detail detail = {0};
     (void)err_set(&detail,
                   ERR_NOT_FOUND,
-                  "there is no piece '%.80s': 'heddle ps' lists what there is",
+                  "there is no piece '%.80s': 'heddle ps' lists the pieces",
                   word);
     return look_report(options, &detail);
 }
@@ -257,7 +257,7 @@ int look_number(const struct options *options,
     }
     if (!valid) {
         return report_usage(options,
-                            "%s takes a whole number, not '%s'",
+                            "%s requires an integer, not '%s'",
                             name,
                             text);
     }
@@ -408,9 +408,9 @@ void look_append_author(struct buf *to, struct value by)
     } else if (value_is_text(type, "clock")) {
         buf_append_text(to, "a clock");
     } else if (value_is_text(type, "folded")) {
-        buf_append_text(to, "history that was folded");
+        buf_append_text(to, "compacted history");
     } else {
-        buf_append_text(to, "an edit from outside");
+        buf_append_text(to, "an external edit");
     }
     if (value_is_string(piece)) {
         buf_append_text(to, " of ");

@@ -79,14 +79,14 @@ int store_read_number(const struct options *options,
     for (const char *at = text; *at != '\0'; at++) {
         if (*at < '0' || *at > '9' || number > INT64_MAX / 10 - 1) {
             return report_usage(options,
-                                "%s takes a whole number, not '%s'",
+                                "%s requires an integer, not '%s'",
                                 name,
                                 text);
         }
         number = number * 10 + (uint64_t)(*at - '0');
     }
     if (text[0] == '\0') {
-        return report_usage(options, "%s takes a whole number", name);
+        return report_usage(options, "%s requires an integer", name);
     }
     *out = number;
     return CODE_OK;
@@ -452,7 +452,7 @@ static int print_document(const struct options *options,
         return store_report(options, &detail);
     }
     if (value_is_absent(document)) {
-        (void)err_set(&detail, ERR_NOT_FOUND, "there is no such document");
+        (void)err_set(&detail, ERR_NOT_FOUND, "document not found");
         return store_report(options, &detail);
     }
     store_print_adopt(options, document);
@@ -554,31 +554,29 @@ static void print_counts(const struct check_printer *printer,
         store_print_adopt(printer->options, object);
         return;
     }
-    char actions[48] = "";
-    if (counts->actions > 0) {
-        (void)snprintf(actions,
-                       sizeof actions,
-                       ", %" PRIu64 " actions",
-                       counts->actions);
-    }
+    struct buf line = {0};
     if (option_is_given(printer->options, OPTION_REPAIR)) {
-        (void)printf("%" PRIu64 " rows removed, %" PRIu64 " rebuilt\n",
-                     printer->removed,
-                     printer->rebuilt);
+        display_count(&line, printer->removed, "row");
+        buf_printf(&line, " removed, %" PRIu64 " rebuilt\n", printer->rebuilt);
     }
     if (printer->mended > 0) {
-        (void)printf("%" PRIu64
-                     " rows mended: bytes that were not UTF-8 are \\xNN now\n",
-                     printer->mended);
+        display_count(&line, printer->mended, "row");
+        buf_append_text(&line,
+                        " repaired: bytes that were not UTF-8 are \\xNN now\n");
     }
-    (void)printf("%" PRIu64 " commits, %" PRIu64 " documents, %" PRIu64
-                 " snapshots%s: %" PRIu64 " difference%s\n",
-                 counts->commits,
-                 counts->documents,
-                 counts->snapshots,
-                 actions,
-                 counts->differences,
-                 counts->differences == 1 ? "" : "s");
+    display_count(&line, counts->commits, "commit");
+    buf_append_text(&line, ", ");
+    display_count(&line, counts->documents, "document");
+    buf_append_text(&line, ", ");
+    display_count(&line, counts->snapshots, "snapshot");
+    if (counts->actions > 0) {
+        buf_append_text(&line, ", ");
+        display_count(&line, counts->actions, "action");
+    }
+    buf_append_text(&line, ": ");
+    display_count(&line, counts->differences, "difference");
+    output_bytes(buf_text(&line), line.length);
+    buf_release(&line);
 }
 
 /* What the history says first: what was remembered of runs is judged by it. */
@@ -765,12 +763,12 @@ const struct command store_commands[] = {
         .operands = "FILE COMMIT",
         .operand_count = 2,
         .options = OPTION_TEXT | OPTION_PRETTY | OPTION_CANONICAL,
-        .brief = "land one commit, and print the verdict",
+        .brief = "apply one commit and print the verdict",
         .manual =
-            "Gives a commit, a JSON document, to the space, which is created\n"
-            "if FILE does not exist. Prints the verdict and exits with 1 if\n"
-            "the commit was refused. The same commit again gets the same\n"
-            "answer and changes nothing.\n",
+            "Applies a commit, a JSON document, to the space in FILE, which\n"
+            "is created if it does not exist. Prints the verdict and exits\n"
+            "with 1 if the commit was rejected. Commits are idempotent: the\n"
+            "same commit again prints the same verdict and changes nothing.\n",
         .example = "  $ heddle store commit new.db --text \\\n"
                    "      '{\"session\":\"me\",\"localSeq\":1,\"operations\":["
                    "{\"op\":\"delete\",\"id\":\"a\"}]}'\n"
@@ -782,7 +780,7 @@ const struct command store_commands[] = {
         .operands = "FILE",
         .operand_count = 1,
         .options = OPTION_PRETTY | OPTION_CANONICAL,
-        .brief = "how much is in it, and where its history stands",
+        .brief = "sizes, counts and the range of the history",
         .manual = "Prints counts, the last sequence number, the horizon of\n"
                   "compaction and the digest over the whole history.\n",
         .example = "  $ heddle store info space.db\n",
@@ -793,9 +791,9 @@ const struct command store_commands[] = {
         .operands = "FILE",
         .operand_count = 1,
         .options = OPTION_LIMIT | OPTION_PRETTY | OPTION_CANONICAL,
-        .brief = "what was committed, by whom",
+        .brief = "commits and the sessions that made them",
         .manual = "Prints the commits and branch changes since the horizon,\n"
-                  "one a line; with --json the whole records.\n",
+                  "one per line; with --json the complete records.\n",
         .example = "  $ heddle store log space.db --limit 10\n",
         .run = run_log,
     },
@@ -806,9 +804,9 @@ const struct command store_commands[] = {
         .takes_more = true,
         .options = OPTION_AT | OPTION_BRANCH | OPTION_SCOPE | OPTION_PRETTY |
                    OPTION_CANONICAL,
-        .brief = "a document now or at any time; without ID, all ids",
-        .manual = "Prints a document, as it is or as it was at a sequence\n"
-                  "number. Exits with 1 if there is none.\n",
+        .brief = "a document, now or at a sequence number; without ID, all ids",
+        .manual = "Prints a document, as it is now or as it was at a sequence\n"
+                  "number. Exits with 1 if it does not exist.\n",
         .example = "  $ heddle store show space.db of:settings --at 12\n",
         .run = run_show,
     },
@@ -817,10 +815,12 @@ const struct command store_commands[] = {
         .operands = "FOLDER",
         .operand_count = 1,
         .options = OPTION_PRETTY | OPTION_CANONICAL,
-        .brief = "the spaces in a folder, the latest changed first",
-        .manual = "Prints when each space was changed, how many bytes it has,\n"
-                  "and its name; then the other files, with what they are.\n"
-                  "Folders within are not looked into. Changes nothing.\n",
+        .brief = "the spaces in a directory, most recently changed first",
+        .manual = "Prints the time of the last change, the size in bytes and "
+                  "the\n"
+                  "name of each space; then the other files and what they "
+                  "are.\n"
+                  "Subdirectories are not searched. Changes nothing.\n",
         .example = "  $ heddle store list .\n",
         .run = run_list,
     },
@@ -829,15 +829,15 @@ const struct command store_commands[] = {
         .operands = "FILE",
         .operand_count = 1,
         .options = OPTION_PRETTY | OPTION_CANONICAL | OPTION_REPAIR,
-        .brief = "fold the history and compare it with everything else",
+        .brief = "verify a space against its history",
         .manual =
-            "Checks SQLite's own structures, the chain over all records, the\n"
-            "row of each document, every snapshot, and what is remembered of\n"
-            "runs. Prints each difference and exits with 1 if there is one.\n"
-            "Changes nothing, unless --repair is given: then rows of\n"
-            "documents that differ from a history that holds are rebuilt from\n"
-            "it, snapshots that do are removed, and so is what does not fit\n"
-            "together of the remembered runs, which run once more.\n",
+            "Verifies SQLite's structures, the digest chain of the records,\n"
+            "the row of each document, every snapshot, and the recorded runs.\n"
+            "Prints each difference and exits with 1 if there is one. Changes\n"
+            "nothing without --repair. With --repair, and if the history is\n"
+            "intact, it rebuilds the rows of documents that differ, and\n"
+            "removes snapshots that differ and inconsistent records of runs;\n"
+            "those nodes run again.\n",
         .example = "  $ heddle store check space.db\n",
         .run = run_check,
     },
@@ -845,9 +845,10 @@ const struct command store_commands[] = {
         .name = "backup",
         .operands = "FILE COPY",
         .operand_count = 2,
-        .brief = "a consistent copy, while the file is in use",
-        .manual = "Copies the space to a new file, which appears only when it\n"
-                  "is whole. COPY must not exist.\n",
+        .brief = "copy a space while it is in use",
+        .manual = "Copies the space to a new file, which appears only when it "
+                  "is\n"
+                  "complete. COPY must not exist.\n",
         .example = "  $ heddle store backup space.db monday.db\n",
         .run = run_backup,
     },
@@ -857,20 +858,20 @@ const struct command store_commands[] = {
         .operand_count = 1,
         .options = OPTION_KEEP_FROM | OPTION_KEEP_COMMITS | OPTION_KEEP_AGE |
                    OPTION_FULL,
-        .brief = "fold old history, and return the space to the file system",
+        .brief = "compact the history and shrink the file",
         .manual =
-            "Folds the past of every document into one value, up to the head\n"
-            "or to --keep-from: before that nothing can be read any more. No\n"
-            "document is removed. Then removes rows that no process can need:\n"
-            "commits, sessions that have ended, receipts of events, and what\n"
-            "is remembered of runs. An event with an id that is sent again\n"
-            "after its receipt is gone is handled again; receipts younger\n"
-            "than --keep-age stay, as do those of the last --keep-commits\n"
-            "commits. Last, free pages are returned to the file system.\n"
-            "Works in small steps, while other processes read and write. It\n"
-            "may be interrupted or killed; run it again to go on. A file that\n"
-            "an earlier version made cannot shrink until --full has written\n"
-            "it anew, which keeps other writers waiting.\n",
+            "Compacts the history of every document to one value, up to the\n"
+            "head or to --keep-from: earlier states can no longer be read. No\n"
+            "document is removed. Then removes rows that no process needs:\n"
+            "commits, sessions that have ended, receipts of events, and\n"
+            "records of runs. An event with an id that is sent again after\n"
+            "its receipt was removed is handled again; receipts younger than\n"
+            "--keep-age stay, as do those of the last --keep-commits commits.\n"
+            "Last, free pages are returned to the file system. Works in small\n"
+            "steps, while other processes read and write. It may be\n"
+            "interrupted or killed; run it again to continue. A file that an\n"
+            "earlier version created cannot shrink until --full has rewritten\n"
+            "it, which blocks other writers.\n",
         .example = "  $ heddle store compact space.db --keep-from 10\n",
         .run = store_compact,
     },

@@ -55,12 +55,6 @@ static void put_number(struct value *object, const char *name, uint64_t number)
     object_put_adopt(object, name, value_int((int64_t)number));
 }
 
-/* "12 documents", "1 piece". */
-static void append_count(struct buf *to, uint64_t count, const char *what)
-{
-    buf_printf(to, "%" PRIu64 " %s%s", count, what, count == 1 ? "" : "s");
-}
-
 /* What was done, for people on standard error or as JSON. */
 static void tell(const struct options *options,
                  const char *piece,
@@ -82,14 +76,14 @@ static void tell(const struct options *options,
     buf_append_text(&line, "heddle: ");
     display_append(&line, piece[0] != '\0' ? piece : "the space");
     buf_printf(&line, " %s, ", done);
-    append_count(&line, counts->documents, "document");
+    display_count(&line, counts->documents, "document");
     if (counts->pieces > 1) {
         buf_append_text(&line, " of ");
-        append_count(&line, counts->pieces, "piece");
+        display_count(&line, counts->pieces, "piece");
     }
     if (counts->relinked > 0) {
         buf_append_text(&line, "; links in ");
-        append_count(&line, counts->relinked, "other document");
+        display_count(&line, counts->relinked, "other document");
         buf_append_text(&line, " follow it");
     }
     (void)fprintf(stderr, "%s\n", buf_text(&line));
@@ -113,7 +107,7 @@ static int ask(const struct options *options,
     buf_append_text(&question, "remove ");
     display_append(&question, piece);
     buf_append_text(&question, ", ");
-    append_count(&question, counts.documents, "document");
+    display_count(&question, counts.documents, "document");
     buf_append_text(&question, "? [y/N] ");
     (void)fprintf(stderr, "%s", buf_text(&question));
     buf_release(&question);
@@ -312,7 +306,7 @@ int backup_run(const struct options *options)
         return CODE_OK;
     }
     struct buf line = {0};
-    append_count(&line, array_count(object_field(made, "spaces")), "space");
+    display_count(&line, array_count(object_field(made, "spaces")), "space");
     buf_append_text(&line, " copied to ");
     display_append(&line, backup.to);
     (void)fprintf(stderr, "heddle: %s\n", buf_text(&line));

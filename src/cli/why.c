@@ -147,7 +147,7 @@ static void print_cause(struct value cause, bool last, unsigned depth)
         print_change(cause, change, depth);
     }
     if (more > 0) {
-        say(depth, "and %" PRIu64 " more changes", more);
+        say(depth, "and %" PRIu64 " more change%s", more, more == 1 ? "" : "s");
     }
     if (!last) {
         return;
@@ -206,9 +206,11 @@ static void print_why(struct value why)
                             ? " is a handler: 'heddle log' has its events"
                             : " has no recorded run");
     } else {
+        const uint64_t runs = number_of(why, "runs");
         buf_printf(&line,
-                   " ran %" PRIu64 " times, last at seq %" PRIu64,
-                   number_of(why, "runs"),
+                   " ran %" PRIu64 " time%s, last at seq %" PRIu64,
+                   runs,
+                   runs == 1 ? "" : "s",
                    number_of(why, "seq"));
         buf_append_text(&line,
                         number_of(why, "landed") > 0 ? ""

@@ -26,7 +26,7 @@ END
 
 try "the first result is complete" 0 '{"calm":0,"n":0,"rare":400}' '*' run slow.lua --once
 try "an event" 0 '{}' '' send slow bump
-try "show runs nothing, and says so" 0 0 "heddle: not up to date: above, calm would have to run, which 'heddle get' does" \
+try "show runs nothing, and says so" 0 0 "heddle: stale: above, calm must run first; 'heddle get' runs it" \
     show slow calm
 try "get sees through a debounce" 0 '2' '' get slow calm
 try "and through a debounce and a throttle behind a computation" 0 '404' '' get slow rare

@@ -23,7 +23,7 @@ try "a piece" 0 '{"a":1,"all":[2],"b":1,"sum":2}' '*' run pair.lua --once
 try "a branch that is not there" 2 '' "heddle: there is no branch draft: *" get pair --branch draft
 try "it is created" 0 '' 'heddle: draft created' branch create draft
 try "the same again is no error" 0 '' 'heddle: draft created' branch create draft
-try "main is taken" 2 '' "heddle: a new branch has a name other than main*" branch create main
+try "main is taken" 2 '' "heddle: a new branch cannot be named main*" branch create main
 try "a command that there is not" 2 '' "heddle: there is no command 'branch lst'; did you mean 'list'? *" branch lst
 try "an event on the branch" 0 11 '' send pair add 10 --branch draft
 try "the branch has it" 0 '{"a":11,"all":[12],"b":1,"sum":12}' '' get pair --branch draft
@@ -57,7 +57,7 @@ try "the branch has all of it, too" 0 '{"a":11,"all":[12],"b":5,"sum":16}' '' ge
 "$HEDDLE" set pair a 20
 "$HEDDLE" set pair a 30 --branch draft
 try "what both changed differently is a conflict" 1 'conflict: piece:pair/a "/value"' \
-    'heddle: nothing is merged: both branches changed what is listed' branch merge draft
+    'heddle: not merged: both branches changed the documents that are listed' branch merge draft
 try "for programs as well" 1 '{"conflicts":[{"id":"piece:pair/a","path":"/value"}]}' '' branch merge draft --json
 try "nothing has changed" 0 20 '' get pair a
 
@@ -67,7 +67,7 @@ try "a branch from the past" 0 '' 'heddle: old created' branch create old --at 1
 try "begins there" 0 '{"a":1,"all":[2],"b":1,"sum":2}' '*' run pair.lua --once --branch old
 try "a branch of a branch" 0 '' 'heddle: twig created' branch create twig --branch draft
 try "has what it had" 0 30 '' get pair a --branch twig
-try "a branch is closed" 0 '' 'heddle: draft closed: it can still be read' branch rm draft
+try "a branch is closed" 0 '' 'heddle: draft closed; it can still be read' branch rm draft
 try "nothing is written to it" 2 '' "heddle: the branch draft is closed: *" send pair add 1 --branch draft
 try "it can be read" 0 30 '' get pair a --stored --branch draft
 try "main cannot be closed" 2 '' 'heddle: *' branch rm main

@@ -95,15 +95,15 @@ sqlite3.connect("old/main.db").executescript(open(sys.argv[1]).read())
 PYTHON
 run check --dir old
 same "such a space is not sound" "$code" 1
-check "check says what helps" grep -qF "13 rows have bytes that are not UTF-8: 'heddle check --repair'" out.txt
+check "check says what helps" grep -qF "13 rows with bytes that are not UTF-8: 'heddle check --repair'" out.txt
 cp -r old damaged
 run get list items --stored --dir old --timeout 300
 same "what is wrong is told once" "$(grep -c "expected UTF-8" err.txt)" 1
 run check --repair --dir old
 same "repair mends it" "$code" 0
-check "and says so" grep -qF ': 13 rows mended (bytes that were not UTF-8 are \xNN now): 6 commits, 8 documents' out.txt
+check "and says so" grep -qF ': 13 rows repaired (bytes that were not UTF-8 are \xNN now): 6 commits, 8 documents' out.txt
 check "it is sound" "$HEDDLE" check --dir old
-try "there is no more to mend" 0 'main.db: 6 commits, 8 documents, 0 snapshots, 1 actions: all is well' '' check --repair --dir old
+try "there is no more to mend" 0 'main.db: 6 commits, 8 documents, 0 snapshots, 1 action: no error found' '' check --repair --dir old
 try "what was written is there" 0 '[{"done":false,"text":"one","x\\xff":1}]' '' get list items --stored --dir old
 try "also of the piece with that name" 0 '{"items":[],"open":0}' '' get 'caf\xe9' --stored --dir old
 try "which goes on" 0 '{"items":[],"open":0}' 'heddle: caf\xe9 goes on*' run list.lua --name 'caf\xe9' --once --dir old

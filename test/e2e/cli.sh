@@ -93,9 +93,9 @@ try "get prints a string with its quotes" 0 '"café"' '' value get doc.json /a
 try "get prints a string without its quotes" 0 'café' '' value get --raw doc.json /a
 try "get prints other values as they are" 0 '2' '' value get --raw doc.json /b/1
 try "get of a missing key answers 1" 1 '' \
-    "heddle: doc.json: there is nothing at /z: the value has no key 'z'" value get doc.json /z
+    "heddle: doc.json: no value at /z: the value has no key 'z'" value get doc.json /z
 try "get past the end answers 1" 1 '' \
-    'heddle: doc.json: there is nothing at /b/3: /b has only 3 elements' value get doc.json /b/3
+    'heddle: doc.json: no value at /b/3: /b has only 3 elements' value get doc.json /b/3
 try "get with a bad pointer is an error" 2 '' "heddle: b: a pointer is empty or begins with '/'" value get doc.json b
 
 try "set creates what is missing" 0 '{"a":{"b":5}}' '' value set --text '{}' /a/b 5
@@ -276,7 +276,7 @@ try "a file name does nothing to the terminal" 3 '' \
     'heddle: a\x0ab\x1b[31m\xff: No such file or directory' value parse "$strange"
 turned=$(printf 'a\342\200\256b\302\205c\303\251\177')
 try "nor do marks that hide in UTF-8" 3 '' 'heddle: a\u202eb\u0085cé\x7f: No such file or directory' value parse "$turned"
-try "nor does a key" 1 '' 'heddle: --text: there is nothing at /a\x07: the value has no key '"'a\\x07'" \
+try "nor does a key" 1 '' 'heddle: --text: no value at /a\x07: the value has no key '"'a\\x07'" \
     value get --text '{}' "$(printf '/a\007')"
 try "nor does a command" 2 '' "heddle: there is no command 'a\\x1bb'; see 'heddle --help'" "$(printf 'a\033b')"
 long=$(awk 'BEGIN { for (i = 0; i < 200; i++) printf "\342\202\254" }')

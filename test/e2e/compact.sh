@@ -107,7 +107,7 @@ removed: 0 revisions, 0 snapshots, 0 receipts, 0 commits, 0 sessions, 0 actions
 returned 0 KiB to the file system; the file has "*" KiB") ok "the report for people names rows, and no document" ;;
 *) not_ok "the report for people names rows, and no document" "$out" ;;
 esac
-try "a window that is no number" 2 "" "heddle: --keep-age takes a whole number, not 'x'*" store compact "$file" --keep-age x
+try "a window that is no number" 2 "" "heddle: --keep-age requires an integer, not 'x'*" store compact "$file" --keep-age x
 
 # ---- doctor ----
 
@@ -247,7 +247,7 @@ process.send_signal(getattr(signal, "SIG" + sys.argv[3]))
 out, err = process.communicate(timeout=60)
 print(process.returncode, "\"interrupted\":true" in out.decode(), err.decode().strip())
 PY
-    same "SIG$signal ends it, also while it waits" "$(cat int.txt)" "1 True heddle: interrupted; run it again to go on"
+    same "SIG$signal ends it, also while it waits" "$(cat int.txt)" "1 True heddle: interrupted; run it again to continue"
 done
 kill -CONT "$holder"
 wait "$holder"

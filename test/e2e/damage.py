@@ -8,7 +8,7 @@ through SQL. Then commands are run on it, and for each of them:
 
   - it ends by itself, not by a signal, and no check or sanitizer complains;
   - an exit code other than 0 comes with a sentence;
-  - if `check` says that all is well, every answer is the one from before the
+  - if `check` reports no error, every answer is the one from before the
     damage; but for a write-ahead log that was cut short, which looks like one
     of a process that wrote less.
 

@@ -29,29 +29,29 @@ refuse() {
 # ---- explain ----
 
 run 0 "applied: run.succeeded goes from active to idle
-These hold: currentRun.
+Predicates that hold: currentRun.
 raise-attention: the time of attention is now.
 clear-run: the row has no run any more." "what is applied, with its effects" explain thread active run.succeeded
 run 0 "applied: run.succeeded goes from active to idle
-These hold: currentRun.
+Predicates that hold: currentRun.
 clear-run: the row has no run any more." "a fact may silence an effect" explain thread active run.succeeded --fact child
 run 1 "illegal: no edge for run.started from stopping
-In stopping these have an edge: run.succeeded, run.failed, stop.settled.
-run.started has an edge in: idle, starting, error." "what is illegal, and what is not" explain thread stopping run.started
+Events with an edge from stopping: run.succeeded, run.failed, stop.settled.
+run.started has an edge from: idle, starting, error." "what is illegal, and what is not" explain thread stopping run.started
 run 1 "illegal: no edge for destroy.lost from destroyed
-In destroyed these have an edge: none; it is the end.
-destroy.lost has an edge in: destroying." "the end is called so" explain environment destroyed destroy.lost
+Events with an edge from destroyed: none; it is final.
+destroy.lost has an edge from: destroying." "the end is called so" explain environment destroyed destroy.lost
 run 1 "superseded: the row is deleted (notDeleted)" "the first predicate that fails is named" \
     explain thread idle run.started --fact archived --fact deleted
 run 1 "superseded: the environment is not managed (managed)" "a fact that is missing, too" \
     explain environment ready retire.requested
 run 1 "unchanged: started has nothing to do in stopped
-These hold: notDeleted, currentRun." "a late report changes nothing" explain piece stopped started
+Predicates that hold: notDeleted, currentRun." "a late report changes nothing" explain piece stopped started
 run 0 "applied: provision.cancelled goes from provisioning to ready
 The target depends on the row: ready if workspace, else destroying." "a target that depends on the row" \
     explain environment provisioning provision.cancelled --fact=workspace
 run 0 "applied: turn.failed goes from idle to error
-These hold: notStopRequested.
+Predicates that hold: notStopRequested.
 Questionable: an error though no turn runs." "what is questionable is called so" \
     explain thread idle turn.failed --profile observed
 run 1 '{"machine":"thread","profile":"observed","status":"active","event":"turn.started","facts":["deleted","stop-requested"],'\

@@ -130,24 +130,24 @@ for number in 2 3 4; do
 done
 same "log: every commit of an effect is its own, not only the last" \
     "$("$HEDDLE" log --dir effects | grep -c 'node note of effects  *piece:effects/last#/value')" 3
-same "log: and edits are edits" "$("$HEDDLE" log --dir effects | grep -c 'an edit from outside  *piece:effects/n#/value')" 3
+same "log: and edits are edits" "$("$HEDDLE" log --dir effects | grep -c 'an external edit  *piece:effects/n#/value')" 3
 
-has "log: an edit from outside" 'an edit from outside .*piece:shop/rate#/value' log
+has "log: an external edit" 'an external edit .*piece:shop/rate#/value' log
 same "log: only so many" "$("$HEDDLE" log --limit 2 | wc -l)" 3
 refuses 1 "log: of a piece that there is" "there are shop" log nope
-edit=$("$HEDDLE" log | sed -n 's/^\([0-9]*\) .*an edit from outside.*/\1/p')
+edit=$("$HEDDLE" log | sed -n 's/^\([0-9]*\) .*an external edit.*/\1/p')
 same "show: before the edit" "$("$HEDDLE" show shop rate --at $((edit - 1)))" 0.5
 same "show: after it" "$("$HEDDLE" show shop rate --at "$edit")" 1
 same "show: through the links" "$("$HEDDLE" show shop items/0/price)" 10
 same "show: the whole result as it began" "$("$HEDDLE" show shop --at 1)" '{"items":[],"rate":0.5}'
 same "show: what is stored, and nothing runs" "$("$HEDDLE" show shop total)" 15
-refuses 1 "show: nothing is 1" "nothing" show shop nope
+refuses 1 "show: nothing is 1" "no value at" show shop nope
 refuses 2 "show: beyond the head" "beyond the head" show shop rate --at 999
-refuses 2 "show: no number" "whole number" show shop rate --at x
+refuses 2 "show: no number" "requires an integer" show shop rate --at x
 
 # ---- check, doctor ----
 
-has "check: all is well" '^main.db: .*: all is well$' check
+has "check: no error found" '^main.db: .*: no error found$' check
 has "check: as JSON" '"differences":0' check --json
 has "doctor: versions" '^heddle .*, SQLite .*, Lua 5' doctor
 has "doctor: no hazard" 'no hazard' doctor --dir heddle-data
@@ -178,7 +178,7 @@ kill -9 "$runner"
 wait "$runner" 2>/dev/null
 has "after a kill -9 it sleeps" '^shop  asleep' ps
 has "and why knows everything" 'by event add of shop' why shop total
-has "and check finds nothing" 'all is well' check
+has "and check finds nothing" 'no error found' check
 check "the next one takes the file away that was left" sh -c "'$HEDDLE' run shop.lua --once >/dev/null 2>&1"
 same "and its own" "$(find heddle-data/run -type f | wc -l)" 0
 
@@ -194,8 +194,8 @@ PY
     "$HEDDLE" check >out 2>&1
     same "check: rows that the history contradicts are differences" "$?" 1
     check "check: each is named" grep -q '^main.db: piece:shop/.*: its row does not match its last revision$' out
-    has "check: they can be rebuilt" '^main.db: [0-9]* rows rebuilt: .*: all is well$' check --repair
-    has "check: and are" '^main.db: .*: all is well$' check
+    has "check: they can be rebuilt" '^main.db: [0-9]* rows* rebuilt: .*: no error found$' check --repair
+    has "check: and are" '^main.db: .*: no error found$' check
 else
     skip "check: rows that the history contradicts are differences" "there is no python3"
 fi

@@ -133,7 +133,7 @@ done
 run log
 same "the log knows their starts" "$(grep -c "start of $drawer \|start of $note " out.txt)" 2
 same "and takes none for an edit but the one that was" \
-    "$(grep "an edit from outside" out.txt | grep -c "piece:office")" 1
+    "$(grep "an external edit" out.txt | grep -c "piece:office")" 1
 run log "$note"
 same "of one alone" "$(grep -c "start of $note " out.txt) $(grep -c "$drawer set" out.txt)" "1 0"
 start keeper run office.lua

@@ -63,7 +63,7 @@ try "with another payload it is refused" 1 '' "heddle: shopping/add: an event wi
     send shopping add '{}' --id 7 --session me
 try "and nothing was added" 0 '45' '' get shopping net
 try "another session's id is another one" 0 '{"count":5}' '' send shopping add '{"name": "pin", "price": 1}' --id 7 --session you
-try "an id alone is refused" 2 '' "heddle: --id and --session go together*" send shopping add '{}' --id 7
+try "an id alone is refused" 2 '' "heddle: --id requires --session*" send shopping add '{}' --id 7
 
 # ---- what is refused ----
 
@@ -72,7 +72,7 @@ check "with its file" grep -q 'shopping.lua:[0-9]*: there is no milk on the list
 try "nobody has that stream" 1 '' "heddle: shopping: the piece has no stream 'sell'" send shopping sell '{}'
 try "nobody has that piece" 1 '' \
     "heddle: there is no piece shoping in ./heddle-data; did you mean 'shopping'?" get shoping
-try "nothing is there" 1 '' "heddle: there is nothing at 'items/9' of shopping" get shopping items/9
+try "nothing is there" 1 '' "heddle: no value at 'items/9' of shopping" get shopping items/9
 try "what is computed cannot be set" 2 '' "heddle: 'total' is computed: set what it is computed from" set shopping total 3
 try "a stream cannot be set" 2 '' "heddle: 'add' is a stream: 'heddle send shopping add JSON'" set shopping add 3
 try "JSON that is none" 2 '' "heddle: JSON: line 1, column 1:*" set shopping rate high
@@ -88,7 +88,7 @@ try "adds" 0 '45' '' get shopping limit
 try "append" 0 '' '' set shopping items '{"name": "bag", "price": 1, "qty": 1}' --append
 try "appends" 0 '"bag"' '' get shopping items/5/name
 try "delete" 0 '' '' set shopping items/5/qty --delete
-try "deletes" 1 '' "heddle: there is nothing at 'items/5/qty' of shopping" get shopping items/5/qty --stored
+try "deletes" 1 '' "heddle: no value at 'items/5/qty' of shopping" get shopping items/5/qty --stored
 try "and back again" 0 '' '' set shopping items/5/qty 1
 try "what is stored is up to date after a look" 0 "$("$HEDDLE" get shopping)" '' get shopping --stored
 
@@ -329,7 +329,7 @@ size=$(($(stat -c %s heddle-data/main.db-wal 2>/dev/null || echo 0) / 512 + 200)
 )
 same "a second event that does not fit is an error" "$(cat full.code)" 3
 same "with the receipt of the first" "$(cat full.out)" '{"count":2}'
-check "it says that the first is stored" grep -qF "the event itself was handled and is stored" full.err
+check "it says that the first is stored" grep -qF "the event was handled and committed" full.err
 check "and which one is handled later" \
     grep -qF "1 change could not be stored (1 event of chain/write); the events are stored, and the next process" full.err
 try "the first is there" 0 '[3,300000]' '' get chain sizes

@@ -54,7 +54,7 @@ run 0 "of:a" "show without an id lists them" show a.db
 run 0 '{"value":{"l":[1],"n":1}}' "show prints a document" show a.db of:a --canonical
 run 0 '{"value":{"l":[],"n":1}}' "show prints it as it was" show a.db of:a --at 1 --canonical
 run 1 "" "a document that is not there is 1" show a.db of:nope
-says "with a sentence" "no such document"
+says "with a sentence" "document not found"
 run 2 "" "a sequence number beyond the head is 2" show a.db of:a --at 9
 run 2 "" "what is no number is 2" show a.db of:a --at x
 run 2 "" "an unknown branch is 2" show a.db of:a --branch b
@@ -66,9 +66,9 @@ check "info is a table, too" sh -c '"$HEDDLE" store info a.db | grep -q "^docume
 
 # ---- check, backup, compact ----
 
-run 0 "2 commits, 1 documents, 0 snapshots: 0 differences" "a sound space passes" check a.db
+run 0 "2 commits, 1 document, 0 snapshots: 0 differences" "a sound space passes" check a.db
 run 0 "" "backup makes a copy" backup a.db copy.db
-run 0 "2 commits, 1 documents, 0 snapshots: 0 differences" "which is sound" check copy.db
+run 0 "2 commits, 1 document, 0 snapshots: 0 differences" "which is sound" check copy.db
 run 2 "" "backup never overwrites" backup a.db copy.db
 says "and says so" "exists"
 run 3 "" "a copy that cannot be written is 3" backup a.db no/such/folder/copy.db
@@ -78,7 +78,7 @@ removed: 1 revisions, 0 snapshots, 0 receipts, 0 commits, 0 sessions, 0 actions
 returned 0 KiB to the file system; the file has some KiB"
 run 2 "" "and what was before cannot be read" show a.db of:a --at 1
 run 0 '{"value":{"l":[1],"n":1}}' "while the present is as it was" show a.db of:a --canonical
-run 0 "0 commits, 1 documents, 0 snapshots: 0 differences" "and the space is sound" check a.db
+run 0 "0 commits, 1 document, 0 snapshots: 0 differences" "and the space is sound" check a.db
 
 # A byte of a document changes behind the engine's back.
 if command -v python3 >/dev/null; then
@@ -114,7 +114,7 @@ cat >seen.json <<'JSON'
   "writes":[{"id":"of:out","path":["value"]}]}}
 JSON
 run 0 '{"seq":1}' "a commit may say what its run saw" commit seen.db seen.json
-run 0 "1 commits, 1 documents, 0 snapshots, 1 actions: 0 differences" "which is checked" check seen.db
+run 0 "1 commit, 1 document, 0 snapshots, 1 action: 0 differences" "which is checked" check seen.db
 if command -v python3 >/dev/null; then
     python3 - <<'PY'
 import sqlite3
@@ -127,7 +127,7 @@ PY
     check "and the action is named" grep -q "action 1 of piece 1: its rows do not fit together" out
     "$HEDDLE" store check --repair seen.db >out
     same "what can be had again can be removed" "$?" 0
-    check "and is gone" grep -q "^1 commits, 1 documents, 0 snapshots: 0 differences$" out
+    check "and is gone" grep -q "^1 commit, 1 document, 0 snapshots: 0 differences$" out
     for n in 1 2; do
         "$HEDDLE" store commit seen.db >/dev/null \
             --text "{\"session\":\"s2\",\"localSeq\":$n,\"operations\":[{\"op\":\"set\",\"id\":\"of:a\",\"value\":{\"value\":$n}}]}"
@@ -168,10 +168,10 @@ sed 's/"localSeq":1/"localSeq":2/; s/YwsfWsb/ZwsfWsb/' seen.json >more.json
 run 0 '{"seq":2}' "the second one" commit kept.db more.json
 sed 's/"localSeq":1/"localSeq":3/; s/"generation":3/"generation":4/' seen.json >later.json
 run 0 '{"seq":3}' "and a later one with the first" commit kept.db later.json
-run 0 "3 commits, 1 documents, 0 snapshots, 2 actions: 0 differences" "both are there" check kept.db
+run 0 "3 commits, 1 document, 0 snapshots, 2 actions: 0 differences" "both are there" check kept.db
 same "what is of the generation before goes with a compaction" \
     "$("$HEDDLE" store compact kept.db --json | "$HEDDLE" value get - /actionsRemoved)" 1
-check "and the rest stays" sh -c "'$HEDDLE' store check kept.db | grep -q ', 1 actions: 0 differences$'"
+check "and the rest stays" sh -c "'$HEDDLE' store check kept.db | grep -q ', 1 action: 0 differences$'"
 
 # ---- files that are no spaces ----
 

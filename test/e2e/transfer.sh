@@ -87,7 +87,7 @@ same "and so does what links to it" "$(alice get other n)" 3
 same "a new board is another one" "$(alice run board.lua --once)" \
     '{"child":{"n":0,"title":"inner"},"count":0,"doubled":[],"items":[],"theme":"light"}'
 check "the file fits together" sound heddle-data
-check "the log calls it an edit" sh -c '"$1" log | grep -q "an edit from outside  *piece:wall"' sh "$HEDDLE"
+check "the log calls it an edit" sh -c '"$1" log | grep -q "an external edit  *piece:wall"' sh "$HEDDLE"
 
 # ---- rm ----
 

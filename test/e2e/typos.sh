@@ -111,7 +111,7 @@ try "of which nothing is near" 1 '' "heddle: there is no piece zzz in ./heddle-d
 try "a piece to look at" 1 '' "heddle: there is no piece 'besides'; did you mean 'beside'?" graph besides
 try "a node" 1 '' "heddle: there is no node 'bed'; did you mean 'bad'?" why beside bed
 try "a stream" 1 '' "heddle: beside: the piece has no stream 'ad'; did you mean 'add'?" send beside ad 1
-try "a field" 1 '' "heddle: there is nothing at 'itmes' of beside; did you mean 'items'?" get beside itmes --stored
+try "a field" 1 '' "heddle: no value at 'itmes' of beside; did you mean 'items'?" get beside itmes --stored
 try "a field to set" 1 '' "heddle: there is no 'itmes' in this piece; did you mean 'items'?" set beside itmes 1
 body args 'return { rate = p:arg("rate", 1) }'
 try "an argument" 2 '' "heddle: the pattern args has no argument 'rats'; did you mean 'rate'?" run args.lua --once --args '{"rats":2}'

@@ -211,8 +211,8 @@ TEST(migrations_run_in_order_and_once)
                   2,
                   &world,
                   "the migration of piece to version 3 failed, and nothing has "
-                  "changed: the function returned HD_TYPE: the value has "
-                  "another type"));
+                  "changed: the function returned HD_TYPE: the value has the "
+                  "wrong type"));
     EXPECT_EQ(world.calls, 2);
     EXPECT_EQ(world.releases % 2, 0);
     EXPECT(world.releases >= 2);
@@ -253,8 +253,8 @@ TEST(a_migration_sees_data_alone)
                   2,
                   &world,
                   "the migration of piece to version 3 failed, and nothing has "
-                  "changed: the function returned HD_MISUSE: called at a wrong "
-                  "time or place"));
+                  "changed: the function returned HD_MISUSE: not allowed in "
+                  "this context"));
     EXPECT_INT(world.read, HD_MISUSE);
     EXPECT_INT(world.sent, HD_MISUSE);
     kit_folder_remove(folder);

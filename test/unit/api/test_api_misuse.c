@@ -512,7 +512,9 @@ TEST(what_was_released_is_misuse)
     EXPECT_TEXT(error.text, "'pattern' was released");
     EXPECT_INT(hd_build_state(right.builder, "n", NULL, &gone.cell, &error),
                HD_MISUSE);
-    EXPECT_TEXT(error.text, "'builder' was for a call that is over");
+    EXPECT_TEXT(error.text,
+                "'builder' was valid only during a call that has "
+                "returned");
     hd_cell_free(keeper);
     hd_value_unref(right.value);
     rig_close(&rig);

@@ -106,7 +106,7 @@ static hd_status build(hd_builder *builder, void *context)
     task.start = start;
     task.retries = 101;
     EXPECT_INT(hd_build_task(builder, "b", &task, NULL, &error), HD_ARGUMENT);
-    EXPECT_CONTAINS(error.text, "'retries' is 101; the most is 100");
+    EXPECT_CONTAINS(error.text, "'retries' is 101; the limit is 100");
     task.retries = 0;
     task.input = NULL;
     EXPECT_INT(hd_build_task(builder, "b", &task, NULL, &error), HD_ARGUMENT);

@@ -279,8 +279,8 @@ TEST(get_finds_what_is_at_a_pointer)
         {"/m~0n", "4", NULL},
         {"/x", NULL, "the value has no key 'x'"},
         {"/a/2", NULL, "/a has only 2 elements"},
-        {"/a/-", NULL, "/a is an array, and '-' no index"},
-        {"/a/01", NULL, "/a is an array, and '01' no index"},
+        {"/a/-", NULL, "/a is an array, and '-' is not an index"},
+        {"/a/01", NULL, "/a is an array, and '01' is not an index"},
         {"/a/0/z", NULL, "/a/0 is neither an array nor an object"},
     };
     hd_value *value = value_of(rows[0].json);

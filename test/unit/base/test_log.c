@@ -132,7 +132,7 @@ TEST(a_line_that_cannot_be_formatted_says_so)
     const struct log log = log_to(&sink, LOG_LEVEL_DEBUG);
     log_write(&log, LOG_LEVEL_INFO, "%ls", strange);
     EXPECT_EQ(sink.calls, 1);
-    EXPECT_TEXT(sink.line, "a line that cannot be formatted");
+    EXPECT_TEXT(sink.line, "a line could not be formatted");
 }
 
 TEST(writing_allocates_nothing)
