@@ -43,11 +43,12 @@ static enum err check(const struct timer_request *request,
     const char *what = NULL;
     if (request->has_after && request->has_at) {
         what = "'after' and 'at' exclude each other";
+    } else if (has_cron && request->every > 0) {
+        what = "'every' and cron fields exclude each other";
     } else if (has_cron && (request->has_after || request->has_at)) {
-        what = "'every' with cron fields has its own times: leave out 'after' "
-               "and 'at'";
+        what = "cron fields have their own times: leave out 'after' and 'at'";
     } else if (!has_cron && !value_is_absent(request->zone)) {
-        what = "'zone' is for 'every' with cron fields";
+        what = "the time zone is for cron fields";
     } else if (!repeats && !value_is_absent(request->missed)) {
         what = "'missed' is for timers that repeat: give 'every', too";
     } else if (request->every > 0 && request->every < TIMER_EVERY_LEAST_MS) {

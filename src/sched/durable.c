@@ -104,6 +104,19 @@ struct place *durable_document(struct space *space, struct value id)
     return place_root(entity);
 }
 
+struct value durable_last_sent(struct sched *sched, struct transaction *origin)
+{
+    const struct lineage *lineage = lineage_of(sched, origin);
+    if (list_is_empty(&lineage->events)) {
+        return VALUE_NONE;
+    }
+    const struct event *event =
+        CONTAINER_OF(list_last(&lineage->events), struct event, in_origin);
+    const struct place *document =
+        event->timed != NULL ? event->receipt : event->stored;
+    return document != NULL ? value_ref(document->entity->id) : VALUE_NONE;
+}
+
 void durable_on_first(struct sched *sched, void (*first)(void *ctx), void *ctx)
 {
     struct events *events = events_of(sched);

@@ -76,6 +76,10 @@ void durable_forget(struct event *event);
 /* All events have left. */
 void durable_release(struct events *events);
 
+/* The id of the document that holds the event which an open transaction has
+ * sent last, new; absent: it is not stored. */
+struct value durable_last_sent(struct sched *sched, struct transaction *origin);
+
 /* -- For the runtime ----------------------------------------------------- */
 
 /* Whether the event that is stored in that document is in this runtime: it

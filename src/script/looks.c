@@ -11,8 +11,7 @@
 #include "value/array.h"
 #include "value/object.h"
 
-/* Pushes a value that it adopts. */
-static int push_adopt(lua_State *L, struct rig *rig, struct value value)
+int looks_push_adopt(lua_State *L, struct rig *rig, struct value value)
 {
     view_hold(&rig->stage.frame->views)->value = value;
     convert_push(L, value);
@@ -22,7 +21,7 @@ static int push_adopt(lua_State *L, struct rig *rig, struct value value)
 int looks_errors(lua_State *L, struct rig *rig)
 {
     rig_asked(rig, NULL);
-    return push_adopt(L, rig, value_ref(rig->errors));
+    return looks_push_adopt(L, rig, value_ref(rig->errors));
 }
 
 int looks_calls(lua_State *L, struct rig *rig)
@@ -35,13 +34,13 @@ int looks_calls(lua_State *L, struct rig *rig)
             list = array_push_adopt(list, value_ref(call));
         }
     }
-    return push_adopt(L, rig, list);
+    return looks_push_adopt(L, rig, list);
 }
 
 int looks_violations(lua_State *L, struct rig *rig)
 {
     rig->violations_were_read = true;
-    return push_adopt(L, rig, value_ref(rig->violations));
+    return looks_push_adopt(L, rig, value_ref(rig->violations));
 }
 
 /* -- Counters ------------------------------------------------------------ */
@@ -95,7 +94,7 @@ int looks_stats(lua_State *L, struct rig *rig)
     put_number(&stats, "reads_of_data", rig->stage.reads);
     put_number(&stats, "loads", rig->loads);
     put_number(&stats, "documents", runtime->replica.counters.documents);
-    return push_adopt(L, rig, stats);
+    return looks_push_adopt(L, rig, stats);
 }
 
 /* -- Traces -------------------------------------------------------------- */
@@ -194,7 +193,7 @@ int looks_trace(lua_State *L, struct rig *rig)
     if (rig->trace == NULL) {
         return luaL_error(L, "there is no trace: t:runtime{ trace = true }");
     }
-    return push_adopt(L, rig, trace_value(rig->trace, kinds[kind]));
+    return looks_push_adopt(L, rig, trace_value(rig->trace, kinds[kind]));
 }
 
 /* -- The graph ----------------------------------------------------------- */
@@ -272,7 +271,7 @@ int looks_graph(lua_State *L, struct rig *rig)
     struct value graph = value_empty_object();
     object_put_adopt(&graph, "nodes", nodes);
     object_put_adopt(&graph, "edges", edges);
-    return push_adopt(L, rig, graph);
+    return looks_push_adopt(L, rig, graph);
 }
 
 /* -- Why ----------------------------------------------------------------- */
@@ -309,7 +308,7 @@ int looks_why(lua_State *L, struct rig *rig)
         put_number(&why, "at", record->at);
         object_put_adopt(&why, "causes", causes_value(record));
     }
-    return push_adopt(L, rig, why);
+    return looks_push_adopt(L, rig, why);
 }
 
 int looks_why_not(lua_State *L, struct rig *rig)
@@ -326,5 +325,5 @@ int looks_why_not(lua_State *L, struct rig *rig)
                      "status",
                      value_text_new(nodes_status_name(node->status)));
     object_put_adopt(&why, "live", value_bool(node_is_live(node)));
-    return push_adopt(L, rig, why);
+    return looks_push_adopt(L, rig, why);
 }

@@ -5,9 +5,14 @@
 
 #include "script/rig.h"
 
+/* Pushes a value that it adopts: 1. May raise. */
+int looks_push_adopt(lua_State *L, struct rig *rig, struct value value);
+
 /* Methods of rt; the runtime is at 1. */
 int looks_errors(lua_State *L, struct rig *rig);
-int looks_calls(lua_State *L, struct rig *rig); /* [name] */
+int looks_calls(lua_State *L, struct rig *rig);  /* [name] */
+int looks_events(lua_State *L, struct rig *rig); /* waiting.c */
+int looks_timers(lua_State *L, struct rig *rig); /* likewise */
 int looks_violations(lua_State *L, struct rig *rig);
 int looks_stats(lua_State *L, struct rig *rig);
 int looks_trace(lua_State *L, struct rig *rig); /* [kind] */

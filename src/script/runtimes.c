@@ -720,6 +720,8 @@ STAGE_METHOD(rt_edit, attempts_edit)
 METHOD(rt_reject_next, rejections_add)
 METHOD(rt_errors, looks_errors)
 METHOD(rt_calls, looks_calls)
+METHOD(rt_events, looks_events)
+METHOD(rt_timers, looks_timers)
 METHOD(rt_violations, looks_violations)
 METHOD(rt_stats, looks_stats)
 METHOD(rt_trace, looks_trace)
@@ -758,6 +760,8 @@ static const luaL_Reg runtime_methods[] = {
     {"run", rt_run},
     {"errors", rt_errors},
     {"calls", rt_calls},
+    {"events", rt_events},
+    {"timers", rt_timers},
     {"violations", rt_violations},
     {"stats", rt_stats},
     {"trace", rt_trace},

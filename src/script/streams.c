@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "runtime/timer.h"
+#include "sched/durable.h"
 #include "sched/handling.h"
 #include "sched/timers.h"
 #include "script/attempts.h"
@@ -259,6 +260,7 @@ static void read_times(lua_State *L, struct letter *letter)
     }
     const int every = lua_getfield(L, 3, "every");
     if (every == LUA_TSTRING) {
+        value_unref(letter->cron);
         letter->cron = convert_check(L, -1, "every");
     } else if (every != LUA_TNIL) {
         request->every = check_ms(L, "every");
@@ -270,8 +272,15 @@ static void read_times(lua_State *L, struct letter *letter)
 /* Whether the table has only options that there are. */
 static void check_names(lua_State *L)
 {
-    static const char *const known[] =
-        {"id", "session", "after", "at", "every", "zone", "missed"};
+    static const char *const known[] = {"id",
+                                        "session",
+                                        "after",
+                                        "at",
+                                        "every",
+                                        "cron",
+                                        "tz",
+                                        "zone",
+                                        "missed"};
     lua_pushnil(L);
     while (lua_next(L, 3) != 0) {
         lua_pop(L, 1);
@@ -284,7 +293,7 @@ static void check_names(lua_State *L)
         if (!is_known) {
             (void)luaL_error(L,
                              "send has no option '%s': it has id, session, "
-                             "after, at, every, zone and missed",
+                             "after, at, every, cron, tz and missed",
                              name);
         }
     }
@@ -302,16 +311,20 @@ static struct letter *push_letter(lua_State *L)
     }
     luaL_checktype(L, 3, LUA_TTABLE);
     check_names(L);
-    static const char *const names[] = {"id", "session", "zone", "missed"};
+    static const char *const names[] =
+        {"id", "session", "cron", "tz", "zone", "missed"};
     struct value *const to[] = {
         &letter->id,
         &letter->session,
+        &letter->cron,
         &letter->zone,
+        &letter->zone, /* another name of tz */
         &letter->missed,
     };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const int type = lua_getfield(L, 3, names[i]);
         if (type == LUA_TSTRING) {
+            value_unref(*to[i]);
             *to[i] = convert_check(L, -1, names[i]);
         } else if (type != LUA_TNIL) {
             (void)luaL_error(L, "%s is a string", names[i]);
@@ -444,6 +457,20 @@ static struct stream *check_target(lua_State *L,
     return stream;
 }
 
+/* Pushes what heddle.cancel takes for the event that the handler has just sent:
+ * its id in the options at 3, or that of its document; nil, if it is not
+ * stored. */
+static void push_id(lua_State *L, struct stage *stage)
+{
+    if (lua_istable(L, 3) && lua_getfield(L, 3, "id") != LUA_TNIL) {
+        return;
+    }
+    struct view_found *held = view_hold(&stage->frame->views);
+    held->value =
+        durable_last_sent(stage_sched(stage), stage->frame->access.transaction);
+    convert_push(L, held->value);
+}
+
 int streams_follow_up(lua_State *L)
 {
     struct stage *stage = NULL;
@@ -453,7 +480,9 @@ int streams_follow_up(lua_State *L)
                           "heddle.send is for handlers: outside of one use "
                           "stream:send(payload)");
     }
-    return streams_send_to(L, stage, stream);
+    (void)streams_send_to(L, stage, stream);
+    push_id(L, stage);
+    return 1;
 }
 
 /* -- Cancelling timers --------------------------------------------------- */

@@ -21,6 +21,61 @@ end
 local hour, day = 3600000, 86400000
 local berlin, new_york = "Europe/Berlin", "America/New_York"
 
+-- ---- what is returned and listed ----
+
+test("heddle.send returns an id, and heddle.cancel takes it", function(t)
+  local rt = t:runtime()
+  local ids, was = {}, {}
+  local start, ring, other = rt:stream("start"), rt:stream("ring"), rt:stream("other")
+  rt:on(start, function()
+    ids = { heddle.send(ring, 1, { after = 100 }), heddle.send(ring, 2, { after = 200, id = "two" }), heddle.send(other, 3) }
+  end)
+  rt:on(ring, function(event) was[#was + 1] = heddle.cancel(event) end)
+  start:send(1); rt:settled()
+  t:eq({ #ids, type(ids[1]), ids[2], type(ids[3]) }, { 3, "string", "two", "string" })
+  t:eq({ #rt:timers(), #rt:events() }, { 2, 1 }) -- "other" has no handler: its event waits
+  for _, id in ipairs(ids) do ring:send(id) end
+  ring:send("two"); rt:settled()
+  t:eq({ was, rt:timers(), rt:events() }, { { true, true, true, false }, {}, {} })
+  rt:errors()
+end)
+
+test("rt:timers() lists what is set, in the order of time", function(t)
+  local rt, log, ring = logger(t)
+  ring:send("b", { after = 500, id = "b" }); ring:send("a", { after = 300 }); rt:settled()
+  local timers = rt:timers()
+  t:eq({ timers[2], timers[1].stream, timers[1].due, timers[1].payload },
+    { { id = "b", stream = "ring", due = 500, payload = "b" }, "ring", 300, "a" })
+  rt:advance(300); rt:idle()
+  t:eq({ #rt:timers(), #rt:events() }, { 1, 0 })
+end)
+
+test("rt:events() lists what waits, by the piece and the handler", function(t)
+  local rt = t:runtime()
+  local relay = heddle.pattern("relay", function(p)
+    local out = p:state("out", 0)
+    local take = p:handler("take", function() out:set(out:get() + 1) end)
+    local go = p:handler("go", function(event) heddle.send(take, event); heddle.send(take, { event }) end)
+    return { go = go, out = out }
+  end)
+  local piece = rt:run(relay)
+  rt:settled(); rt:hold(true)
+  t:eq(rt:events(), {})
+  piece:send("go", 7); rt:hold(false); rt:step()
+  local list = rt:events()
+  t:ok(#list <= 2)
+  for _, event in ipairs(list) do t:eq({ event.piece, event.stream }, { "relay", "take" }) end
+  rt:settled()
+  t:eq({ piece:get("out"), rt:events() }, { 2, {} })
+end)
+
+test("cron fields and their time zone", function(t)
+  local rt, log, ring = at_date(t, 1767225600000) -- 2026-01-01
+  ring:send("nine", { cron = "0 9 * * *", tz = berlin }); rt:settled()
+  rt:advance(day); rt:idle()
+  t:eq(log:value(), { { "nine", 1767225600000 + 8 * hour } })
+end)
+
 -- ---- one event ----
 
 test("an event after a time is handled then, and once", function(t)
@@ -401,7 +456,11 @@ test("what cannot be a time is refused", function(t)
   refuses({ at = "2026-02-29T00:00:00Z" }, "'at' must be")
   refuses({ after = 1, missed = "all" }, "'missed' is for timers that repeat")
   refuses({ every = 1000, missed = "some" }, "'missed' must be")
-  refuses({ after = 1, zone = "UTC" }, "'zone' is for")
+  refuses({ after = 1, zone = "UTC" }, "time zone is for cron fields")
+  refuses({ after = 1, tz = "UTC" }, "time zone is for cron fields")
+  refuses({ every = 1000, cron = "* * * * *" }, "exclude each other")
+  refuses({ cron = "* * * *" }, "has 4 of them")
+  refuses({ cron = 5 }, "cron is a string")
   refuses({ after = 1, id = "" }, "the id of a timer")
   refuses({ after = 1, id = "x", session = "s" }, "leave out 'session'")
   refuses({ in_ms = 5 }, "send has no option 'in_ms'")
