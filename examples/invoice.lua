@@ -24,8 +24,8 @@ return heddle.pattern("invoice", function(p)
 
   local status = p:computed("status", function()
     local now = payment:value()
-    if now == nil then return "no invoice" end
-    if now.state == "pending" then return "on its way" end
+    if now.state == "idle" then return "no invoice" end
+    if now.state == "running" then return "on its way" end
     if now.state == "failed" then return "not paid: " .. now.error.text end
     return "paid: " .. now.value.body.id
   end)

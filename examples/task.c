@@ -3,8 +3,8 @@
  * A run may not wait: nothing else would run meanwhile. So the task begins the
  * work when somebody looks at its output, and returns; the loop of the program
  * waits for the answer, together with the runtime, and ends the task when it
- * has come. Whoever looks sees "pending", then "done" or "failed". If the input
- * changes first, the work is cancelled, and nobody ever sees its answer.
+ * has come. A reader sees "idle", then "running", then "done" or "failed". If
+ * the input changes first, the work is cancelled, and its answer is never seen.
  *
  * Usage: task DIRECTORY
  *

@@ -260,16 +260,16 @@ typedef struct hd_task_options {
 } hd_task_options;
 
 /* Begun in a step when the output is read and the input is there, once
- * "pending" is committed. The output is nothing as long as the input is, and
- * then
+ * "running" is committed. The output is one of
  *
- *   {"state": "pending", "input": <digest of the input>}
+ *   {"state": "idle"}     as long as the input is nothing
+ *   {"state": "running", "input": <digest of the input>}
  *   {"state": "done",    "input": ..., "value": ..., "attempts": 1}
  *   {"state": "failed",  "input": ..., "error": {"code": ..., "text": ...},
  *    "attempts": 1}
  *
  * What is done or has failed stays so as long as the input is that one, also
- * after a restart if the pattern has a version. What was pending when the
+ * after a restart if the pattern has a version. What was running when the
  * process ended is begun again: the work is done at least once. Of several
  * processes on a data directory, one does it; if that one ends, another takes
  * it up. */

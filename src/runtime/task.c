@@ -1,6 +1,6 @@
 /* Tasks: the node that wants the work, and the record of each piece of it.
  *
- * A record is held by the next caller: the commit of "pending" until it has
+ * A record is held by the next caller: the commit of "running" until it has
  * landed or not, then the host until the end of the attempt, or this file until
  * the next one, then the commit of the outcome. The node knows the current
  * record; a record that is not current any more has no owner. */
@@ -197,17 +197,19 @@ static bool is_about(struct value output, struct value digest)
     return value_is_string(input) && key_equal(input, digest);
 }
 
-static bool is_pending(struct value output)
+static bool is_running(struct value output)
 {
     return value_is_object(output) &&
-           value_is_text(object_field(output, "state"), "pending");
+           value_is_text(object_field(output, "state"), "running");
 }
 
 static struct value output_of(const char *state, struct value digest)
 {
     struct value output = value_empty_object();
     object_put_adopt(&output, "state", value_text_new(state));
-    object_put_adopt(&output, "input", value_ref(digest));
+    if (!value_is_absent(digest)) {
+        object_put_adopt(&output, "input", value_ref(digest));
+    }
     return output;
 }
 
@@ -267,7 +269,7 @@ static enum err try_to_write(struct task *task,
     const enum err read =
         transaction_read(transaction, output, READ_DEEP, READ_FOR_BOTH, &now);
     (void)read; /* nothing is an answer */
-    const bool wanted = is_pending(now) && is_about(now, task->digest);
+    const bool wanted = is_running(now) && is_about(now, task->digest);
     value_unref(now);
     const enum err err =
         wanted ? transaction_put_adopt(transaction,
@@ -410,7 +412,7 @@ static bool claim(struct task *task)
 }
 
 /* task-8: what landed before the claim was to be had is visible here first. */
-static bool is_still_pending(const struct task *task)
+static bool is_still_running(const struct task *task)
 {
     const struct runtime *runtime = task->runtime;
     if (runtime->refresh != NULL) {
@@ -421,7 +423,7 @@ static bool is_still_pending(const struct task *task)
     }
     const struct value output =
         scopes_instance(task->owner->output->entity)->visible.payload;
-    return is_pending(output) && is_about(output, task->digest);
+    return is_running(output) && is_about(output, task->digest);
 }
 
 /* The record goes, and the node decides by what the output is now. */
@@ -444,7 +446,7 @@ static void begin_attempt(struct task *task)
         return;
     }
     task->waits = false; /* from here on a cancellation leaves the record */
-    if (task->claim != NULL && !had_claim && !is_still_pending(task)) {
+    if (task->claim != NULL && !had_claim && !is_still_running(task)) {
         decide_again(task);
         return;
     }
@@ -457,7 +459,7 @@ static void begin_attempt(struct task *task)
     work_unref(work);
 }
 
-/* "pending" has landed: task-1. */
+/* "running" has landed: task-1. */
 static void on_landed(void *ctx)
 {
     struct task *task = ctx;
@@ -576,25 +578,25 @@ static struct value see_to(struct run *run,
 {
     if (value_is_absent(input)) {
         cancel(work);
-        return VALUE_NONE;
+        return output_of("idle", VALUE_NONE);
     }
     const struct value digest = digest_text(input);
     struct value output = VALUE_NONE;
     const bool current =
         work->current != NULL && key_equal(work->current->digest, digest);
-    if (is_about(before, digest) && (current || !is_pending(before))) {
+    if (is_about(before, digest) && (current || !is_running(before))) {
         output = value_ref(before); /* under way, or at its end: task-3 */
-        if (!is_pending(before) && !(current && work->current->finished)) {
+        if (!is_running(before) && !(current && work->current->finished)) {
             cancel(work); /* another runtime was faster */
         }
     } else if (current && !work->current->finished) {
-        output = output_of("pending", digest); /* it was taken back */
+        output = output_of("running", digest); /* it was taken back */
     } else {
         cancel(work);
         if (!work->passive && !run_is_thrown_away(run)) {
             begin(run, work, input, digest);
         }
-        output = output_of("pending", digest);
+        output = output_of("running", digest);
     }
     value_unref(digest);
     return output;
@@ -690,7 +692,7 @@ enum err builder_task(struct builder *builder,
     work->name = value_ref(part->name);
     work->node = part->node;
     if (!work->passive &&
-        is_pending(scopes_instance((*out)->entity)->visible.payload)) {
+        is_running(scopes_instance((*out)->entity)->visible.payload)) {
         scheduler_invalidate(work->runtime->sched, work->node); /* task-3 */
     }
     return ERR_OK;

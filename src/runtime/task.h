@@ -6,35 +6,34 @@
  * its input is there, the host is asked to begin. The outcome is written in a
  * transaction of its own when the host ends the task. The output is
  *
- *   {"state": "pending", "input": <digest of the input>}
+ *   {"state": "idle"}     as long as the input is nothing
+ *   {"state": "running", "input": <digest of the input>}
  *   {"state": "done",    "input": ..., "value": ..., "attempts": 1}
  *   {"state": "failed",  "input": ..., "error": {"code": ..., "text": ...},
  *    "attempts": 3}
  *
- * or nothing, as long as the input is nothing.
- *
- *   task-1  The host is asked after "pending" has landed, from a step and never
+ *   task-1  The host is asked after "running" has landed, from a step and never
  *           inside a run. What does not land is not begun.
  *   task-2  If the input changes, or the node goes, what is under way is
  *           cancelled: the host is told once, and its outcome is dropped.
  *   task-3  What is done, or has failed, stays so for as long as the input is
- *           that one; also after a restart. What was pending when the process
+ *           that one; also after a restart. What was running when the process
  *           ended is begun again, so the work is done at least once.
  *   task-4  An outcome counts only if the output still waits for it. If another
  *           runtime was faster, or the store refuses it, it is dropped; after a
  *           conflict, it is written again.
  *   task-5  One runtime at a time does the work: it claims the key of the task
- *           first (struct task_claims). The others leave the output pending,
+ *           first (struct task_claims). The others leave the output running,
  *           and ask again every TASK_CLAIM_MS.
  *   task-6  A runtime that only asks or sends (R6 of runtime/piece.h) says
- *           "pending" and begins nothing.
+ *           "running" and begins nothing.
  *   task-7  An attempt that failed and may be repeated (task_retry_adopt) is
  *           begun again after a pause that doubles each time, at most `retries`
  *           times. The pause follows from the key and the attempt. The claim is
  *           kept meanwhile.
  *   task-8  A claim is given back after the outcome has landed, and a runtime
  *           that gets one first takes in what has landed. It begins only if
- *           the output is still pending, for this input: so the work is done
+ *           the output is still running, for this input: so the work is done
  *           once, unless a runtime ends before its outcome has landed.
  *
  * The key of a task follows from its space, its output document and the digest
@@ -50,7 +49,10 @@ enum {
     TASK_CLAIM_MS = 500,         /* task-5 */
     TASK_BACKOFF_MS = 500,       /* task-7: the first pause, */
     TASK_BACKOFF_MAX_MS = 30000, /* the longest, */
-    TASK_RETRIES_MAX = 100,      /* and the most of them */
+    TASK_KEY_BYTES = 256,        /* of a key that a pattern chooses */
+    TASK_RETRIES = 3,            /* how many of them by default, of a kind that
+                                    says no other number, */
+    TASK_RETRIES_MAX = 100,      /* and at most */
 };
 
 struct task;
@@ -98,7 +100,7 @@ void task_fail_adopt(struct task *task, struct value error);
  */
 void task_retry_adopt(struct task *task, struct value error, mono_ms at_least);
 
-/* Ends it without an outcome: if it was wanted, it stays pending, and is begun
+/* Ends it without an outcome: if it was wanted, it stays running, and is begun
  * by the next start of its piece. */
 void task_leave(struct task *task);
 

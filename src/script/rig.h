@@ -64,8 +64,7 @@ struct rig {
 
     struct value calls; /* of host functions: an array of objects */
 
-    struct list task_calls; /* script/test_tasks.c */
-    struct task_kind *task_kind;
+    struct test_tasks *tasks; /* script/test_tasks.c */
 
     uint64_t reverted; /* commits, */
     uint64_t loads;    /* and answers with documents that were asked for */

@@ -20,6 +20,7 @@
 #include "script/reads.h"
 #include "script/rejections.h"
 #include "script/streams.h"
+#include "script/test_tasks.h"
 #include "value/array.h"
 
 enum {
@@ -721,6 +722,7 @@ METHOD(rt_reject_next, rejections_add)
 METHOD(rt_errors, looks_errors)
 METHOD(rt_calls, looks_calls)
 METHOD(rt_events, looks_events)
+METHOD(rt_tasks, test_tasks_answer)
 METHOD(rt_timers, looks_timers)
 METHOD(rt_violations, looks_violations)
 METHOD(rt_stats, looks_stats)
@@ -761,6 +763,7 @@ static const luaL_Reg runtime_methods[] = {
     {"errors", rt_errors},
     {"calls", rt_calls},
     {"events", rt_events},
+    {"tasks", rt_tasks},
     {"timers", rt_timers},
     {"violations", rt_violations},
     {"stats", rt_stats},

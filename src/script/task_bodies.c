@@ -20,6 +20,8 @@ struct lua_task {
     struct stage *stage;
     struct value kind; /* absent: it has a body */
     struct script_function body;
+    struct script_function key; /* of the idempotency key, if `has_key` */
+    bool has_key;
     struct value options; /* an object */
 };
 
@@ -38,6 +40,7 @@ struct lua_attempt {
     struct script_task *thread;
     struct task_object *object; /* its `task`, or NULL */
     struct value input;
+    struct value key; /* of the declaration's function; or absent */
     struct value result;
     struct task_end end; /* of its last call; */
     bool has_end;        /* which is there */
@@ -75,6 +78,7 @@ static void attempt_free(struct lua_attempt *attempt)
     end_release(attempt);
     call_release(attempt);
     value_unref(attempt->input);
+    value_unref(attempt->key);
     value_unref(attempt->result);
     mem_free(attempt, sizeof *attempt);
 }
@@ -83,6 +87,9 @@ static void task_gone(void *ctx)
 {
     struct lua_task *own = ctx;
     script_function_release(own->stage->script, &own->body);
+    if (own->has_key) {
+        script_function_release(own->stage->script, &own->key);
+    }
     value_unref(own->kind);
     value_unref(own->options);
     mem_free(own, sizeof *own);
@@ -121,11 +128,18 @@ static void on_ended(struct task_call *call, struct task_end end)
     }
 }
 
+/* The idempotency key of the task. Borrowed. */
+static struct value own_key(const struct lua_attempt *attempt)
+{
+    return value_is_absent(attempt->key) ? task_key(attempt->task)
+                                         : attempt->key;
+}
+
 /* A body may make several calls; if it makes them in the same order when it is
  * begun again, each has the key that it had. */
 static struct value key_of(const struct lua_attempt *attempt)
 {
-    const struct value key = task_key(attempt->task);
+    const struct value key = own_key(attempt);
     if (attempt->calls == 0) {
         return value_ref(key);
     }
@@ -289,7 +303,7 @@ static int task_sleep(lua_State *L)
 
 static int task_key_method(lua_State *L)
 {
-    convert_push(L, task_key(check_task(L)->task));
+    convert_push(L, own_key(check_task(L)));
     return 1;
 }
 
@@ -409,6 +423,58 @@ static void resume(struct lua_attempt *attempt)
 
 /* -- The task ------------------------------------------------------------ */
 
+static int push_input(lua_State *L, void *ctx)
+{
+    convert_push(L, ((const struct lua_attempt *)ctx)->input);
+    return 1;
+}
+
+static void take_key(lua_State *L, int count, void *ctx)
+{
+    struct lua_attempt *attempt = ctx;
+    size_t length = 0;
+    if (count == 0 || lua_type(L, 1) != LUA_TSTRING ||
+        lua_tolstring(L, 1, &length) == NULL || length == 0 ||
+        length > TASK_KEY_BYTES) {
+        (void)luaL_error(L,
+                         "'key' must return a text of 1 to %d bytes",
+                         (int)TASK_KEY_BYTES);
+    }
+    attempt->key = convert_check(L, 1, "the key");
+}
+
+/* Asks the function of the key. False: the attempt has failed, and is gone. */
+static bool find_key(struct lua_attempt *attempt)
+{
+    const struct lua_task *own = attempt->own;
+    const struct script_call call = {
+        .function = own->key,
+        .push = push_input,
+        .take = take_key,
+        .ctx = attempt,
+    };
+    struct script_error error = {0};
+    struct frame frame;
+    frame_of(&frame, attempt);
+    const enum script_cause cause =
+        script_call(own->stage->script, &call, &error);
+    frame_end(&frame);
+    if (cause != SCRIPT_FINE) {
+        struct task *task = attempt->task;
+        struct buf text = {0};
+        script_error_write(&text, &error);
+        attempt_free(attempt);
+        if (cause == SCRIPT_INTERRUPTED) {
+            task_leave(task);
+        } else {
+            task_fail_adopt(task, task_error_new("ERROR", buf_text(&text)));
+        }
+        buf_release(&text);
+    }
+    script_error_release(&error);
+    return cause == SCRIPT_FINE;
+}
+
 static void start(void *ctx, struct task *task, struct value input)
 {
     struct lua_task *own = ctx;
@@ -417,6 +483,9 @@ static void start(void *ctx, struct task *task, struct value input)
     attempt->task = task;
     attempt->input = value_ref(input);
     task_set_user(task, attempt);
+    if (own->has_key && !find_key(attempt)) {
+        return;
+    }
     if (value_is_absent(own->kind)) {
         begin_body(attempt);
     } else {
@@ -450,6 +519,7 @@ static void cancelled(void *ctx, struct task *task)
 static const char *const option_names[] = {
     "kind",
     "run",
+    "key",
     "retries",
     "backoff",
     "backoff_max",
@@ -500,12 +570,13 @@ static const struct task_kind *check_kind(lua_State *L,
     return NULL;
 }
 
-/* The options that a call may have to look at: all but the function. */
+/* The options that a call may have to look at: all but the functions. */
 static struct value call_options(lua_State *L)
 {
     lua_newtable(L);
     for (size_t i = 0; i < COUNT_OF(option_names); i++) {
-        if (strcmp(option_names[i], "run") != 0) {
+        if (strcmp(option_names[i], "run") != 0 &&
+            strcmp(option_names[i], "key") != 0) {
             (void)lua_getfield(L, 4, option_names[i]);
             lua_setfield(L, -2, option_names[i]);
         }
@@ -526,6 +597,11 @@ static struct lua_task *task_new(lua_State *L, struct stage *stage, bool body)
     struct lua_task *own = mem_alloc_zero(sizeof *own);
     own->stage = stage;
     own->body = function;
+    own->has_key = lua_getfield(L, 4, "key") != LUA_TNIL;
+    if (own->has_key) {
+        own->key = script_function_keep(L, -1);
+    }
+    lua_pop(L, 1);
     return own;
 }
 
@@ -550,7 +626,10 @@ static bool check_body(lua_State *L)
         (void)luaL_error(L, "run is a function: run = function(input, task)");
     }
     const bool kind = lua_getfield(L, 4, "kind") != LUA_TNIL;
-    lua_pop(L, 2);
+    if (lua_getfield(L, 4, "key") != LUA_TNIL && !lua_isfunction(L, -1)) {
+        (void)luaL_error(L, "key is a function: key = function(input)");
+    }
+    lua_pop(L, 3);
     if (body == kind) {
         (void)luaL_error(L,
                          body ? "a task has a kind or a function, not both"

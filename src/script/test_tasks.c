@@ -8,71 +8,89 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-struct call_object;
-
 struct test_call {
     struct list_node node;
-    struct task_call *call;
-    struct call_object *object; /* or NULL */
+    struct task_call *call; /* NULL: it has ended */
+    bool cancelled;         /* because the task was */
+    uint32_t refs;          /* the call, and objects */
 };
 
 struct call_object {
-    struct test_call *waiting; /* NULL: it has ended */
+    struct test_call *of;
 };
 
-/* -- The kind ------------------------------------------------------------ */
+/* What a test does for a kind of tasks: rt:tasks(kind, fn). */
+struct test_kind {
+    struct value name;
+    struct script_function function;
+};
 
-static void drop(struct test_call *waiting)
+struct test_tasks {
+    struct list calls; /* struct test_call that wait */
+    VEC(struct test_kind) kinds;
+    struct task_kind any;
+    struct task_kind exec; /* whose tasks are not repeated by default */
+};
+
+/* -- Calls --------------------------------------------------------------- */
+
+static void call_unref(struct test_call *of)
 {
-    if (waiting->object != NULL) {
-        waiting->object->waiting = NULL;
+    if (--of->refs == 0) {
+        mem_free(of, sizeof *of);
     }
-    list_remove(&waiting->node);
-    mem_free(waiting, sizeof *waiting);
 }
 
-static void start(void *ctx, struct task_call *call)
+/* It does not wait any more; the call itself. */
+static struct task_call *take_out(struct test_call *of)
 {
-    struct rig *rig = ctx;
-    struct test_call *waiting = mem_alloc_zero(sizeof *waiting);
-    waiting->call = call;
-    call->user = waiting;
-    list_node_init(&waiting->node);
-    list_push_back(&rig->task_calls, &waiting->node);
+    struct task_call *call = of->call;
+    of->call = NULL;
+    list_remove(&of->node);
+    call_unref(of);
+    return call;
 }
 
-static void cancel(void *ctx, struct task_call *call)
+static void finish_adopt(struct test_call *of, struct value value)
 {
-    (void)ctx;
-    drop(call->user);
+    task_call_finish_adopt(take_out(of), value);
 }
 
-void test_tasks_begin(struct rig *rig)
+static void fail_adopt(struct test_call *of, struct task_end end)
 {
-    list_init(&rig->task_calls);
-    rig->task_kind = mem_alloc_zero(sizeof *rig->task_kind);
-    *rig->task_kind =
-        (struct task_kind){.start = start, .cancel = cancel, .ctx = rig};
-    task_kinds_add(&rig->one->runtime, rig->task_kind);
-}
-
-void test_tasks_end(struct rig *rig)
-{
-    CHECK(list_is_empty(&rig->task_calls));
-    mem_free(rig->task_kind, sizeof *rig->task_kind);
+    struct task_call *call = take_out(of);
+    call->ended(call, end);
 }
 
 /* -- The object ---------------------------------------------------------- */
 
 static const struct script_class call_class;
 
-static struct task_call *check_call(lua_State *L)
+static void push_call(lua_State *L, struct test_call *of)
 {
-    const struct call_object *object = script_object_check(L, 1, &call_class);
-    if (object->waiting == NULL) {
+    struct call_object *object =
+        script_object_push(L, &call_class, sizeof *object);
+    object->of = of;
+    of->refs++;
+}
+
+static struct test_call *check_object(lua_State *L)
+{
+    return ((struct call_object *)script_object_check(L, 1, &call_class))->of;
+}
+
+static struct test_call *check_waiting(lua_State *L)
+{
+    struct test_call *of = check_object(L);
+    if (of->call == NULL) {
         (void)luaL_error(L, "the call has ended, or was cancelled");
     }
-    return object->waiting->call;
+    return of;
+}
+
+static const struct task_call *check_call(lua_State *L)
+{
+    return check_waiting(L)->call;
 }
 
 static int call_kind(lua_State *L)
@@ -99,13 +117,17 @@ static int call_attempt(lua_State *L)
     return 1;
 }
 
+static int call_cancelled(lua_State *L)
+{
+    lua_pushboolean(L, check_object(L)->cancelled);
+    return 1;
+}
+
 static int call_finish(lua_State *L)
 {
     lua_settop(L, 2);
-    struct task_call *call = check_call(L);
-    const struct value value = convert_check(L, 2, "the value");
-    drop(call->user);
-    task_call_finish_adopt(call, value);
+    struct test_call *of = check_waiting(L);
+    finish_adopt(of, convert_check(L, 2, "the value"));
     script_pass_stop(L);
     return 0;
 }
@@ -114,12 +136,12 @@ static int call_finish(lua_State *L)
 static int call_fail(lua_State *L)
 {
     lua_settop(L, 3);
-    struct task_call *call = check_call(L);
-    struct task_end end = {0};
+    struct test_call *of = check_waiting(L);
+    struct task_end end = {.may_retry = true};
     if (!lua_isnil(L, 3)) {
         luaL_checktype(L, 3, LUA_TTABLE);
-        (void)lua_getfield(L, 3, "retry");
-        end.may_retry = lua_toboolean(L, -1) != 0;
+        end.may_retry = lua_getfield(L, 3, "retry") == LUA_TNIL ||
+                        lua_toboolean(L, -1) != 0;
         (void)lua_getfield(L, 3, "after");
         end.at_least = (mono_ms)luaL_optinteger(L, -1, 0);
     }
@@ -129,8 +151,7 @@ static int call_fail(lua_State *L)
         luaL_checktype(L, 2, LUA_TTABLE);
         end.error = convert_check(L, 2, "the error");
     }
-    drop(call->user);
-    call->ended(call, end);
+    fail_adopt(of, end);
     script_pass_stop(L);
     return 0;
 }
@@ -141,15 +162,18 @@ static const luaL_Reg call_methods[] = {
     {"key", call_key},
     {"attempt", call_attempt},
     {"finish", call_finish},
+    {"done", call_finish},
     {"fail", call_fail},
+    {"cancelled", call_cancelled},
     {NULL, NULL},
 };
 
 static void object_release(void *ctx)
 {
     struct call_object *object = ctx;
-    if (object->waiting != NULL) {
-        object->waiting->object = NULL;
+    if (object->of != NULL) {
+        call_unref(object->of);
+        object->of = NULL;
     }
 }
 
@@ -158,6 +182,159 @@ static const struct script_class call_class = {
     .methods = call_methods,
     .release = object_release,
 };
+
+/* -- Kinds of the test --------------------------------------------------- */
+
+/* A call of the function of a kind. */
+struct answer {
+    struct test_call *of;
+    struct value request;
+    struct value value;
+};
+
+static int push_answer(lua_State *L, void *ctx)
+{
+    const struct answer *answer = ctx;
+    convert_push(L, answer->request);
+    push_call(L, answer->of);
+    return 2;
+}
+
+static void take_answer(lua_State *L, int count, void *ctx)
+{
+    struct answer *answer = ctx;
+    if (count > 0 && !lua_isnil(L, 1)) {
+        answer->value = convert_check(L, 1, "the value of the task");
+    }
+}
+
+static void report(struct rig *rig,
+                   struct test_call *of,
+                   struct script_error *error)
+{
+    struct buf text = {0};
+    script_error_write(&text, error);
+    stage_report(&rig->stage, VALUE_NONE, NULL, buf_text(&text));
+    if (of->call != NULL) {
+        fail_adopt(of,
+                   (struct task_end){
+                       .error = task_error_new("ERROR", buf_text(&text)),
+                   });
+    }
+    buf_release(&text);
+}
+
+/* The function may end the call itself, or later; what it returns ends it. */
+static void ask(struct rig *rig,
+                const struct test_kind *kind,
+                struct test_call *of)
+{
+    struct answer answer = {.of = of, .request = value_ref(of->call->request)};
+    const struct script_call call = {
+        .function = kind->function,
+        .push = push_answer,
+        .take = take_answer,
+        .ctx = &answer,
+    };
+    struct script_error error = {0};
+    of->refs++;
+    const enum script_cause cause =
+        script_call(rig->stage.script, &call, &error);
+    if (cause != SCRIPT_FINE) {
+        report(rig, of, &error);
+        value_unref(answer.value);
+    } else if (of->call != NULL && !value_is_absent(answer.value)) {
+        finish_adopt(of, answer.value);
+    } else {
+        value_unref(answer.value);
+    }
+    script_error_release(&error);
+    value_unref(answer.request);
+    call_unref(of);
+}
+
+static struct test_kind *find_kind(const struct test_tasks *tasks,
+                                   struct value name)
+{
+    VEC_FOREACH (&tasks->kinds, kind) {
+        if (key_equal(kind->name, name)) {
+            return kind;
+        }
+    }
+    return NULL;
+}
+
+static void start(void *ctx, struct task_call *call)
+{
+    struct rig *rig = ctx;
+    struct test_call *of = mem_alloc_zero(sizeof *of);
+    const struct test_kind *kind = find_kind(rig->tasks, call->name);
+    of->call = call;
+    of->refs = 1;
+    call->user = of;
+    list_node_init(&of->node);
+    list_push_back(&rig->tasks->calls, &of->node);
+    if (kind != NULL) {
+        ask(rig, kind, of);
+    }
+}
+
+static void cancel(void *ctx, struct task_call *call)
+{
+    (void)ctx;
+    struct test_call *of = call->user;
+    of->cancelled = true;
+    (void)take_out(of);
+}
+
+void test_tasks_begin(struct rig *rig)
+{
+    struct test_tasks *tasks = mem_alloc_zero(sizeof *tasks);
+    list_init(&tasks->calls);
+    tasks->any = (struct task_kind){
+        .start = start,
+        .cancel = cancel,
+        .ctx = rig,
+        .retries = TASK_RETRIES,
+    };
+    tasks->exec = tasks->any;
+    tasks->exec.name = "exec";
+    tasks->exec.retries = 0;
+    rig->tasks = tasks;
+    task_kinds_add(&rig->one->runtime, &tasks->any);
+    task_kinds_add(&rig->one->runtime, &tasks->exec);
+}
+
+void test_tasks_end(struct rig *rig)
+{
+    struct test_tasks *tasks = rig->tasks;
+    CHECK(list_is_empty(&tasks->calls));
+    VEC_FOREACH (&tasks->kinds, kind) {
+        value_unref(kind->name);
+        script_function_release(rig->stage.script, &kind->function);
+    }
+    vec_release(&tasks->kinds);
+    mem_free(tasks, sizeof *tasks);
+}
+
+int test_tasks_answer(lua_State *L, struct rig *rig)
+{
+    lua_settop(L, 3);
+    luaL_checktype(L, 2, LUA_TSTRING);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    struct view_found *held = view_hold(&rig->stage.frame->views);
+    held->value = convert_check(L, 2, "the kind");
+    const struct script_function function = script_function_keep(L, 3);
+    struct test_kind *known = find_kind(rig->tasks, held->value);
+    if (known != NULL) {
+        script_function_release(rig->stage.script, &known->function);
+        known->function = function;
+        return 0;
+    }
+    const struct test_kind kind = {value_ref(held->value), function};
+    vec_push(&rig->tasks->kinds, kind);
+    return 0;
+}
 
 /* Tasks of an element have its key in front: "cards/3/card1/price". */
 static bool is_named(const struct task *task,
@@ -187,17 +364,10 @@ void test_tasks_push(lua_State *L,
                      const struct piece *piece,
                      struct value name)
 {
-    LIST_FOREACH (&rig->task_calls, at) {
-        struct test_call *waiting = CONTAINER_OF(at, struct test_call, node);
-        const struct task *task = waiting->call->task;
-        if (is_named(task, piece, name)) {
-            if (waiting->object != NULL) { /* one object per call */
-                waiting->object->waiting = NULL;
-            }
-            struct call_object *object =
-                script_object_push(L, &call_class, sizeof *object);
-            object->waiting = waiting;
-            waiting->object = object;
+    LIST_FOREACH (&rig->tasks->calls, at) {
+        struct test_call *of = CONTAINER_OF(at, struct test_call, node);
+        if (is_named(of->call->task, piece, name)) {
+            push_call(L, of);
             return;
         }
     }

@@ -446,7 +446,7 @@ def a_killed_process_leaves_it_to_the_next():
         server.wait_for_requests(1)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        expect_equal(piece.get()["state"], "pending")
+        expect_equal(piece.get()["state"], "running")
         out = json.loads(piece.heddle("run", "one.lua", "--once", *piece.allowed).splitlines()[-1])["out"]
         expect_equal((out["state"], out["value"]["body"]), ("done", {"paid": 1}))
         expect_equal(len(server.requests), 2)
@@ -461,8 +461,8 @@ def of_two_processes_one_does_it_and_the_other_takes_over():
         piece.ask({"url": server.url()})
         server.wait_for_requests(1)
         second = piece.begin()
-        until(second, lambda out: out["state"] == "pending")
-        expect_equal(piece.get()["state"], "pending")  # and asking begins nothing
+        until(second, lambda out: out["state"] == "running")
+        expect_equal(piece.get()["state"], "running")  # and asking begins nothing
         expect_equal(len(server.requests), 1)
         first.send_signal(signal.SIGKILL)
         first.wait()
@@ -510,8 +510,8 @@ def of_three_processes_that_wait_for_one_task_one_does_it():
 def who_asks_or_sends_begins_nothing():
     with Server(answer()) as server, Piece("http", **LOOPBACK) as piece:
         piece.ask({"url": server.url()})
-        expect_equal(piece.get()["state"], "pending")
-        expect_equal(piece.get()["state"], "pending")
+        expect_equal(piece.get()["state"], "running")
+        expect_equal(piece.get()["state"], "running")
         expect_equal(server.requests, [])
         process = piece.begin()
         expect_equal(until(process, is_done)["attempts"], 1)
@@ -526,7 +526,7 @@ def once_gives_up_after_its_timeout():
                               env=piece.environment, capture_output=True, text=True, timeout=LONGEST_WAIT, check=False)
         expect_equal(done.returncode, 1)
         expect_in("a task did not come to an end within 300 ms", done.stderr)
-        expect_equal(piece.get()["state"], "pending")
+        expect_equal(piece.get()["state"], "running")
 
 
 # ---- exec ----
@@ -640,7 +640,7 @@ def programs_end_with_the_command():
         process.communicate()
         for pid in pids:
             wait_until(f"the end of {pid}", lambda pid=pid: not is_alive(pid))
-        expect_equal(piece.get()["state"], "pending")
+        expect_equal(piece.get()["state"], "running")
 
 
 # ---- bodies ----

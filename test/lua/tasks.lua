@@ -17,14 +17,14 @@ local function kinds(extra)
   end)
 end
 
-test("a task is pending, then done", function(t)
+test("a task is running, then done", function(t)
   local rt = t:runtime()
   local p  = rt:run(kinds(), {})
   rt:idle()
   t:eq(p:task("weather"), nil) -- nothing reads it
   rt:sink(p:cell("weather"), function() end)
   rt:idle()
-  t:eq(p:get("weather").state, "pending")
+  t:eq(p:get("weather").state, "running")
   local call = p:task("weather")
   t:eq(call:kind(), "http")
   t:eq(call:request(), { url = "http://weather/Oslo" })
@@ -55,7 +55,7 @@ test("other inputs cancel it and begin it again; no inputs end it", function(t)
   second:finish("sunny"); rt:idle()
   t:eq(p:get("weather").value, "sunny")
   p:cell("city"):set(""); rt:idle()
-  t:eq(p:get("weather"), nil)
+  t:eq(p:get("weather"), { state = "idle" })
   p:cell("city"):set("Oslo"); rt:idle()
   t:eq(p:task("weather"):key(), key) -- the same work has the same key
 end)
@@ -65,7 +65,7 @@ test("what failed for good stays failed for that input", function(t)
   local p  = rt:run(kinds(), {})
   rt:sink(p:cell("weather"), function() end)
   rt:idle()
-  p:task("weather"):fail{ code = "STATUS", text = "404", status = 404 }
+  p:task("weather"):fail({ code = "STATUS", text = "404", status = 404 }, { retry = false })
   rt:idle()
   t:eq(p:task("weather"), nil)
   local weather = p:get("weather")
@@ -81,7 +81,7 @@ test("what may be repeated is, after a pause that doubles", function(t)
   local key = p:task("weather"):key()
   p:task("weather"):fail("no route", { retry = true }); rt:idle()
   t:eq(p:task("weather"), nil)
-  t:eq(p:get("weather").state, "pending")
+  t:eq(p:get("weather").state, "running")
   rt:advance(499); rt:idle()
   t:eq(p:task("weather"), nil)
   rt:advance(501); rt:idle()
@@ -109,7 +109,7 @@ test("inputs that change during a pause end it", function(t)
   t:eq(p:task("weather"):attempt(), 1)
 end)
 
-test("a restart takes up what is pending, with the same key", function(t)
+test("a restart takes up what is running, with the same key", function(t)
   local pattern = kinds()
   local rt = t:runtime()
   local p  = rt:run(pattern, {})
@@ -205,7 +205,7 @@ test("a body can sleep", function(t)
     return input.amount
   end })
   for _ = 1, 2 do rt:advance(1000); rt:idle() end
-  t:eq(p:get("paid").state, "pending")
+  t:eq(p:get("paid").state, "running")
   rt:advance(1000); rt:idle()
   t:eq(p:get("paid").value, 5)
 end)
@@ -223,7 +223,7 @@ test("a body that raises is repeated if it has retries", function(t)
     if task:attempt() == 1 then error("not yet") end
     return "now"
   end })
-  t:eq(p:get("paid").state, "pending")
+  t:eq(p:get("paid").state, "running")
   rt:advance(10); rt:idle()
   t:eq(p:get("paid").value, "now")
   t:eq(p:get("paid").attempts, 2)
@@ -337,11 +337,117 @@ test("each element of a list has its own task", function(t)
     for _, each in ipairs(piece:cell("all"):get()) do local _ = each.weather.state end
   end }
   rt:idle()
-  t:eq(piece:get("all.1.weather.state"), "pending")
+  t:eq(piece:get("all.1.weather.state"), "running")
   t:eq(piece:task("all/1/one1/weather"):request().url, "http://weather/Rome")
   piece:task("all/0/one1/weather"):finish{ sky = "clear" }
   rt:idle()
   t:eq(piece:get("all.1.weather.value"), { sky = "clear" })
-  t:eq(piece:get("all.2.weather.state"), "pending")
+  t:eq(piece:get("all.2.weather.state"), "running")
   t:eq(piece:task("all/0/one1/weather"), nil)
+end)
+
+-- ---- rt:tasks ----
+
+test("a function of the test does the tasks of a kind", function(t)
+  local rt, asked = t:runtime(), {}
+  rt:tasks("http", function(input, task)
+    asked[#asked + 1] = { input.url, task:kind(), task:attempt(), task:cancelled() }
+    return { body = #asked }
+  end)
+  local p = rt:run(kinds(), {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  t:eq(p:get("weather").value, { body = 1 })
+  t:eq({ p:get("weather").state, p:get("weather").attempts, asked }, { "done", 1, { { "http://weather/Oslo", "http", 1, false } } })
+  p:cell("city"):set("Oslo"); rt:idle()
+  t:eq(#asked, 1) -- equal inputs do not start again
+  p:cell("city"):set("Rome"); rt:idle()
+  t:eq({ #asked, p:get("weather").value }, { 2, { body = 2 } })
+  p:cell("city"):set(""); rt:idle()
+  t:eq({ #asked, p:get("weather") }, { 2, { state = "idle" } })
+end)
+
+test("a task that is only asked for is done, too", function(t)
+  local rt = t:runtime()
+  rt:tasks("http", function() return 7 end)
+  local p = rt:run(kinds(), {})
+  t:eq({ p:get("weather").state, p:get("weather").value }, { "done", 7 })
+end)
+
+test("a task that the function keeps ends later", function(t)
+  local rt, kept = t:runtime(), {}
+  rt:tasks("http", function(_, task) kept[#kept + 1] = task end)
+  local p = rt:run(kinds(), {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  t:eq({ p:get("weather").state, kept[1]:cancelled() }, { "running", false })
+  p:cell("city"):set("Rome"); rt:idle()
+  t:eq({ #kept, kept[1]:cancelled(), kept[2]:cancelled() }, { 2, true, false })
+  t:fails(function() kept[1]:done(1) end, "cancelled")
+  kept[2]:done("sunny"); rt:idle()
+  t:eq({ p:get("weather").state, p:get("weather").value, kept[2]:cancelled() }, { "done", "sunny", false })
+end)
+
+test("a failure is repeated after a pause, unless it is for good", function(t)
+  local rt, attempts, last = t:runtime(), 0, nil
+  rt:tasks("http", function(_, task)
+    attempts = attempts + 1
+    task:fail("attempt " .. attempts, last)
+  end)
+  local p = rt:run(kinds{ backoff = 1000 }, {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  t:eq({ attempts, p:get("weather").state }, { 1, "running" })
+  for _ = 1, 5 do rt:advance(10000); rt:idle() end
+  local weather = p:get("weather")
+  t:eq({ attempts, weather.state, weather.attempts, weather.error.text }, { 4, "failed", 4, "attempt 4" }) -- three retries
+  last = { retry = false }
+  p:cell("city"):set("Rome"); rt:idle()
+  weather = p:get("weather")
+  t:eq({ attempts, weather.state, weather.attempts, weather.error.text }, { 5, "failed", 1, "attempt 5" })
+end)
+
+test("an error of the function is reported, and fails the task", function(t)
+  local rt = t:runtime()
+  rt:tasks("http", function() error("no such city") end)
+  local p = rt:run(kinds(), {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  t:eq(p:get("weather").state, "failed")
+  t:ok(rt:errors()[1].message:find("no such city", 1, true))
+end)
+
+test("a process that comes back starts what was running again", function(t)
+  local rt, starts = t:runtime(), 0
+  local function serve(rt) rt:tasks("http", function(_, task) starts = starts + 1 end) end
+  serve(rt)
+  local p = rt:run(kinds(), {}, { name = "k" })
+  rt:sink(p:cell("weather"), function() end)
+  rt:settled()
+  rt = rt:restart(); serve(rt)
+  p = rt:run(kinds(), {}, { name = "k" })
+  rt:sink(p:cell("weather"), function() end)
+  rt:settled()
+  t:eq({ starts, p:get("weather").state }, { 2, "running" })
+end)
+
+-- ---- the key ----
+
+test("a pattern chooses the key of its work", function(t)
+  local rt, keys = t:runtime(), {}
+  rt:tasks("http", function(_, task) keys[#keys + 1] = task:key() return true end)
+  local p = rt:run(kinds{ key = function(input) return "weather of " .. input.url end }, {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  p:cell("city"):set("Rome"); rt:idle()
+  t:eq(keys, { "weather of http://weather/Oslo", "weather of http://weather/Rome" })
+end)
+
+test("a key that is none fails the task", function(t)
+  local rt = t:runtime()
+  local p = rt:run(kinds{ key = function() return 5 end }, {})
+  rt:sink(p:cell("weather"), function() end)
+  rt:idle()
+  t:ok(p:get("weather").error.text:find("a text of 1 to 256 bytes", 1, true))
+  t:fails(function() rt:run(kinds{ key = "k" }, {}, { name = "other" }) end, "key is a function")
 end)

@@ -340,12 +340,12 @@ TEST(a_task_on_a_users_data_is_that_users)
     struct user alice;
     struct user bob;
     user_open(&alice, folder, "alice", &form);
-    expect_get(&alice, "/answer/state", "\"pending\"");
+    expect_get(&alice, "/answer/state", "\"running\"");
     EXPECT_EQ(form.tasks, 1);
     finish(&alice, &form, "\"for alice\"");
     expect_get(&alice, "/answer/value", "\"for alice\"");
     user_open(&bob, folder, "bob", &form);
-    expect_get(&bob, "/answer/state", "\"pending\"");
+    expect_get(&bob, "/answer/state", "\"running\"");
     EXPECT_EQ(form.tasks, 2);
     finish(&bob, &form, "\"for bob\"");
     expect_get(&bob, "/answer/value", "\"for bob\"");
@@ -360,14 +360,14 @@ TEST(a_task_on_a_users_data_is_that_users)
     expect_get(&alice, "/answer/value", "\"for alice\"");
     EXPECT_EQ(form.tasks, 2);
     send(&alice, "6");
-    expect_get(&alice, "/answer/state", "\"pending\"");
+    expect_get(&alice, "/answer/state", "\"running\"");
     expect_get(&bob, "/answer/value", "\"for bob\"");
     EXPECT_EQ(form.tasks, 3);
     user_close(&alice);
 
     /* What was pending is begun again. */
     user_open(&alice, folder, "alice", &form);
-    expect_get(&alice, "/answer/state", "\"pending\"");
+    expect_get(&alice, "/answer/state", "\"running\"");
     EXPECT_EQ(form.tasks, 4);
     finish(&alice, &form, "6");
     expect_get(&alice, "/answer/value", "6");

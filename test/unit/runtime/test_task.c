@@ -211,17 +211,17 @@ static struct value answer_of(const struct desk *desk, const char *field)
 
 /* -- Tests --------------------------------------------------------------- */
 
-TEST(a_task_begins_is_pending_and_ends)
+TEST(a_task_begins_is_running_and_ends)
 {
     struct desk desk;
     open_desk(&desk);
     start(&desk);
     EXPECT_EQ(desk.count, 0); /* there is no input */
-    EXPECT(value_is_absent(desk.answer->entity->visible.payload));
+    expect_state(&desk, "'idle'");
     ask(&desk, "{'n':1}");
     EXPECT_EQ(desk.count, 1);
     EXPECT_QUOTED(desk.inputs[0], "{'n':1}");
-    expect_state(&desk, "'pending'");
+    expect_state(&desk, "'running'");
     finish(&desk, 0, "[42]");
     expect_state(&desk, "'done'");
     EXPECT_QUOTED(answer_of(&desk, "value"), "[42]");
@@ -248,7 +248,7 @@ TEST(a_task_can_fail)
     EXPECT_QUOTED(object_field(error, "text"), "'there is no such page'");
     ask(&desk, "2"); /* another input is another chance */
     EXPECT_EQ(desk.count, 2);
-    expect_state(&desk, "'pending'");
+    expect_state(&desk, "'running'");
     finish(&desk, 1, "3");
     expect_state(&desk, "'done'");
     close_desk(&desk);
@@ -294,7 +294,7 @@ TEST(k1_the_host_is_asked_after_the_landing)
     EXPECT(transaction_commit(transaction, &detail) == ERR_OK);
     transaction_release(transaction);
     (void)world_idle(desk.one, false);
-    expect_state(&desk, "'pending'");
+    expect_state(&desk, "'running'");
     EXPECT_EQ(desk.count, 0);
     world_hold(desk.one, false);
     idle(&desk);
@@ -313,13 +313,13 @@ TEST(k2_another_input_cancels_and_what_comes_late_is_dropped)
     EXPECT(desk.cancelled[0]);
     EXPECT_EQ(desk.count, 2);
     finish(&desk, 0, "'late'");
-    expect_state(&desk, "'pending'");
+    expect_state(&desk, "'running'");
     finish(&desk, 1, "'right'");
     EXPECT_QUOTED(answer_of(&desk, "value"), "'right'");
     ask(&desk, "3");
     ask(&desk, "");
     EXPECT(desk.cancelled[2]);
-    EXPECT(value_is_absent(desk.answer->entity->visible.payload));
+    expect_state(&desk, "'idle'");
     close_desk(&desk);
 }
 
@@ -362,7 +362,7 @@ TEST(k3_what_is_done_stays_done_after_a_restart)
     close_desk(&desk);
 }
 
-TEST(k3_what_was_pending_is_begun_again_after_a_restart)
+TEST(k3_what_was_running_is_begun_again_after_a_restart)
 {
     struct desk desk;
     open_desk(&desk);
@@ -375,7 +375,7 @@ TEST(k3_what_was_pending_is_begun_again_after_a_restart)
     EXPECT_EQ(desk.count, 2);
     EXPECT_QUOTED(desk.inputs[1], "{'n':1}");
     finish(&desk, 0, "'of another life'");
-    expect_state(&desk, "'pending'");
+    expect_state(&desk, "'running'");
     finish(&desk, 1, "'right'");
     EXPECT_QUOTED(answer_of(&desk, "value"), "'right'");
     close_desk(&desk);
@@ -486,7 +486,7 @@ TEST(k5_another_runtime_takes_over)
     close_desk(&desk);
 }
 
-/* What cannot be stored does not leave the task pending for ever. */
+/* What cannot be stored does not leave the task running for ever. */
 TEST(k4_an_outcome_that_cannot_be_stored_is_a_failure)
 {
     struct desk desk;
@@ -523,7 +523,7 @@ TEST(k7_an_attempt_is_repeated)
     ask(&desk, "1");
     retry(&desk, 0);
     EXPECT_EQ(desk.count, 1);
-    EXPECT(expect_state(&desk, "'pending'"));
+    EXPECT(expect_state(&desk, "'running'"));
     world_advance(desk.world, TASK_BACKOFF_MS);
     idle(&desk);
     if (EXPECT_EQ(desk.count, 2)) {
@@ -550,7 +550,7 @@ static enum err judge(void *ctx,
 }
 
 /* A result that the store does not take at first is written again; and so is
- * "pending", whose work is not begun before that. */
+ * "running", whose work is not begun before that. */
 TEST(k4_a_conflict_is_tried_again)
 {
     struct desk desk;
