@@ -1,0 +1,184 @@
+/* Collections: rows by key, in one or several orders.
+ *
+ * A row is a document of its own. The document of the collection, its root, is
+ *
+ *   {"definition": {"key": "id", "index": {"by_age": ["age"]}, "schema": ...},
+ *    "count": 2, "heights": {"": 0, "by_age": 0}}
+ *
+ * and each ordering, that of the keys ("") and each index, is a tree of pages
+ * (collection/pages.h).
+ *
+ *   collection-1  The root is the authority: each runtime keeps the orderings
+ *                 by the definition that is stored there, whether or not it
+ *                 knows the pattern.
+ *   collection-2  The id of a row follows from the id of the root and the key
+ *                 of the row: root "//row/" key. So a row is found without an
+ *                 index, and a link to it stays right.
+ *   collection-3  A write to the document of a row, by whatever way, and what
+ *                 follows of it for the orderings and the count are in one
+ *                 transaction. What a row cannot be is refused before anything
+ *                 is written.
+ *   collection-4  Whether there is a row is what the ordering of the keys
+ *                 says: a new row is written without being loaded.
+ *   collection-5  A commit that changes orderings depends on the definition, on
+ *                 whether the row is there, and on the fields of the row that
+ *                 indexes use, and on nothing else of the row.
+ *   collection-6  If something is not here that a write needs, the transaction
+ *                 awaits it (T9 of replica/transaction.h), and the call is OK:
+ *                 it is repeated.
+ *
+ * A field that a row does not have counts as null in an index. */
+
+#ifndef COLLECTION_COLLECTION_H
+#define COLLECTION_COLLECTION_H
+
+#include "base/map.h"
+#include "collection/pages.h"
+#include "value/schema.h"
+
+enum {
+    COLLECTION_KEY_BYTES_MAX = 256,    /* of a key that is a text */
+    COLLECTION_FIELD_BYTES_MAX = 1024, /* of a text in an index */
+    COLLECTION_INDEXES_MAX = 16,
+    COLLECTION_INDEX_FIELDS_MAX = 8,
+    COLLECTION_INDEX_NAME_BYTES_MAX = 64,
+};
+
+/* An ordering: the first one is that of the keys. */
+struct ordering {
+    struct value name;          /* "" for the keys */
+    VEC(struct value) fields;   /* names; of the keys, the key field */
+    struct pages pages;
+};
+
+struct collection {
+    struct place *root;      /* the payload of its document; a reference */
+    struct value definition; /* of which the rest was made; or absent */
+    struct value key;        /* the name of the key field */
+    VEC(struct ordering) orderings;
+    struct schema *schema; /* of a row; or NULL */
+    uint32_t entries_max;  /* of a page; 0: PAGES_ENTRIES_MAX */
+};
+
+/* Those of a runtime, by root. All zero is empty. */
+struct collections {
+    struct map by_root;
+};
+
+void collections_release(struct collections *collections);
+
+/* The collection with that root, the payload of a document; made if there is
+ * none. Borrowed as long as the runtime lives. */
+struct collection *collections_of(struct collections *collections,
+                                  struct place *root);
+
+/* Whether an id is that of a row; and the collection of a row, NULL if its id
+ * is not one. */
+bool collection_is_row(struct value id);
+struct collection *collections_of_row(struct collections *collections,
+                                      struct entity *row);
+
+/* -- Definitions --------------------------------------------------------- */
+
+/* ARGUMENT, SCHEMA_MALFORMED: what is wrong with a definition, as a sentence
+ * about the collection of that name. */
+MUST_CHECK enum err collection_check(struct value definition,
+                                     struct value name,
+                                     struct err_detail *detail);
+
+/* Makes one that does not exist: its root, and an empty page per ordering. */
+MUST_CHECK enum err collection_create(struct collection *collection,
+                                      struct transaction *transaction,
+                                      struct value definition,
+                                      struct err_detail *detail);
+
+/* Another definition for one that exists, whose rows stay as they are: indexes
+ * that are new are filled. STALE: documents are awaited. ARGUMENT: the key is
+ * another one. */
+MUST_CHECK enum err collection_redefine(struct collection *collection,
+                                        struct transaction *transaction,
+                                        struct value definition,
+                                        struct err_detail *detail);
+
+/* The documents of pages and rows that are known, and the root: whether there
+ * are no others. Those that are missing are wanted. */
+bool collection_visit(struct collection *collection,
+                      void (*visit)(void *ctx, struct entity *document),
+                      void *ctx);
+
+/* -- Rows ---------------------------------------------------------------- */
+
+/* The document of the row with that key. ARGUMENT: it cannot be a key. */
+MUST_CHECK enum err collection_row(const struct collection *collection,
+                                   struct value key,
+                                   struct entity **out,
+                                   struct err_detail *detail);
+
+/* All values are borrowed. insert: RECEIPT_EXISTS if there is such a row.
+ * update: NOT_FOUND if there is none. remove: *existed is whether there was
+ * one. */
+MUST_CHECK enum err collection_insert(struct collection *collection,
+                                      const struct collection_access *access,
+                                      struct value row,
+                                      struct err_detail *detail);
+MUST_CHECK enum err collection_put(struct collection *collection,
+                                   const struct collection_access *access,
+                                   struct value row,
+                                   struct err_detail *detail);
+MUST_CHECK enum err collection_update(struct collection *collection,
+                                      const struct collection_access *access,
+                                      struct value key,
+                                      struct value fields,
+                                      struct err_detail *detail);
+MUST_CHECK enum err collection_remove(struct collection *collection,
+                                      const struct collection_access *access,
+                                      struct value key,
+                                      bool *existed,
+                                      struct err_detail *detail);
+
+/* Any other write to the document of a row (collection-3). The value is
+ * borrowed. */
+MUST_CHECK enum err collection_write(struct collection *collection,
+                                     const struct collection_access *access,
+                                     struct place *place,
+                                     enum write_kind kind,
+                                     struct value value,
+                                     struct err_detail *detail);
+
+/* -- Ranges -------------------------------------------------------------- */
+
+/* A zero field means none. Bounds are arrays of field values. */
+struct collection_range {
+    struct value index; /* its name; absent: by key */
+    struct value from;
+    struct value to;
+    struct value after; /* excluded; may have the key of a row as one more
+                           element than the index has fields */
+    uint64_t limit;     /* 0: none */
+    bool reverse;
+    bool count_only;
+};
+
+/* ARGUMENT: an index that there is not, a bound that cannot be one. STALE: see
+ * pages_find. */
+MUST_CHECK enum err collection_find(struct collection *collection,
+                                    const struct collection_access *access,
+                                    const struct collection_range *range,
+                                    struct pages_found *found,
+                                    struct err_detail *detail);
+
+/* How many rows there are. */
+MUST_CHECK enum err collection_count(struct collection *collection,
+                                     const struct collection_access *access,
+                                     uint64_t *out,
+                                     struct err_detail *detail);
+
+/* The position of a row in an ordering, for `after`: an array, new. */
+MUST_CHECK enum err collection_position(struct collection *collection,
+                                        const struct collection_access *access,
+                                        struct value index,
+                                        struct value row,
+                                        struct value *out,
+                                        struct err_detail *detail);
+
+#endif

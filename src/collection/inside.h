@@ -1,0 +1,32 @@
+/* What the files of this folder share. */
+
+#ifndef COLLECTION_INSIDE_H
+#define COLLECTION_INSIDE_H
+
+#include "collection/collection.h"
+
+void collection_clear(struct collection *collection);
+
+/* From a definition; NOT_FOUND if it is none. */
+MUST_CHECK enum err collection_compile(struct collection *collection,
+                                       struct value definition,
+                                       struct err_detail *detail);
+
+/* The collection is as its root says on the view of the access; STALE: that is
+ * not here, and is awaited. */
+MUST_CHECK enum err collection_refresh(struct collection *collection,
+                                       const struct collection_access *access,
+                                       struct err_detail *detail);
+
+/* A field of the root; new. */
+struct place *collection_field(const struct collection *collection,
+                               const char *name);
+
+/* Where a row is in an ordering; new. ARGUMENT: a field of it cannot be. */
+MUST_CHECK enum err collection_sort_key(const struct collection *collection,
+                                        const struct ordering *ordering,
+                                        struct value row,
+                                        struct value *out,
+                                        struct err_detail *detail);
+
+#endif

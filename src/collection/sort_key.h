@@ -1,0 +1,34 @@
+/* Sort keys: lists of field values as text that sorts as they do.
+ *
+ *   null < false < true < numbers < strings
+ *
+ *   sort-key-1  Two lists compare as their sort keys do, byte by byte. A list
+ *               that begins with another one comes after it.
+ *   sort-key-2  No sort key of a list is the beginning of that of a list of
+ *               the same length, and what follows a field is below
+ *               SORT_KEY_END: so all lists that begin with a list are between
+ *               its sort key and the same followed by SORT_KEY_END.
+ *   sort-key-3  The text is printable ASCII, but for the bytes of strings that
+ *               are not ASCII.
+ *
+ * A number is 11 digits of base 64, in the order of doubles; -0 is 0. So
+ * integers beyond 2^53 may share a sort key with their neighbours. In a string,
+ * bytes up to '!' are written as '!' and another one; a space ends it. */
+
+#ifndef COLLECTION_SORT_KEY_H
+#define COLLECTION_SORT_KEY_H
+
+#include "base/buf.h"
+#include "value/value.h"
+
+/* Greater than any byte with which a field can begin. */
+#define SORT_KEY_END '~'
+
+/* Whether a value can be a field: null, a boolean, a finite number or a
+ * string. */
+bool sort_key_takes(struct value field);
+
+/* Appends a field, which is one of those; an absent one is null. */
+void sort_key_append(struct buf *to, struct value field);
+
+#endif

@@ -1,0 +1,542 @@
+/* src/collection: random writes and ranges against a sorted array, with pages
+ * of few entries; and what is refused. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collection/collection.h"
+#include "collection/sort_key.h"
+#include "lib/replica_kit.h"
+#include "lib/test.h"
+#include "lib/values.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+/* -- A collection and its model ------------------------------------------ */
+
+enum {
+    ENTRIES_MAX = 4,
+    KEYS = 60,
+    STEPS = 250,
+};
+
+struct world {
+    struct stage stage;
+    struct collections collections;
+    struct collection *collection;
+    VEC(struct value) rows; /* the model: in no order */
+};
+
+static void world_open(struct world *world, const char *definition)
+{
+    *world = (struct world){0};
+    stage_open_local(&world->stage);
+    struct place *root = stage_place(&world->stage, "people");
+    world->collection = collections_of(&world->collections, root);
+    world->collection->entries_max = ENTRIES_MAX;
+    place_unref(root);
+    const struct value value = from_quoted(definition);
+    struct transaction *transaction = stage_begin(&world->stage);
+    struct err_detail detail = {0};
+    EXPECT(collection_create(world->collection,
+                             transaction,
+                             value,
+                             &detail) == ERR_OK);
+    EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
+    value_unref(value);
+}
+
+static void world_close(struct world *world)
+{
+    VEC_FOREACH (&world->rows, row) {
+        value_unref(*row);
+    }
+    vec_release(&world->rows);
+    collections_release(&world->collections);
+    stage_close(&world->stage);
+}
+
+static const char definition[] = "{'key':'id','index':{'by':['age','name']}}";
+
+static struct value field(struct value row, const char *name)
+{
+    const struct value value = object_field(row, name);
+    return value_is_absent(value) ? value_null() : value;
+}
+
+static int class_of(struct value value)
+{
+    if (value_is_number(value)) {
+        return 2;
+    }
+    return value_is_string(value) ? 3 : value_tag(value) == TAG_BOOL;
+}
+
+static int compare_fields(struct value a, struct value b)
+{
+    if (class_of(a) != class_of(b)) {
+        return class_of(a) - class_of(b);
+    }
+    switch (class_of(a)) {
+    case 1:
+        return (int)value_boolean(a) - (int)value_boolean(b);
+    case 2:
+        return (value_real(a) > value_real(b)) -
+               (value_real(a) < value_real(b));
+    case 3:
+        return value_compare_strings(a, b);
+    default:
+        return 0;
+    }
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return compare_fields(field(*(const struct value *)a, "id"),
+                          field(*(const struct value *)b, "id"));
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct value one = *(const struct value *)a;
+    const struct value other = *(const struct value *)b;
+    int order = compare_fields(field(one, "age"), field(other, "age"));
+    order = order != 0
+                ? order
+                : compare_fields(field(one, "name"), field(other, "name"));
+    return order != 0 ? order : by_key(a, b);
+}
+
+static struct value random_field(struct random *random)
+{
+    static const char *const texts[] = {"",
+                                        "a",
+                                        "a b",
+                                        "a!",
+                                        "ab",
+                                        "\x01",
+                                        "\xc3\xa9",
+                                        "~"};
+    switch (random_below(random, 6)) {
+    case 0:
+        return value_null();
+    case 1:
+        return value_bool(random_one_in(random, 2));
+    case 2:
+        return value_text_new(texts[random_below(random, COUNT_OF(texts))]);
+    case 3:
+        return value_double((double)random_between(random, -40, 40) / 4);
+    default:
+        return value_int(random_between(random, -3, 3));
+    }
+}
+
+static struct value random_key(struct random *random)
+{
+    const uint64_t number = random_below(random, KEYS);
+    return number % 2 == 0 ? value_int((int64_t)number - KEYS / 2)
+                           : numbered("key/ ", number);
+}
+
+static struct value random_row(struct random *random, struct value key)
+{
+    struct value row = value_empty_object();
+    object_put_adopt(&row, "id", value_ref(key));
+    object_put_adopt(&row, "age", random_field(random));
+    if (!random_one_in(random, 4)) {
+        object_put_adopt(&row, "name", random_field(random));
+    }
+    return row;
+}
+
+static struct value *find(struct world *world, struct value key)
+{
+    VEC_FOREACH (&world->rows, row) {
+        if (value_equal(field(*row, "id"), key)) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/* -- Writing to both ----------------------------------------------------- */
+
+static void write_one(struct world *world,
+                      const struct collection_access *access,
+                      struct random *random)
+{
+    struct collection *collection = world->collection;
+    struct err_detail detail = {0};
+    const struct value key = random_key(random);
+    const struct value row = random_row(random, key);
+    struct value *known = find(world, key);
+    switch (random_below(random, 4)) {
+    case 0:
+        EXPECT(collection_insert(collection, access, row, &detail) ==
+               (known == NULL ? ERR_OK : ERR_RECEIPT_EXISTS));
+        if (known == NULL) {
+            vec_push(&world->rows, value_ref(row));
+        }
+        break;
+    case 1:
+        EXPECT(collection_put(collection, access, row, &detail) == ERR_OK);
+        if (known == NULL) {
+            vec_push(&world->rows, value_ref(row));
+        } else {
+            value_unref(*known);
+            *known = value_ref(row);
+        }
+        break;
+    case 2: {
+        struct value fields = value_empty_object();
+        object_put_adopt(&fields, "age", random_field(random));
+        EXPECT(collection_update(collection, access, key, fields, &detail) ==
+               (known != NULL ? ERR_OK : ERR_NOT_FOUND));
+        if (known != NULL) {
+            object_put_adopt(known,
+                             "age",
+                             value_ref(object_field(fields, "age")));
+        }
+        value_unref(fields);
+        break;
+    }
+    default: {
+        bool existed = false;
+        EXPECT(collection_remove(collection, access, key, &existed, &detail) ==
+               ERR_OK);
+        EXPECT(existed == (known != NULL));
+        if (known != NULL) {
+            value_unref(*known);
+            *known = vec_pop(&world->rows);
+        }
+        break;
+    }
+    }
+    value_unref(row);
+    value_unref(key);
+}
+
+/* -- Reading from both --------------------------------------------------- */
+
+struct expected {
+    struct value index;
+    struct value from;
+    struct value to;
+    bool by_index;
+};
+
+static bool is_inside(const struct expected *expected, struct value row)
+{
+    const char *name = expected->by_index ? "age" : "id";
+    if (!value_is_absent(expected->from) &&
+        compare_fields(field(row, name), array_at(expected->from, 0)) < 0) {
+        return false;
+    }
+    return value_is_absent(expected->to) ||
+           compare_fields(field(row, name), array_at(expected->to, 0)) <= 0;
+}
+
+static void expect_found(const struct world *world,
+                         const struct expected *expected,
+                         const struct collection_range *range,
+                         const struct pages_found *found)
+{
+    VEC(struct value) want = {0};
+    VEC_FOREACH (&world->rows, row) {
+        if (is_inside(expected, *row)) {
+            vec_push(&want, *row);
+        }
+    }
+    if (want.count > 0) {
+        qsort(want.at,
+              want.count,
+              sizeof *want.at,
+              expected->by_index ? by_index : by_key);
+    }
+    size_t count = want.count;
+    if (range->limit > 0 && range->limit < count) {
+        count = (size_t)range->limit;
+    }
+    EXPECT_EQ(found->count, count);
+    EXPECT_EQ(found->row_keys.count, range->count_only ? 0 : count);
+    for (size_t i = 0; i < found->row_keys.count && i < count; i++) {
+        const struct value row =
+            want.at[range->reverse ? want.count - 1 - i : i];
+        EXPECT(value_equal(found->row_keys.at[i], field(row, "id")));
+    }
+    vec_release(&want);
+}
+
+static struct value one_bound(struct value value)
+{
+    return array_push_adopt(value_empty_array(), value);
+}
+
+static void read_one(struct world *world,
+                     const struct collection_access *access,
+                     struct random *random)
+{
+    struct expected expected = {.by_index = random_one_in(random, 2)};
+    struct err_detail detail = {0};
+    if (expected.by_index) {
+        expected.index = value_text_new("by");
+    }
+    if (!random_one_in(random, 3)) {
+        expected.from = one_bound(expected.by_index ? random_field(random)
+                                                    : random_key(random));
+    }
+    if (!random_one_in(random, 3)) {
+        expected.to = one_bound(expected.by_index ? random_field(random)
+                                                  : random_key(random));
+    }
+    const struct collection_range range = {
+        .index = expected.index,
+        .from = expected.from,
+        .to = expected.to,
+        .limit = random_one_in(random, 2) ? random_below(random, 12) : 0,
+        .reverse = random_one_in(random, 2),
+        .count_only = random_one_in(random, 4),
+    };
+    struct pages_found found = {0};
+    EXPECT(collection_find(world->collection,
+                           access,
+                           &range,
+                           &found,
+                           &detail) == ERR_OK);
+    expect_found(world, &expected, &range, &found);
+    uint64_t count;
+    EXPECT(collection_count(world->collection, access, &count, &detail) ==
+           ERR_OK);
+    EXPECT_EQ(count, world->rows.count);
+    pages_found_release(&found);
+    value_unref(expected.from);
+    value_unref(expected.to);
+}
+
+PROPERTY(ranges_are_those_of_a_sorted_array, 60)
+{
+    struct world world;
+    world_open(&world, definition);
+    for (unsigned i = 0; i < STEPS;) {
+        struct transaction *transaction = stage_begin(&world.stage);
+        const struct collection_access access = {.transaction = transaction};
+        for (uint64_t left = 1 + random_below(random, 20); left > 0; left--) {
+            i++;
+            if (random_one_in(random, 3)) {
+                read_one(&world, &access, random);
+            } else {
+                write_one(&world, &access, random);
+            }
+        }
+        EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
+    }
+    world_close(&world);
+}
+
+/* All of it, page by page. */
+static void walk_pages(struct world *world, bool reverse, struct random *random)
+{
+    const struct value index = value_text_new("by");
+    struct value after = VALUE_NONE;
+    size_t seen = 0;
+    for (bool more = true; more;) {
+        struct transaction *transaction = stage_begin(&world->stage);
+        const struct collection_access access = {.transaction = transaction};
+        const struct collection_range range = {
+            .index = index,
+            .after = after,
+            .limit = 1 + random_below(random, 5),
+            .reverse = reverse,
+        };
+        struct pages_found found = {0};
+        struct err_detail detail = {0};
+        EXPECT(collection_find(world->collection,
+                               &access,
+                               &range,
+                               &found,
+                               &detail) == ERR_OK);
+        more = found.row_keys.count > 0;
+        seen += found.row_keys.count;
+        if (more) {
+            value_unref(after);
+            EXPECT(collection_position(
+                       world->collection,
+                       &access,
+                       index,
+                       *find(world,
+                             found.row_keys.at[found.row_keys.count - 1]),
+                       &after,
+                       &detail) == ERR_OK);
+        }
+        pages_found_release(&found);
+        EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
+    }
+    EXPECT_EQ(seen, world->rows.count);
+    value_unref(after);
+}
+
+PROPERTY(paging_by_index_meets_each_row_once, 20)
+{
+    struct world world;
+    world_open(&world, definition);
+    struct transaction *transaction = stage_begin(&world.stage);
+    const struct collection_access access = {.transaction = transaction};
+    for (unsigned i = 0; i < KEYS; i++) {
+        write_one(&world, &access, random);
+    }
+    EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
+    walk_pages(&world, false, random);
+    walk_pages(&world, true, random);
+    world_close(&world);
+}
+
+/* -- Sort keys ----------------------------------------------------------- */
+
+PROPERTY(sort_keys_order_fields, 2000)
+{
+    const struct value a = random_field(random);
+    const struct value b = random_field(random);
+    struct buf one = {0};
+    struct buf other = {0};
+    sort_key_append(&one, a);
+    sort_key_append(&one, b);
+    sort_key_append(&other, b);
+    sort_key_append(&other, a);
+    const int order = strcmp(buf_text(&one), buf_text(&other));
+    EXPECT((order > 0) - (order < 0) ==
+           (compare_fields(a, b) > 0) - (compare_fields(a, b) < 0));
+    buf_release(&one);
+    buf_release(&other);
+    value_unref(a);
+    value_unref(b);
+}
+
+/* -- Refusals ------------------------------------------------------------ */
+
+static void expect_refused(struct world *world,
+                           const char *row,
+                           const char *sentence)
+{
+    struct transaction *transaction = stage_begin(&world->stage);
+    const struct collection_access access = {.transaction = transaction};
+    const struct value value = from_quoted(row);
+    struct err_detail detail = {0};
+    EXPECT(collection_put(world->collection, &access, value, &detail) !=
+           ERR_OK);
+    EXPECT_TEXT(detail.text, sentence);
+    value_unref(value);
+    EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
+    EXPECT_TEXT(stage_see(&world->stage, "people//row/a"), "()");
+}
+
+TEST(a_row_that_cannot_be_one_is_refused)
+{
+    struct world world;
+    world_open(&world,
+               "{'key':'id','index':{'by':['age']},"
+               "'schema':{'properties':{'name':{'type':'string'}}}}");
+    expect_refused(&world, "[]", "a row is an object, not array");
+    expect_refused(&world,
+                   "{'name':'x'}",
+                   "the row has no field 'id', which is its key");
+    expect_refused(&world,
+                   "{'id':true}",
+                   "the key 'id' of a row is a text or a number, not boolean");
+    expect_refused(&world,
+                   "{'id':''}",
+                   "the key 'id' of a row has 1 to 256 bytes, not 0");
+    expect_refused(&world,
+                   "{'id':9007199254740993}",
+                   "the key 'id' of a row is a number between -2^53 and 2^53");
+    expect_refused(&world,
+                   "{'id':'a','age':[1]}",
+                   "the field 'age' is in an index: it is a text, a finite "
+                   "number, a boolean or null, not array");
+    expect_refused(&world,
+                   "{'id':'a','name':1}",
+                   "the row a does not fit the schema of its collection at "
+                   "/name: must be string, not integer");
+    world_close(&world);
+}
+
+TEST(a_write_to_the_document_of_a_row_keeps_the_orderings)
+{
+    struct world world;
+    world_open(&world, definition);
+    struct transaction *transaction = stage_begin(&world.stage);
+    const struct collection_access access = {.transaction = transaction};
+    const struct value row = from_quoted("{'id':'a','age':1}");
+    struct err_detail detail = {0};
+    EXPECT(collection_insert(world.collection, &access, row, &detail) ==
+           ERR_OK);
+    struct place *age = stage_place(&world.stage, "people//row/a.age");
+    EXPECT(collection_write(world.collection,
+                            &access,
+                            age,
+                            WRITE_INCREMENT,
+                            value_int(41),
+                            &detail) == ERR_OK);
+    struct place *key = stage_place(&world.stage, "people//row/a.id");
+    EXPECT(collection_write(world.collection,
+                            &access,
+                            key,
+                            WRITE_PUT,
+                            value_int(2),
+                            &detail) == ERR_ARGUMENT);
+    struct pages_found found = {0};
+    const struct value bound = from_quoted("[42]");
+    const struct collection_range range = {
+        .index = value_text_new("by"),
+        .from = bound,
+        .to = bound,
+    };
+    EXPECT(collection_find(world.collection,
+                           &access,
+                           &range,
+                           &found,
+                           &detail) == ERR_OK);
+    EXPECT_EQ(found.count, 1);
+    pages_found_release(&found);
+    value_unref(bound);
+    place_unref(age);
+    place_unref(key);
+    value_unref(row);
+    EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
+    EXPECT_TEXT(stage_see(&world.stage, "people//row/a"),
+                "{'age':42,'id':'a'}");
+    world_close(&world);
+}
+
+/* -- Definitions --------------------------------------------------------- */
+
+TEST(an_index_that_is_new_is_filled)
+{
+    struct world world;
+    struct random random;
+    random_init(&random, 1);
+    world_open(&world, "{'key':'id'}");
+    struct transaction *transaction = stage_begin(&world.stage);
+    const struct collection_access access = {.transaction = transaction};
+    for (unsigned i = 0; i < KEYS; i++) {
+        write_one(&world, &access, &random);
+    }
+    EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
+    transaction = stage_begin(&world.stage);
+    const struct value now = from_quoted(definition);
+    struct err_detail detail = {0};
+    EXPECT(collection_redefine(world.collection, transaction, now, &detail) ==
+           ERR_OK);
+    EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
+    value_unref(now);
+    walk_pages(&world, false, &random);
+    transaction = stage_begin(&world.stage);
+    const struct value other = from_quoted("{'key':'name'}");
+    EXPECT(collection_redefine(world.collection,
+                               transaction,
+                               other,
+                               &detail) == ERR_ARGUMENT);
+    value_unref(other);
+    transaction_release(transaction);
+    world_close(&world);
+}
