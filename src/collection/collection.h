@@ -100,9 +100,10 @@ MUST_CHECK enum err collection_redefine(struct collection *collection,
                                         struct value definition,
                                         struct err_detail *detail);
 
-/* The documents of pages and rows that are known, and the root: whether there
- * are no others. Those that are missing are wanted. */
-bool collection_visit(struct collection *collection,
+/* The documents of pages and rows of the collection with that root that are
+ * known here: whether there are no others. Those that are missing are wanted.
+ */
+bool collection_visit(struct place *root,
                       void (*visit)(void *ctx, struct entity *document),
                       void *ctx);
 

@@ -393,7 +393,6 @@ struct visiting {
     struct collection *collection;
     void (*visit)(void *ctx, struct entity *document);
     void *ctx;
-    bool all;
     bool with_rows; /* the pages are those of the keys */
 };
 
@@ -423,34 +422,33 @@ static void visit_page(void *ctx, struct entity *page, bool is_leaf)
     }
 }
 
-bool collection_visit(struct collection *collection,
+bool collection_visit(struct place *root,
                       void (*visit)(void *ctx, struct entity *document),
                       void *ctx)
 {
-    struct entity *root = collection->root->entity;
-    const struct value data = root->visible.payload;
-    visit(ctx, root);
-    if (!entity_is_available(root)) {
-        space_want(root->space, root);
+    struct entity *document = root->entity;
+    const struct value data = document->visible.payload;
+    struct collection collection = {.root = root};
+    if (!entity_is_available(document)) {
+        space_want(document->space, document);
         return false;
     }
-    if (!value_is_object(data) ||
-        collection_compile(collection,
-                           object_field(data, "definition"),
-                           NULL) != ERR_OK) {
-        return true;
-    }
     struct visiting visiting = {
-        .collection = collection,
+        .collection = &collection,
         .visit = visit,
         .ctx = ctx,
-        .all = true,
         .with_rows = true,
     };
-    VEC_FOREACH (&collection->orderings, ordering) {
-        visiting.all = pages_visit(&ordering->pages, visit_page, &visiting) &&
-                       visiting.all;
-        visiting.with_rows = false;
+    bool all = true;
+    if (value_is_object(data) &&
+        collection_compile(&collection,
+                           object_field(data, "definition"),
+                           NULL) == ERR_OK) {
+        VEC_FOREACH (&collection.orderings, ordering) {
+            all = pages_visit(&ordering->pages, visit_page, &visiting) && all;
+            visiting.with_rows = false;
+        }
     }
-    return visiting.all;
+    collection_clear(&collection);
+    return all;
 }

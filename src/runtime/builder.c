@@ -30,6 +30,7 @@ static const char *const kind_names[] = {
     [PART_PIECE] = "piece",
     [PART_DOCUMENT] = "document",
     [PART_PRELOADED] = "preloaded",
+    [PART_COLLECTION] = "collection",
     [PART_LIST] = "list",
 };
 
@@ -419,6 +420,59 @@ enum err builder_document(struct builder *builder,
         *out = part->place;
     }
     return err;
+}
+
+/* The definition of a collection that the piece has had before. What has to
+ * come first is awaited by the piece. */
+static enum err redefine(struct builder *builder,
+                         struct collection *collection,
+                         struct value definition,
+                         struct err_detail *detail)
+{
+    struct piece *piece = builder->piece;
+    struct transaction *transaction = builder->transaction;
+    const enum err err =
+        collection_redefine(collection, transaction, definition, detail);
+    if (err != ERR_STALE) {
+        return err;
+    }
+    VEC_FOREACH (&transaction->awaited, entity) {
+        vec_push(&piece->needs, *entity);
+    }
+    return ERR_OK;
+}
+
+enum err builder_collection(struct builder *builder,
+                            const struct builder_collection *given,
+                            struct collection **out,
+                            struct err_detail *detail)
+{
+    struct part *part;
+    struct piece *piece = builder->piece;
+    const bool known = value_is_string(given->name) &&
+                       builder_is_known(builder, given->name, PART_COLLECTION);
+    enum err err = declare_document(builder,
+                                    given->name,
+                                    PART_COLLECTION,
+                                    SCOPE_SPACE,
+                                    &part,
+                                    detail);
+    if (err == ERR_OK) {
+        err = collection_check(given->definition, given->name, detail);
+    }
+    if (err != ERR_OK) {
+        return err;
+    }
+    *out = collections_of(&piece->runtime->collections, part->place);
+    if (!known) {
+        return collection_create(*out,
+                                 builder->transaction,
+                                 given->definition,
+                                 detail);
+    }
+    return piece->assumed
+               ? ERR_OK
+               : redefine(builder, *out, given->definition, detail);
 }
 
 /* -- Bodies -------------------------------------------------------------- */

@@ -41,6 +41,7 @@ enum part_kind {
     PART_PIECE,
     PART_DOCUMENT,
     PART_PRELOADED,
+    PART_COLLECTION, /* collection/collection.h; its root is preloaded, too */
     PART_LIST, /* a coordinator (runtime/spread.h), whose document has a link to
                   that of each of its children; it is preloaded, too */
 };
@@ -97,6 +98,19 @@ MUST_CHECK enum err builder_argument(struct builder *builder,
                                      const struct builder_cell *cell,
                                      struct place **out,
                                      struct err_detail *detail);
+
+struct builder_collection {
+    struct value name;
+    struct value definition; /* an object: collection/collection.h */
+};
+
+/* A collection, whose documents are the piece's. If the piece has had it
+ * before, its rows stay, and indexes that are new are filled. *out is borrowed
+ * from the runtime. ARGUMENT, SCHEMA_MALFORMED: the definition. */
+MUST_CHECK enum err builder_collection(struct builder *builder,
+                                       const struct builder_collection *given,
+                                       struct collection **out,
+                                       struct err_detail *detail);
 
 /* -- Nodes --------------------------------------------------------------- */
 

@@ -419,6 +419,22 @@ COLD static enum err refuse_copy(const struct cell_write *write,
                          "here: write to the list");
 }
 
+/* C8. */
+COLD static enum err write_row(const struct cell_access *access,
+                               struct place *at,
+                               const struct cell_write *write,
+                               struct err_detail *detail)
+{
+    const struct collection_access row = {access->transaction, access->run};
+    return collection_write(
+        collections_of_row(&access->runtime->collections, at->entity),
+        &row,
+        at,
+        write->kind,
+        write->value,
+        detail);
+}
+
 /* At the place behind all links. */
 static enum err write_at(const struct cell_access *access,
                          struct place *at,
@@ -431,6 +447,9 @@ static enum err write_at(const struct cell_access *access,
     }
     if (!piece_schemas_are_known(access, at->entity)) {
         return ERR_OK; /* it is awaited: T9 of replica/transaction.h */
+    }
+    if (UNLIKELY(at->entity->row)) {
+        return write_row(access, at, write, detail);
     }
     struct value value = value_ref(write->value);
     if (UNLIKELY(access->runtime->schemas != NULL)) {

@@ -21,6 +21,8 @@
  *   C6  A value that is set below something absent is set inside of new
  *       objects, also in a document that does not exist. Below a value that
  *       is no container it is refused.
+ *   C8  A write to a row of a collection is one of the collection
+ *       (collection-3 of collection/collection.h).
  *   C7  A computation that writes to its own output does not follow a scope
  * link there: the end of the run decides which instance it is (sched/scopes.h).
  */

@@ -23,7 +23,8 @@ static struct value field_of(struct value about,
 
 bool change_is_data(struct value kind)
 {
-    return value_is_text(kind, "state") || value_is_text(kind, "argument");
+    return value_is_text(kind, "state") || value_is_text(kind, "argument") ||
+           value_is_text(kind, "collection");
 }
 
 struct value change_kinds_of(struct value about, struct value name)
@@ -189,6 +190,7 @@ static const char *in_words(struct value kind)
     } all[] = {
         {"state", "a state"},
         {"argument", "an argument"},
+        {"collection", "a collection"},
         {"effect", "an effect"},
         {"handler", "a stream"},
         {"piece", "a child piece"},
@@ -240,10 +242,12 @@ static void tell_hidden(struct piece *piece,
     buf_append_char(&text, ' ');
     append_name(&text, name);
     buf_append_text(&text,
-                    ": its data is kept, but hidden; declare it again, or move "
-                    "the data with p:migrate (old:get(\"");
-    append_value(&text, name);
-    buf_append_text(&text, "\"))");
+                    ": its data is kept, but hidden; declare it again");
+    if (!value_is_text(kind, "collection")) {
+        buf_append_text(&text, ", or move the data with p:migrate (old:get(\"");
+        append_value(&text, name);
+        buf_append_text(&text, "\"))");
+    }
     tell(piece, &text);
     buf_release(&text);
 }

@@ -30,7 +30,7 @@ struct value change_document_id(struct value piece,
 bool change_had(struct value about, struct value name, enum part_kind kind);
 bool change_takes_over(struct value about, struct value name);
 
-/* Whether a kind is data: a state or an argument. */
+/* Whether a kind is data: a state, an argument or a collection. */
 bool change_is_data(struct value kind);
 
 /* The kinds under which a name has documents, as an array, new. */

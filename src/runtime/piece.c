@@ -246,6 +246,19 @@ static void find_children(const struct piece *piece,
     }
 }
 
+static void add_row(void *ctx, struct entity *document)
+{
+    vec_push((entity_list *)ctx, document);
+}
+
+/* The pages and rows of a collection, as far as they are here. */
+static void find_rows(struct entity *root, entity_list *out)
+{
+    struct place *payload = place_payload(root);
+    (void)collection_visit(payload, add_row, out);
+    place_unref(payload);
+}
+
 /* The documents of a name as that kind: its own, and those of the children of a
  * list, as far as the list is here. */
 static void find_as(const struct piece *piece,
@@ -266,6 +279,9 @@ static void find_as(const struct piece *piece,
                           instance->visible.payload,
                           instance->scope,
                           out);
+        }
+        if (with_children && is_kind(kind, PART_COLLECTION)) {
+            find_rows(entity, out);
         }
         if (change_is_data(kind)) {
             find_own(piece, id, out);
@@ -307,7 +323,8 @@ static bool are_here(struct piece *piece, bool all)
     while (object_next(&iter, &name, &kind)) {
         if (all) {
             find_documents(piece, name, &documents);
-        } else if (is_kind(kind, PART_PRELOADED) || is_kind(kind, PART_LIST)) {
+        } else if (is_kind(kind, PART_PRELOADED) || is_kind(kind, PART_LIST) ||
+                   is_kind(kind, PART_COLLECTION)) {
             find_as(piece, name, kind, false, &documents);
         }
     }

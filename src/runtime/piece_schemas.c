@@ -463,6 +463,7 @@ bool piece_schemas_look_up(const struct cell_access *access,
         }
         document = above; /* a key that is none, or only an output */
     }
+    entity->row = collection_is_row(entity->id);
     if (document == NULL) {
         entity->followed = true;
         return true;

@@ -77,6 +77,7 @@ void runtime_release(struct runtime *runtime)
     vec_release(&runtime->patterns);
     schemas_free(runtime);
     clocks_release(runtime);
+    collections_release(&runtime->collections);
     vec_release(&runtime->spaces);
     vec_release(&runtime->task_kinds);
     vec_release(&runtime->stored_events.spaces);

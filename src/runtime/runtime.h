@@ -17,6 +17,7 @@
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
 
+#include "collection/collection.h"
 #include "replica/replica.h"
 #include "replica/space.h"
 #include "runtime/resume_set.h"
@@ -76,6 +77,7 @@ struct runtime {
     struct sched *sched;
     struct schemas *schemas; /* runtime/schemas.h; or NULL: there are none */
     struct followed_pieces *followed; /* runtime/piece_schemas.h; or NULL */
+    struct collections collections;
     VEC(struct space *)
     spaces;                    /* in the order of their opening; the first is
                                   the default */
