@@ -167,9 +167,19 @@ static void track_range(const struct collection_access *access,
                         struct value from,
                         struct value to)
 {
-    (void)from;
-    (void)to;
-    track_field(access, entity, name, READ_SHAPE, READ_FOR_BOTH);
+    const struct key_range range = {
+        .from = value_is_absent(from) ? (struct text){"", 0}
+                                      : value_text(&from),
+        .to = value_is_absent(to) ? (struct text){"", 0} : value_text(&to),
+        .open = value_is_absent(to),
+    };
+    const struct value key = key_range_to_key(&range);
+    struct place *field = field_of(entity, name);
+    struct place *place = place_child(field, key);
+    pages_track(access, place, READ_DEEP, READ_FOR_BOTH);
+    place_unref(place);
+    place_unref(field);
+    value_unref(key);
 }
 
 static struct value entries_of(const struct page *page)

@@ -26,7 +26,9 @@ static enum err refuse_key(const struct collection *collection,
                            struct value key,
                            struct err_detail *detail)
 {
-    const struct text name = value_text(&collection->key);
+    const struct value field =
+        value_is_string(collection->key) ? collection->key : value_text_new("");
+    const struct text name = value_text(&field);
     if (value_is_absent(key)) {
         return err_set(detail,
                        ERR_ARGUMENT,

@@ -9,6 +9,7 @@
 #include "script/bodies.h"
 #include "script/building.h"
 #include "script/cells.h"
+#include "script/collections.h"
 #include "script/convert.h"
 #include "script/items.h"
 #include "script/migrations.h"
@@ -390,6 +391,7 @@ static int p_piece(lua_State *L)
 static const luaL_Reg builder_methods[] = {
     {"state", p_state},
     {"arg", p_arg},
+    {"collection", collections_declare},
     {"computed", p_computed},
     {"effect", p_effect},
     {"handler", p_handler},

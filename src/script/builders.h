@@ -1,6 +1,7 @@
 /* `p`: what the function of a pattern declares its graph with.
  *
  *   p:state(name, initial [, { scope= }])  p:arg(name, default)
+ *   p:collection(name, { key=, index=, schema= })
  *   p:computed(name, fn [, opts])  p:effect(name, fn [, opts])
  *   p:handler(name, fn [, { reads= }])
  *   p:map(list, fn)  p:filter(list, fn)  p:flat_map(list, fn)

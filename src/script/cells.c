@@ -65,7 +65,8 @@ static struct cell *cell_at(lua_State *L, int index)
 {
     const struct script_class *class = NULL;
     void *object = script_object_at(L, index, &class);
-    return object != NULL && (class == &cell_class || class == &item_class)
+    return object != NULL && (class == &cell_class || class == &item_class ||
+                              class == &row_class)
                ? object
                : NULL;
 }

@@ -142,6 +142,11 @@ void items_push(lua_State *L, struct stage *stage, struct place *place)
     cells_push_as(L, &item_class, stage, place);
 }
 
+void items_push_row(lua_State *L, struct stage *stage, struct place *place)
+{
+    cells_push_as(L, &row_class, stage, place);
+}
+
 /* Whether the data has a field of that name; nothing is noted. */
 static bool has_field(struct stage *stage,
                       struct place *place,
@@ -308,5 +313,28 @@ const struct script_class item_class = {
     .metamethods = item_metamethods,
     .release = cells_release,
     .value = item_value,
+    .identity = cells_identity,
+};
+
+static enum err row_value(void *object,
+                          struct value *out,
+                          struct err_detail *detail)
+{
+    struct stage *stage;
+    struct place *place = cells_of(object, &stage);
+    if (place == NULL) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the runtime of this row has ended");
+    }
+    *out = cell_link(place, NULL);
+    return ERR_OK;
+}
+
+const struct script_class row_class = {
+    .name = "row",
+    .metamethods = item_metamethods,
+    .release = cells_release,
+    .value = row_value,
     .identity = cells_identity,
 };

@@ -12,6 +12,8 @@
  *   I2  Items are equal if they are at one place, or if their values are.
  *   I3  Inside a value, and as a result, an item is its value; a cell is its
  *       link.
+ *       A *row* of a range (script/collections.h) is an item that is its link
+ *       inside a value.
  *   I4  While a pattern is built nothing can be read: item.name is the item
  *       below then. */
 
@@ -21,11 +23,13 @@
 #include "script/stage.h"
 
 extern const struct script_class item_class;
+extern const struct script_class row_class;
 
 /* The metamethods that all cells have; ended by NULL. */
 extern const luaL_Reg items_operators[];
 
 /* Pushes an item at the place; takes a reference of its own. May raise. */
 void items_push(lua_State *L, struct stage *stage, struct place *place);
+void items_push_row(lua_State *L, struct stage *stage, struct place *place);
 
 #endif
