@@ -92,20 +92,42 @@ struct collection *collections_of_row(struct collections *collections,
     return collection;
 }
 
-struct place *collection_field(const struct collection *collection,
-                               const char *name)
+bool collection_is_root(const struct entity *entity)
 {
-    const struct value key = value_text_new(name);
-    struct place *field = place_child(collection->root, key);
+    const struct value rest = entity->visible.rest;
+    return value_is_object(rest) &&
+           value_is_object(object_field(rest, "collection"));
+}
+
+static struct place *count_place(const struct collection *collection)
+{
+    const struct value key = value_text_new("count");
+    struct place *place = place_child(collection->root, key);
     value_unref(key);
-    return field;
+    return place;
+}
+
+enum err collection_add_to_count(const struct collection *collection,
+                                 struct transaction *transaction,
+                                 int by,
+                                 struct err_detail *detail)
+{
+    struct place *place = count_place(collection);
+    const enum err err = transaction_merge_adopt(transaction,
+                                                 place,
+                                                 WRITE_INCREMENT,
+                                                 value_int(by),
+                                                 detail);
+    place_unref(place);
+    return err;
 }
 
 enum err collection_refresh(struct collection *collection,
                             const struct collection_access *access,
                             struct err_detail *detail)
 {
-    struct place *place = collection_field(collection, "definition");
+    struct place *place =
+        pages_place_in_root(collection->root->entity, "definition");
     struct value definition;
     enum err err = pages_look(access, place, &definition);
     if (err == ERR_OK) {
@@ -374,7 +396,7 @@ enum err collection_count(struct collection *collection,
                           uint64_t *out,
                           struct err_detail *detail)
 {
-    struct place *place = collection_field(collection, "count");
+    struct place *place = count_place(collection);
     struct value count;
     *out = 0;
     enum err err = collection_refresh(collection, access, detail);

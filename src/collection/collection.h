@@ -2,8 +2,10 @@
  *
  * A row is a document of its own. The document of the collection, its root, is
  *
- *   {"definition": {"key": "id", "index": {"by_age": ["age"]}, "schema": ...},
- *    "count": 2, "heights": {"": 0, "by_age": 0}}
+ *   {"value": {"count": 2},
+ *    "collection": {"definition": {"key": "id", "index": {"by_age": ["age"]},
+ *                                  "schema": ...},
+ *                   "heights": {"": 0, "by_age": 0}}}
  *
  * and each ordering, that of the keys ("") and each index, is a tree of pages
  * (collection/pages.h).
@@ -71,6 +73,9 @@ void collections_release(struct collections *collections);
  * none. Borrowed as long as the runtime lives. */
 struct collection *collections_of(struct collections *collections,
                                   struct place *root);
+
+/* Whether a document is the root of a collection. */
+bool collection_is_root(const struct entity *entity);
 
 /* Whether an id is that of a row; and the collection of a row, NULL if its id
  * is not one. */

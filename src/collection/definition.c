@@ -132,7 +132,7 @@ static void add_ordering(struct collection *collection,
     for (uint32_t i = 0; i < count; i++) {
         vec_push(&ordering->fields, value_ref(fields[i]));
     }
-    pages_init(&ordering->pages, collection->root, name);
+    pages_init(&ordering->pages, collection->root->entity, name);
     if (collection->entries_max > 0) {
         ordering->pages.entries_max = collection->entries_max;
     }
@@ -222,17 +222,21 @@ enum err collection_create(struct collection *collection,
         }
     }
     struct value payload = value_empty_object();
-    object_put_adopt(&payload, "definition", value_ref(definition));
+    struct value about = value_empty_object();
+    struct value document = value_empty_object();
     object_put_adopt(&payload, "count", value_int(0));
-    object_put_adopt(&payload, "heights", heights);
+    object_put_adopt(&about, "definition", value_ref(definition));
+    object_put_adopt(&about, "heights", heights);
+    object_put_adopt(&document, "value", payload);
+    object_put_adopt(&document, "collection", about);
     if (err != ERR_OK) {
-        value_unref(payload);
+        value_unref(document);
         return err;
     }
-    return transaction_put_adopt(transaction,
-                                 collection->root,
-                                 payload,
-                                 detail);
+    struct place *root = place_root(collection->root->entity);
+    err = transaction_put_adopt(transaction, root, document, detail);
+    place_unref(root);
+    return err;
 }
 
 /* -- Changing ------------------------------------------------------------ */
@@ -374,7 +378,8 @@ enum err collection_redefine(struct collection *collection,
     pages_found_release(&filling.rows);
     value_unref(before);
     if (err == ERR_OK) {
-        struct place *place = collection_field(collection, "definition");
+        struct place *place =
+            pages_place_in_root(collection->root->entity, "definition");
         err = transaction_put_adopt(transaction,
                                     place,
                                     value_ref(definition),
@@ -427,7 +432,6 @@ bool collection_visit(struct place *root,
                       void *ctx)
 {
     struct entity *document = root->entity;
-    const struct value data = document->visible.payload;
     struct collection collection = {.root = root};
     if (!entity_is_available(document)) {
         space_want(document->space, document);
@@ -440,10 +444,12 @@ bool collection_visit(struct place *root,
         .with_rows = true,
     };
     bool all = true;
-    if (value_is_object(data) &&
-        collection_compile(&collection,
-                           object_field(data, "definition"),
-                           NULL) == ERR_OK) {
+    if (collection_is_root(document) &&
+        collection_compile(
+            &collection,
+            object_field(object_field(document->visible.rest, "collection"),
+                         "definition"),
+            NULL) == ERR_OK) {
         VEC_FOREACH (&collection.orderings, ordering) {
             all = pages_visit(&ordering->pages, visit_page, &visiting) && all;
             visiting.with_rows = false;

@@ -18,9 +18,11 @@ MUST_CHECK enum err collection_refresh(struct collection *collection,
                                        const struct collection_access *access,
                                        struct err_detail *detail);
 
-/* A field of the root; new. */
-struct place *collection_field(const struct collection *collection,
-                               const char *name);
+/* Adds to the number of rows. */
+MUST_CHECK enum err collection_add_to_count(const struct collection *collection,
+                                            struct transaction *transaction,
+                                            int by,
+                                            struct err_detail *detail);
 
 /* Where a row is in an ordering; new. ARGUMENT: a field of it cannot be. */
 MUST_CHECK enum err collection_sort_key(const struct collection *collection,

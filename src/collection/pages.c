@@ -848,25 +848,37 @@ bool pages_visit(struct pages *pages,
 
 /* -- Life ---------------------------------------------------------------- */
 
-void pages_init(struct pages *pages, struct place *root, struct value name)
+struct place *pages_place_in_root(struct entity *root, const char *name)
 {
-    const struct text base = value_text(&root->entity->id);
+    struct place *document = place_root(root);
+    const struct value part = value_text_new("collection");
+    const struct value key = value_text_new(name);
+    struct place *collection = place_child(document, part);
+    struct place *place = place_child(collection, key);
+    value_unref(key);
+    value_unref(part);
+    place_unref(collection);
+    place_unref(document);
+    return place;
+}
+
+void pages_init(struct pages *pages, struct entity *root, struct value name)
+{
+    const struct text base = value_text(&root->id);
     const struct text text = value_text(&name);
     struct buf front = {0};
     buf_append(&front, base.at, base.length);
     buf_append_text(&front, "//order/");
     buf_append(&front, text.at, text.length);
     buf_append_char(&front, '/');
-    const struct value heights = value_text_new("heights");
-    struct place *all = place_child(root, heights);
+    struct place *all = pages_place_in_root(root, "heights");
     *pages = (struct pages){
-        .space = root->entity->space,
+        .space = root->space,
         .front = value_string_new(front.at, front.length),
         .height = place_child(all, name),
         .entries_max = PAGES_ENTRIES_MAX,
     };
     place_unref(all);
-    value_unref(heights);
     buf_release(&front);
 }
 

@@ -65,9 +65,11 @@ struct pages {
     uint32_t entries_max;
 };
 
-/* `root` is the payload of the collection's document, whose "heights" have an
- * entry for the name; both are borrowed for the call. */
-void pages_init(struct pages *pages, struct place *root, struct value name);
+/* A field of what the document of a collection says of it; new. */
+struct place *pages_place_in_root(struct entity *root, const char *name);
+
+/* The "heights" of that have an entry for the name of the ordering. */
+void pages_init(struct pages *pages, struct entity *root, struct value name);
 void pages_release(struct pages *pages);
 
 /* The first page of an ordering that has none. */

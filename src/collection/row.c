@@ -323,13 +323,10 @@ static enum err reorder(const struct row_change *change, struct err_detail *deta
     }
     const bool has = value_is_object(change->after);
     if (err == ERR_OK && has != change->had) {
-        struct place *count = collection_field(collection, "count");
-        err = transaction_merge_adopt(change->access->transaction,
-                                      count,
-                                      WRITE_INCREMENT,
-                                      value_int(has ? 1 : -1),
+        err = collection_add_to_count(collection,
+                                      change->access->transaction,
+                                      has ? 1 : -1,
                                       detail);
-        place_unref(count);
     }
     return err;
 }

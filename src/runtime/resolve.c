@@ -4,6 +4,7 @@
 #include "runtime/resolve.h"
 
 #include "base/stack.h"
+#include "runtime/own_write.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -156,6 +157,80 @@ static enum err resolve_object(const struct cell_access *access,
     return err;
 }
 
+/* -- Rows (E4) ----------------------------------------------------------- */
+
+/* The keys of the first rows. Outside of transactions, what is needed is
+ * fetched. */
+static enum err find_rows(const struct cell_access *access,
+                          struct place *root,
+                          struct pages_found *found,
+                          struct err_detail *detail)
+{
+    struct runtime *runtime = access->runtime;
+    struct collection *collection = collections_of(&runtime->collections, root);
+    const struct collection_range range = {.limit = RESOLVE_ROWS};
+    if (access->transaction != NULL) {
+        const struct collection_access own = {access->transaction, access->run};
+        return collection_find(collection, &own, &range, found, detail);
+    }
+    enum err err = ERR_STALE;
+    bool more = true;
+    while (err == ERR_STALE && more) {
+        struct transaction *transaction =
+            transaction_begin(&runtime->replica, NULL);
+        const struct collection_access own = {.transaction = transaction};
+        pages_found_release(found);
+        *found = (struct pages_found){0};
+        err = collection_find(collection, &own, &range, found, detail);
+        transaction_release(transaction);
+        more = runtime_is_loading(runtime) && runtime_fetch_requested(runtime);
+    }
+    return err;
+}
+
+/* All rows are read, and so requested, also if one of them has not come. */
+static enum err resolve_rows(const struct cell_access *access,
+                             struct place *root,
+                             struct value *out,
+                             struct err_detail *detail)
+{
+    struct pages_found found = {0};
+    struct value rows = value_empty_array();
+    enum err err = find_rows(access, root, &found, detail);
+    VEC_FOREACH (&found.row_keys, key) {
+        struct entity *entity;
+        struct value row = VALUE_NONE;
+        enum err one = collection_row(
+            collections_of(&access->runtime->collections, root),
+            *key,
+            &entity,
+            detail);
+        if (one == ERR_OK) {
+            struct place *place = place_payload(entity);
+            one = cell_read(access,
+                            place,
+                            READ_DEEP,
+                            READ_FOR_BOTH,
+                            &row,
+                            NULL,
+                            detail);
+            place_unref(place);
+        }
+        if (!value_is_absent(row)) {
+            rows = array_push_adopt(rows, row);
+        }
+        err = err == ERR_OK ? one : err;
+    }
+    pages_found_release(&found);
+    object_put_adopt(out, "rows", rows);
+    return err;
+}
+
+static bool is_collection(const struct place *place)
+{
+    return place == place->entity->payload && collection_is_root(place->entity);
+}
+
 static enum err resolve(const struct cell_access *access,
                         struct place *place,
                         unsigned depth,
@@ -170,6 +245,9 @@ static enum err resolve(const struct cell_access *access,
     if (err == ERR_OK) {
         if (!value_is_container(value) || !has_link(value)) {
             *out = value_ref(value);
+            if (UNLIKELY(value_is_object(value) && is_collection(at))) {
+                err = resolve_rows(access, at, out, detail);
+            }
         } else if (value_is_array(value)) {
             err = resolve_array(access, at, value, depth, out, detail);
         } else {

@@ -6,6 +6,8 @@
  *       (runtime/cell.h): inside a run it is a read, and up to date.
  *   E2  A field with nothing behind it, a stream for example, is left out; in
  *       an array it is null.
+ *   E4  A collection is the number of its rows, and the first RESOLVE_ROWS of
+ *       them in the order of their keys: {"count": 2, "rows": [...]}.
  *   E3  What is nested too deep, a circle for one, stays the link that it is.
  *       So does one that cannot be followed. */
 
@@ -16,6 +18,7 @@
 
 enum {
     RESOLVE_DEPTH = 32, /* containers with links in them, in each other */
+    RESOLVE_ROWS = 100, /* E4 */
 };
 
 /* What is at a place, new; absent if there is nothing. Errors are those of

@@ -7,8 +7,8 @@
  *   c:count{ index=, from=, to= }
  *
  *   script-collection-1  A row of a range is read as a whole: the reader runs
- *                        again when anything of it changes. In Lua it is an
- *                        item (script/items.h); inside a value it is a link.
+ *                        again when anything of it changes. In Lua it is a
+ *                        row (script/items.h).
  *   script-collection-2  A range asks for all rows that are not here before
  *                        its run is given up.
  *   script-collection-3  On the ground, a write is a transaction of its own

@@ -6,9 +6,7 @@
 #include <lauxlib.h>
 
 #include "base/limits.h"
-#include "script/cells.h"
 #include "script/convert.h"
-#include "script/items.h"
 
 /* What a table or a key takes of the Lua stack at one level. */
 enum {
@@ -38,28 +36,21 @@ static const struct script_class held_class = {
     .release = held_release,
 };
 
-/* Pushes what stands at `index`: of an object that has a value, that value. A
- * row is compared as what it holds. */
+/* Pushes what stands at `index`: of an object that has a value, that value. */
 static void push_plain(lua_State *L, int index)
 {
-    if (script_object_test(L, index, &row_class) != NULL) {
-        struct stage *stage = NULL;
-        struct place *place = cells_check(L, index, &stage);
-        cells_push_read(L, stage, place);
-    } else {
+    if (lua_type(L, index) != LUA_TUSERDATA) {
         lua_pushvalue(L, index);
-    }
-    const int plain = lua_gettop(L);
-    if (lua_type(L, plain) != LUA_TUSERDATA) {
         return;
     }
     struct held *held = script_object_push(L, &held_class, sizeof *held);
     struct err_detail detail = {0};
-    if (convert_read(L, plain, "it", NULL, &held->value, &detail) == ERR_OK) {
+    if (convert_read(L, index, "it", NULL, &held->value, &detail) == ERR_OK) {
         convert_push(L, held->value);
-        lua_replace(L, plain);
+    } else {
+        lua_pushvalue(L, index);
     }
-    lua_settop(L, plain);
+    lua_remove(L, -2);
 }
 
 static bool is_same(lua_State *L, int left, int right)

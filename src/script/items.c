@@ -322,10 +322,10 @@ static enum err row_value(void *object,
 {
     struct stage *stage;
     struct place *place = cells_of(object, &stage);
-    if (place == NULL) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "the runtime of this row has ended");
+    const struct run *run = place != NULL ? stage->frame->access.run : NULL;
+    if (run == NULL || run->handling != NULL ||
+        run->node->kind != NODE_COMPUTATION) {
+        return item_value(object, out, detail);
     }
     *out = cell_link(place, NULL);
     return ERR_OK;

@@ -12,8 +12,8 @@
  *   I2  Items are equal if they are at one place, or if their values are.
  *   I3  Inside a value, and as a result, an item is its value; a cell is its
  *       link.
- *       A *row* of a range (script/collections.h) is an item that is its link
- *       inside a value.
+ *       A *row* of a range (script/collections.h) is an item, but its link in
+ *       what a computation makes of it.
  *   I4  While a pattern is built nothing can be read: item.name is the item
  *       below then. */
 
