@@ -225,6 +225,14 @@ static enum err check_part(const struct visit_part *part,
                        "'%s' is the output of a task: set its inputs",
                        path);
     }
+    if (value_is_text(part->kind, "collection") &&
+        !collection_is_row(place->entity->id)) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "'%s' is a collection: set a field of one of its rows, "
+                       "or send an event that changes it",
+                       path);
+    }
     if (value_is_text(part->kind, "computed") ||
         value_is_text(part->kind, "list")) {
         return err_set(detail,

@@ -134,9 +134,8 @@ enum err collection_refresh(struct collection *collection,
         pages_track(access, place, READ_DEEP, READ_FOR_BOTH);
     }
     place_unref(place);
-    if (err == ERR_OK &&
-        (value_is_absent(definition) ||
-         !value_is_same(definition, collection->definition))) {
+    if (err == ERR_OK && (value_is_absent(definition) ||
+                          !value_is_same(definition, collection->definition))) {
         err = collection_compile(collection, definition, detail);
     }
     value_unref(definition);
@@ -290,12 +289,8 @@ static enum err bound_key(const struct collection *collection,
     static const char *const names[] = {"from", "to", "after", "after"};
     struct buf text = {0};
     *out = VALUE_NONE;
-    const enum err err = append_bound(&text,
-                                      collection,
-                                      ordering,
-                                      bound,
-                                      names[side],
-                                      detail);
+    const enum err err =
+        append_bound(&text, collection, ordering, bound, names[side], detail);
     if (err == ERR_OK) {
         if (side == SIDE_BELOW) {
             text.at[text.length - 1]--;
@@ -312,9 +307,8 @@ static enum err bound_key(const struct collection *collection,
 /* Takes the narrower one of two bounds; adopts `other`. */
 static void narrow_adopt(struct value *bound, struct value other, bool is_from)
 {
-    const int order = value_is_absent(*bound)
-                          ? 0
-                          : value_compare_strings(other, *bound);
+    const int order =
+        value_is_absent(*bound) ? 0 : value_compare_strings(other, *bound);
     if (value_is_absent(*bound) || (is_from ? order > 0 : order < 0)) {
         value_unref(*bound);
         *bound = other;
@@ -362,12 +356,8 @@ enum err collection_find(struct collection *collection,
         .reverse = range->reverse,
         .count_only = range->count_only,
     };
-    err = add_bound(collection,
-                    ordering,
-                    range->from,
-                    SIDE_FROM,
-                    &pages,
-                    detail);
+    err =
+        add_bound(collection, ordering, range->from, SIDE_FROM, &pages, detail);
     if (err == ERR_OK) {
         err =
             add_bound(collection, ordering, range->to, SIDE_TO, &pages, detail);
@@ -431,15 +421,15 @@ enum err collection_position(struct collection *collection,
     struct value position = value_empty_array();
     VEC_FOREACH (&ordering->fields, name) {
         const struct value field = object_get(row, *name);
-        position = array_push_adopt(
-            position,
-            value_is_absent(field) ? value_null() : value_ref(field));
+        position = array_push_adopt(position,
+                                    value_is_absent(field) ? value_null()
+                                                           : value_ref(field));
     }
     if (ordering != collection->orderings.at) {
         const struct value key = object_get(row, collection->key);
-        position = array_push_adopt(
-            position,
-            value_is_absent(key) ? value_null() : value_ref(key));
+        position = array_push_adopt(position,
+                                    value_is_absent(key) ? value_null()
+                                                         : value_ref(key));
     }
     *out = position;
     return ERR_OK;

@@ -48,8 +48,8 @@ enum {
 
 /* An ordering: the first one is that of the keys. */
 struct ordering {
-    struct value name;          /* "" for the keys */
-    VEC(struct value) fields;   /* names; of the keys, the key field */
+    struct value name;        /* "" for the keys */
+    VEC(struct value) fields; /* names; of the keys, the key field */
     struct pages pages;
 };
 

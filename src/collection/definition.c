@@ -99,8 +99,8 @@ enum err collection_check(struct value definition,
         return refuse(detail, name, "'key' is the name of a field");
     }
     const struct value index = object_field(definition, "index");
-    enum err err = value_is_absent(index) ? ERR_OK
-                                          : check_index(index, name, detail);
+    enum err err =
+        value_is_absent(index) ? ERR_OK : check_index(index, name, detail);
     const struct value source = object_field(definition, "schema");
     if (err == ERR_OK && !value_is_absent(source)) {
         struct schema *schema = NULL;
@@ -214,9 +214,8 @@ enum err collection_create(struct collection *collection,
     enum err err = collection_compile(collection, definition, detail);
     struct value heights = value_empty_object();
     VEC_FOREACH (&collection->orderings, ordering) {
-        heights = object_set_adopt(heights,
-                                   value_ref(ordering->name),
-                                   value_int(0));
+        heights =
+            object_set_adopt(heights, value_ref(ordering->name), value_int(0));
         if (err == ERR_OK) {
             err = pages_create(&ordering->pages, transaction, detail);
         }
@@ -303,11 +302,8 @@ static enum err fill_row(struct filling *filling,
             continue;
         }
         struct value sort_key;
-        err = collection_sort_key(collection,
-                                  ordering,
-                                  data,
-                                  &sort_key,
-                                  detail);
+        err =
+            collection_sort_key(collection, ordering, data, &sort_key, detail);
         if (err == ERR_OK) {
             err = pages_put(&ordering->pages,
                             filling->access,

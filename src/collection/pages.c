@@ -132,8 +132,7 @@ void pages_track(const struct collection_access *access,
     if (access->run != NULL) {
         (void)run_read(access->run, place, kind, flags, &seen);
     } else {
-        (void)
-            transaction_read(access->transaction, place, kind, flags, &seen);
+        (void)transaction_read(access->transaction, place, kind, flags, &seen);
     }
     value_unref(seen);
 }
@@ -168,8 +167,8 @@ static void track_range(const struct collection_access *access,
                         struct value to)
 {
     const struct key_range range = {
-        .from = value_is_absent(from) ? (struct text){"", 0}
-                                      : value_text(&from),
+        .from =
+            value_is_absent(from) ? (struct text){"", 0} : value_text(&from),
         .to = value_is_absent(to) ? (struct text){"", 0} : value_text(&to),
         .open = value_is_absent(to),
     };
@@ -338,12 +337,8 @@ static enum err descend(const struct pages *pages,
     if (value_is_absent(low)) {
         return missing_page(page->entity, detail);
     }
-    const enum err err = open_page_adopt(pages,
-                                         access,
-                                         level,
-                                         value_ref(low),
-                                         &next,
-                                         detail);
+    const enum err err =
+        open_page_adopt(pages, access, level, value_ref(low), &next, detail);
     if (err == ERR_STALE && level == 0 && !is_right) {
         request_more(pages, page, range);
     }
@@ -398,8 +393,7 @@ static enum err page_to_write(const struct pages *pages,
     const enum err err =
         search(pages, access, &target, level, NULL, out, detail);
     /* A page that the transaction has written to before was tracked then. */
-    if (err == ERR_OK &&
-        draft_find(access->transaction, out->entity) == NULL) {
+    if (err == ERR_OK && draft_find(access->transaction, out->entity) == NULL) {
         track_field(access,
                     out->entity,
                     "fence",
@@ -626,8 +620,7 @@ static enum err put_entry(struct pages *pages,
                           struct err_detail *detail)
 {
     struct page page;
-    enum err err =
-        page_to_write(pages, access, level, sort_key, &page, detail);
+    enum err err = page_to_write(pages, access, level, sort_key, &page, detail);
     if (err != ERR_OK) {
         return err;
     }
@@ -786,9 +779,9 @@ enum err pages_find(struct pages *pages,
                     struct err_detail *detail)
 {
     const struct value first = value_text_new("");
-    struct sought target = {range->reverse                   ? range->to
+    struct sought target = {range->reverse                 ? range->to
                             : value_is_absent(range->from) ? first
-                                                             : range->from,
+                                                           : range->from,
                             false};
     struct value beyond = VALUE_NONE;
     struct page page = {0};

@@ -59,9 +59,9 @@ void pages_track(const struct collection_access *access,
 
 struct pages {
     struct space *space;
-    struct value front;    /* of the ids of its pages: a string */
-    struct place *height;  /* where the number of levels is, less one; a
-                              reference */
+    struct value front;   /* of the ids of its pages: a string */
+    struct place *height; /* where the number of levels is, less one; a
+                             reference */
     uint32_t entries_max;
 };
 

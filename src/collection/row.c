@@ -130,8 +130,7 @@ enum err collection_row(const struct collection *collection,
     buf_append_text(&text, "//row/");
     append_key(&text, key);
     const struct value id = value_string_new(text.at, text.length);
-    const enum err err =
-        entity_of(root->space, SCOPE_SPACE, id, out, detail);
+    const enum err err = entity_of(root->space, SCOPE_SPACE, id, out, detail);
     value_unref(id);
     buf_release(&text);
     return err;
@@ -212,11 +211,10 @@ static enum err judge_schema(const struct row_change *change,
 {
     const struct collection *collection = change->collection;
     struct schema_fault fault = {0};
-    if (collection->schema == NULL ||
-        schema_check_change(collection->schema,
-                            change->before,
-                            change->after,
-                            &fault) == ERR_OK) {
+    if (collection->schema == NULL || schema_check_change(collection->schema,
+                                                          change->before,
+                                                          change->after,
+                                                          &fault) == ERR_OK) {
         return ERR_OK;
     }
     const struct value key = object_get(change->after, collection->key);
@@ -230,7 +228,8 @@ static enum err judge_schema(const struct row_change *change,
 }
 
 /* Whether what the row is to become can be one, and is the same row. */
-static enum err judge(const struct row_change *change, struct err_detail *detail)
+static enum err judge(const struct row_change *change,
+                      struct err_detail *detail)
 {
     const struct collection *collection = change->collection;
     if (value_is_absent(change->after)) {
@@ -311,7 +310,8 @@ static enum err reorder_one(const struct row_change *change,
 
 /* The row was written: so are the orderings and the count. What is not here is
  * requested for all orderings at once. */
-static enum err reorder(const struct row_change *change, struct err_detail *detail)
+static enum err reorder(const struct row_change *change,
+                        struct err_detail *detail)
 {
     struct collection *collection = change->collection;
     enum err err = ERR_OK;
@@ -347,8 +347,8 @@ static enum err write_row(const struct row_change *change,
                           struct err_detail *detail)
 {
     struct transaction *transaction = change->access->transaction;
-    struct place *place = change->had ? place_payload(change->row)
-                                      : place_root(change->row);
+    struct place *place =
+        change->had ? place_payload(change->row) : place_root(change->row);
     struct value value = value_ref(change->after);
     if (!change->had) {
         struct value document = value_empty_object();
@@ -474,14 +474,14 @@ static enum err no_such_row(const struct collection *collection,
     const struct text name = value_text(&collection->key);
     struct buf text = {0};
     append_key(&text, key);
-    const enum err err = err_set(detail,
-                                 ERR_NOT_FOUND,
-                                 "there is no row with the %.*s %s: insert() "
-                                 "or put() makes one",
-                                 (int)name.length,
-                                 name.at,
-                                 buf_text(&text) +
-                                     (value_is_number(key) ? 1 : 0));
+    const enum err err =
+        err_set(detail,
+                ERR_NOT_FOUND,
+                "there is no row with the %.*s %s: insert() "
+                "or put() makes one",
+                (int)name.length,
+                name.at,
+                buf_text(&text) + (value_is_number(key) ? 1 : 0));
     buf_release(&text);
     return err;
 }

@@ -1,4 +1,4 @@
-/* The encoding of fields. */
+/* Sort keys of null, booleans, numbers and strings. */
 
 #include "collection/sort_key.h"
 

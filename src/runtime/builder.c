@@ -470,9 +470,8 @@ enum err builder_collection(struct builder *builder,
                                  given->definition,
                                  detail);
     }
-    return piece->assumed
-               ? ERR_OK
-               : redefine(builder, *out, given->definition, detail);
+    return piece->assumed ? ERR_OK
+                          : redefine(builder, *out, given->definition, detail);
 }
 
 /* -- Bodies -------------------------------------------------------------- */

@@ -241,8 +241,7 @@ static void tell_hidden(struct piece *piece,
     append_value(&text, kind);
     buf_append_char(&text, ' ');
     append_name(&text, name);
-    buf_append_text(&text,
-                    ": its data is kept, but hidden; declare it again");
+    buf_append_text(&text, ": its data is kept, but hidden; declare it again");
     if (!value_is_text(kind, "collection")) {
         buf_append_text(&text, ", or move the data with p:migrate (old:get(\"");
         append_value(&text, name);

@@ -197,14 +197,18 @@ static enum err resolve_rows(const struct cell_access *access,
     struct pages_found found = {0};
     struct value rows = value_empty_array();
     enum err err = find_rows(access, root, &found, detail);
+    if (err == ERR_STALE && access->transaction != NULL &&
+        transaction_is_awaiting(access->transaction)) {
+        err = ERR_OK; /* as for any other document that has not come */
+    }
     VEC_FOREACH (&found.row_keys, key) {
         struct entity *entity;
         struct value row = VALUE_NONE;
-        enum err one = collection_row(
-            collections_of(&access->runtime->collections, root),
-            *key,
-            &entity,
-            detail);
+        enum err one =
+            collection_row(collections_of(&access->runtime->collections, root),
+                           *key,
+                           &entity,
+                           detail);
         if (one == ERR_OK) {
             struct place *place = place_payload(entity);
             one = cell_read(access,

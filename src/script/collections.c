@@ -272,8 +272,7 @@ static void push_row_cell(lua_State *L,
 {
     struct entity *row;
     struct err_detail detail = {0};
-    const enum err err =
-        collection_row(object->collection, key, &row, &detail);
+    const enum err err = collection_row(object->collection, key, &row, &detail);
     reads_raise(L, err, &detail);
     (void)cells_push_document(L, object->binding.stage, row);
 }
@@ -289,10 +288,7 @@ static int store_row(lua_State *L, enum collection_call call)
     struct held_values *held = push_held(L);
     held->at[1] = convert_check(L, 2, "the row");
     (void)write_and_raise(L, object, call, held);
-    push_row_cell(
-        L,
-        object,
-        object_get(held->at[1], object->collection->key));
+    push_row_cell(L, object, object_get(held->at[1], object->collection->key));
     return 1;
 }
 

@@ -39,10 +39,8 @@ static void world_open(struct world *world, const char *definition)
     const struct value value = from_quoted(definition);
     struct transaction *transaction = stage_begin(&world->stage);
     struct err_detail detail = {0};
-    EXPECT(collection_create(world->collection,
-                             transaction,
-                             value,
-                             &detail) == ERR_OK);
+    EXPECT(collection_create(world->collection, transaction, value, &detail) ==
+           ERR_OK);
     EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
     value_unref(value);
 }
@@ -110,14 +108,8 @@ static int by_index(const void *a, const void *b)
 
 static struct value random_field(struct random *random)
 {
-    static const char *const texts[] = {"",
-                                        "a",
-                                        "a b",
-                                        "a!",
-                                        "ab",
-                                        "\x01",
-                                        "\xc3\xa9",
-                                        "~"};
+    static const char *const texts[] =
+        {"", "a", "a b", "a!", "ab", "\x01", "\xc3\xa9", "~"};
     switch (random_below(random, 6)) {
     case 0:
         return value_null();
@@ -299,11 +291,9 @@ static void read_one(struct world *world,
         .count_only = random_one_in(random, 4),
     };
     struct pages_found found = {0};
-    EXPECT(collection_find(world->collection,
-                           access,
-                           &range,
-                           &found,
-                           &detail) == ERR_OK);
+    EXPECT(
+        collection_find(world->collection, access, &range, &found, &detail) ==
+        ERR_OK);
     expect_found(world, &expected, &range, &found);
     uint64_t count;
     EXPECT(collection_count(world->collection, access, &count, &detail) ==
@@ -360,14 +350,14 @@ static void walk_pages(struct world *world, bool reverse, struct random *random)
         seen += found.row_keys.count;
         if (more) {
             value_unref(after);
-            EXPECT(collection_position(
-                       world->collection,
-                       &access,
-                       index,
-                       *find(world,
-                             found.row_keys.at[found.row_keys.count - 1]),
-                       &after,
-                       &detail) == ERR_OK);
+            EXPECT(
+                collection_position(
+                    world->collection,
+                    &access,
+                    index,
+                    *find(world, found.row_keys.at[found.row_keys.count - 1]),
+                    &after,
+                    &detail) == ERR_OK);
         }
         pages_found_release(&found);
         EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
@@ -491,11 +481,9 @@ TEST(a_write_to_the_document_of_a_row_keeps_the_orderings)
         .from = bound,
         .to = bound,
     };
-    EXPECT(collection_find(world.collection,
-                           &access,
-                           &range,
-                           &found,
-                           &detail) == ERR_OK);
+    EXPECT(
+        collection_find(world.collection, &access, &range, &found, &detail) ==
+        ERR_OK);
     EXPECT_EQ(found.count, 1);
     pages_found_release(&found);
     value_unref(bound);
@@ -532,11 +520,84 @@ TEST(an_index_that_is_new_is_filled)
     walk_pages(&world, false, &random);
     transaction = stage_begin(&world.stage);
     const struct value other = from_quoted("{'key':'name'}");
-    EXPECT(collection_redefine(world.collection,
-                               transaction,
-                               other,
-                               &detail) == ERR_ARGUMENT);
+    EXPECT(collection_redefine(world.collection, transaction, other, &detail) ==
+           ERR_ARGUMENT);
     value_unref(other);
     transaction_release(transaction);
+    world_close(&world);
+}
+
+/* A definition with `count` indexes of `fields` fields, whose names have
+ * `length` bytes. */
+static enum err check_definition(unsigned count, unsigned fields, size_t length)
+{
+    struct value index = value_empty_object();
+    for (unsigned i = 0; i < count; i++) {
+        struct buf name = {0};
+        struct value list = value_empty_array();
+        while (name.length < length) {
+            buf_append_char(&name, (char)('a' + i));
+        }
+        for (unsigned field = 0; field < fields; field++) {
+            list = array_push_adopt(list, value_text_new("x"));
+        }
+        index = object_set_adopt(index,
+                                 value_string_new(name.at, name.length),
+                                 list);
+        buf_release(&name);
+    }
+    struct value all = value_empty_object();
+    object_put_adopt(&all, "key", value_text_new("id"));
+    object_put_adopt(&all, "index", index);
+    struct err_detail detail = {0};
+    const enum err err = collection_check(all, value_text_new("it"), &detail);
+    value_unref(all);
+    return err;
+}
+
+TEST(definitions_are_bounded)
+{
+    EXPECT(check_definition(COLLECTION_INDEXES_MAX,
+                            COLLECTION_INDEX_FIELDS_MAX,
+                            COLLECTION_INDEX_NAME_BYTES_MAX) == ERR_OK);
+    EXPECT(check_definition(COLLECTION_INDEXES_MAX + 1, 1, 1) == ERR_ARGUMENT);
+    EXPECT(check_definition(1, COLLECTION_INDEX_FIELDS_MAX + 1, 1) ==
+           ERR_ARGUMENT);
+    EXPECT(check_definition(1, 0, 1) == ERR_ARGUMENT);
+    EXPECT(check_definition(1, 1, COLLECTION_INDEX_NAME_BYTES_MAX + 1) ==
+           ERR_ARGUMENT);
+    EXPECT(check_definition(1, 1, 0) == ERR_ARGUMENT);
+}
+
+/* A row with a key and an indexed field of that many bytes. */
+static enum err put_long(struct world *world, size_t key, size_t age)
+{
+    struct buf text = {0};
+    struct transaction *transaction = stage_begin(&world->stage);
+    const struct collection_access access = {.transaction = transaction};
+    while (text.length < key || text.length < age) {
+        buf_append_char(&text, '!');
+    }
+    struct value row = value_empty_object();
+    object_put_adopt(&row, "id", value_string_new(text.at, key));
+    object_put_adopt(&row, "age", value_string_new(text.at, age));
+    struct err_detail detail = {0};
+    const enum err err =
+        collection_put(world->collection, &access, row, &detail);
+    EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
+    value_unref(row);
+    buf_release(&text);
+    return err;
+}
+
+TEST(keys_and_indexed_texts_are_bounded)
+{
+    struct world world;
+    world_open(&world, definition);
+    EXPECT(put_long(&world,
+                    COLLECTION_KEY_BYTES_MAX,
+                    COLLECTION_FIELD_BYTES_MAX) == ERR_OK);
+    EXPECT(put_long(&world, COLLECTION_KEY_BYTES_MAX + 1, 1) == ERR_ARGUMENT);
+    EXPECT(put_long(&world, 1, COLLECTION_FIELD_BYTES_MAX + 1) == ERR_ARGUMENT);
     world_close(&world);
 }
