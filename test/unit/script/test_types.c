@@ -31,6 +31,7 @@ static const char code[] =
     "  local function pattern(version)\n"
     "    return heddle.pattern('p', function(p)\n"
     "      local n = p:state('n', 1)\n"
+    "      p:collection('c', { key = 'id' })\n"
     "      if version > 1 then p:migrate(version, function(old) end) end\n"
     "      local x = p:task('x', n, {\n"
     "        run = function(_, task) task:http(1) end })\n"
