@@ -9,6 +9,7 @@
  *   channel      notifications
  *   overlay      the pending layers of one entity
  *   transaction  reads that are logged, writes that are collected
+ *   ahead        what a transaction that waits will read next
  *   draft        the writes of a transaction to one entity, as operations
  *   space        commits on their way: applied, accepted, refused, reverted
  *   session      the connection to the store: open, resume, send again

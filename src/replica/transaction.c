@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "replica/ahead.h"
 #include "replica/draft.h"
 #include "replica/observe.h"
 #include "replica/overlay.h"
@@ -74,6 +75,10 @@ struct transaction *transaction_begin(struct replica *replica,
 void transaction_abort(struct transaction *transaction)
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
+    if (UNLIKELY(transaction->has_more) &&
+        (transaction->unloaded > 0 || transaction_is_awaiting(transaction))) {
+        ahead_request(transaction);
+    }
     transaction_drop_scratch(transaction);
     transaction_close(transaction, TRANSACTION_ABORTED);
 }

@@ -249,9 +249,8 @@ static void remove_element(struct pass *pass, uint32_t key)
 }
 
 /* Whether the document is what it is, and not still to come. */
-static bool is_here(const struct place *place)
+static bool is_here(const struct entity *entity)
 {
-    const struct entity *entity = place->entity;
     return entity->loaded || entity_state_exists(&entity->visible);
 }
 
@@ -262,7 +261,7 @@ static void delete_doomed(struct pass *pass)
     size_t kept = 0;
     VEC_FOREACH (&spread->doomed, at) {
         struct entity *entity = (*at)->entity;
-        if (!is_here(*at)) {
+        if (!is_here(entity)) {
             /* Nobody has waited for it: the next run finds it. */
             space_want(entity->space, entity);
         } else if (!entity_state_exists(&entity->visible)) {
@@ -394,31 +393,38 @@ static struct value change_order_adopt(struct spread *spread,
     return order;
 }
 
-static void await_documents(struct pass *pass, const struct spread_child *child)
+/* Requests the documents of a child that are not here; one of them is returned,
+ * or NULL. They are not read: the coordinator would then depend on what its
+ * children compute, and they depend on it. */
+static struct entity *request_documents(const struct spread_child *child)
 {
+    struct entity *missing = NULL;
     element_documents_list documents = {0};
     element_documents(child, &documents);
     VEC_FOREACH (&documents, entity) {
-        struct place *place = place_payload(*entity);
-        if (!is_here(place)) {
-            struct value value;
-            (void)run_read(pass->run, place, READ_DEEP, READ_FOR_BOTH, &value);
-            value_unref(value);
+        if (!is_here(*entity)) {
+            space_want((*entity)->space, *entity);
+            missing = *entity;
         }
-        place_unref(place);
     }
     vec_release(&documents);
+    return missing;
 }
 
 /* Only what is here can be deleted. False: it has to be waited for. */
 static bool can_go(struct pass *pass)
 {
     const struct spread *spread = pass->spread;
+    struct entity *missing = NULL;
     VEC_FOREACH (&spread->match.gone, index) {
         const uint32_t key = spread->keys.at[*index];
-        await_documents(pass, spread->children.at[key]);
+        struct entity *one = request_documents(spread->children.at[key]);
+        missing = one != NULL ? one : missing;
     }
-    return !run_is_waiting(pass->run);
+    if (missing != NULL) {
+        transaction_await(pass->run->transaction, missing);
+    }
+    return missing == NULL;
 }
 
 /* From what is known to `now`; *order is what the links are then. */
@@ -450,6 +456,24 @@ static void note(struct pass *pass, struct value list, struct value order)
                            READ_UNTRACKED,
                            &spread->elements_seen);
     spread->known = pass->err == ERR_OK;
+}
+
+/* The store refuses what is too much for one commit, and does not know why it
+ * is. */
+static void check_size(struct pass *pass)
+{
+    const struct spread *spread = pass->spread;
+    const size_t documents = pass->run->transaction->drafts_used;
+    if (UNLIKELY(documents > LIMIT_COMMIT_OPERATIONS) && pass->err == ERR_OK &&
+        spread->runtime->replica.sessions > 0) {
+        pass->err = err_set(&pass->detail,
+                            ERR_LIMIT_COMMIT,
+                            "this change of the list writes %zu documents of "
+                            "its elements, and a commit has at most %d: change "
+                            "the list in several steps",
+                            documents,
+                            LIMIT_COMMIT_OPERATIONS);
+    }
 }
 
 static void change(struct pass *pass, struct value order, struct value elements)
@@ -501,6 +525,7 @@ static void change(struct pass *pass, struct value order, struct value elements)
                                         &pass->detail);
     }
     delete_doomed(pass);
+    check_size(pass);
     spread_forget_actions(spread, pass->run->transaction);
     note(pass, list, links);
     value_unref(pass->elements);

@@ -2,6 +2,7 @@
 
 #include "sched/evaluation.h"
 
+#include "replica/ahead.h"
 #include "replica/space.h"
 #include "sched/graph.h"
 #include "sched/lineage.h"
@@ -542,4 +543,54 @@ enum err evaluation_for_look(struct sched *sched,
     const struct read_link read = {.place = place, .kind = (uint8_t)kind};
     struct reading reading = {sched, NULL, transaction, 0};
     return read_outside(&reading, &read);
+}
+
+/* -- Ahead of code that waits -------------------------------------------- */
+
+static bool has_stale_writer(const struct place *place)
+{
+    CHAIN_FOREACH(&place->writers, link)
+    {
+        const struct node *writer =
+            CONTAINER_OF(link, struct write_link, in_place)->node;
+        if (writer->kind == NODE_COMPUTATION && node_is_stale(writer) &&
+            !writer->waiting && !writer->running) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The document at the end of the way from one element. */
+static bool evaluate_expected(void *ctx, const struct entity *entity)
+{
+    struct sched *sched = ctx;
+    struct place *place = entity->payload;
+    if (place == NULL || !has_stale_writer(place)) {
+        return false;
+    }
+    struct transaction *view = transaction_begin(sched->replica, NULL);
+    const struct read_link read = {.place = place, .kind = READ_DEEP};
+    struct reading reading = {sched, NULL, view, 0};
+    const enum err err = read_outside(&reading, &read);
+    (void)err; /* what it needs is requested */
+    err_clear(&sched->evaluation.error);
+    transaction_release(view);
+    return true;
+}
+
+void evaluation_ahead(struct run *run)
+{
+    struct sched *sched = run->sched;
+    struct run *now = sched->run;
+    for (const struct run *at = run; at != NULL; at = at->outer) {
+        if (run_is_thrown_away(at)) {
+            return;
+        }
+    }
+    if (!sched->unwinding) {
+        sched->run = run; /* for the depth */
+        ahead_walk(run->transaction, evaluate_expected, sched);
+        sched->run = now;
+    }
 }

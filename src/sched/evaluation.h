@@ -25,7 +25,14 @@
  *   evaluation-6  A computation is evaluated only when the documents that it
  *                 read last and those that it writes are available. Otherwise
  *                 they are requested, for everything that depends on it as
- *                 well, and the transaction waits (T9). */
+ *                 well, and the transaction waits (T9).
+ *   evaluation-7  When a run or a handling has to wait that goes over an array
+ *                 of links (replica/ahead.h), the computations are evaluated
+ *                 that it will probably read next and that have to run, each in
+ *                 a transaction of its own that is thrown away. So the
+ *                 documents that they need are requested together, and not for
+ *                 each element when the code gets there. They run only when it
+ *                 does. */
 
 #ifndef SCHED_EVALUATION_H
 #define SCHED_EVALUATION_H
@@ -51,6 +58,9 @@ MUST_CHECK enum err evaluation_for_look(struct sched *sched,
                                         struct transaction *transaction,
                                         struct place *place,
                                         enum read_kind kind);
+
+/* evaluation-7, before the transaction of the run ends. */
+COLD void evaluation_ahead(struct run *run);
 
 /* The node goes. */
 void evaluation_forget(struct sched *sched, const struct node *node);

@@ -13,6 +13,7 @@
 #include "replica/space.h"
 #include "sched/claims.h"
 #include "sched/durable.h"
+#include "sched/evaluation.h"
 #include "sched/event.h"
 #include "sched/introspection.h"
 #include "sched/labels.h"
@@ -635,6 +636,7 @@ void handling_finish(struct run *run, enum run_result result)
     }
     const enum gate_state block = find_block(run, event->handler);
     if (UNLIKELY(block != GATE_OPEN)) {
+        evaluation_ahead(run);
         end_run(run, OUTCOME_GIVEN_UP);
         discard(event, block);
         return;

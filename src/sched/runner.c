@@ -529,6 +529,7 @@ static enum run_outcome wait(struct run *run)
  * different then, and what is beside it would be lost. */
 COLD static enum run_outcome wait_to_write(struct run *run)
 {
+    evaluation_ahead(run);
     transaction_abort(run->transaction);
     run->node->awaits_all = true;
     return wait(run);
@@ -720,6 +721,9 @@ COLD static enum run_outcome end_by_result(struct run *run,
     look_at_meanwhile(run);
     if (transaction_is_awaiting(run->transaction)) {
         return wait_to_write(run); /* it may have failed because of that */
+    }
+    if (result == RUN_WAITING) {
+        evaluation_ahead(run);
     }
     transaction_abort(run->transaction);
     if (result == RUN_WAITING) {

@@ -607,3 +607,32 @@ test("an event that lands after its card has gone leaves nothing behind", functi
   t:ok(late:error().message:find("gone", 1, true) or late:error().message:find("no stream", 1, true), late:error().message)
   for i = 1, 2 do t:eq(cluster[i]:doc("piece:late/rows/1/blind1/count"):get(), nil) end
 end)
+
+test("a change that is too much for one commit fails with what to do, and nothing changes", function(t)
+  local wide = heddle.pattern("wide", function(p)
+    for i = 1, 1000 do p:state("s" .. i, i) end
+    return {}
+  end)
+  local rt = t:runtime()
+  local piece = rt:run(heddle.pattern("board", function(p)
+    local list = p:state("list", heddle.array{})
+    local set = p:handler("set", function(event)
+      local all = heddle.array{}
+      for i = 1, event.count do all[i] = i end
+      list:set(all)
+    end)
+    return { cards = p:map(list, function() return p:piece(wide, {}) end, { name = "cards" }), set = set }
+  end))
+  piece:send("set", { count = 2 })
+  rt:idle()
+  t:eq(#piece:get("cards"), 2)
+  piece:send("set", { count = 102 })
+  rt:idle()
+  local errors = rt:errors()
+  t:eq(#errors, 1)
+  t:ok(errors[1].message:find("a commit has at most 100000: change the list in several steps", 1, true), errors[1].message)
+  t:eq(#piece:get("cards"), 2)
+  piece:send("set", { count = 52 })
+  rt:idle()
+  t:eq(#piece:get("cards"), 52)
+end)
