@@ -441,6 +441,17 @@ static int wait_for_end(struct visit *visit, const struct sending *sending)
     return CODE_OK;
 }
 
+/* With the piece and the handler that were meant: an exit code. */
+static int report_sending(const struct options *options,
+                          const struct err_detail *detail)
+{
+    struct buf source = {0};
+    buf_printf(&source, "%s/%s", operand(options, 0), operand(options, 1));
+    const int code = visit_report_node(options, buf_text(&source), detail);
+    buf_release(&source);
+    return code;
+}
+
 static int send_event(struct visit *visit,
                       struct stream *stream,
                       struct value payload,
@@ -479,7 +490,7 @@ static int send_event(struct visit *visit,
     value_unref(session);
     event_timer_release(&timer);
     if (err != ERR_OK) {
-        return visit_report(options, operand(options, 1), &detail);
+        return report_sending(options, &detail);
     }
     const int code = wait_for_end(visit, sending);
     return code == CODE_OK ? visit_settle(visit) : code;
@@ -524,10 +535,7 @@ static int print_end(struct visit *visit,
         }
         return code;
     }
-    struct buf source = {0};
-    buf_printf(&source, "%s/%s", operand(options, 0), operand(options, 1));
-    (void)visit_report_node(options, buf_text(&source), &sending->error);
-    buf_release(&source);
+    (void)report_sending(options, &sending->error);
     visit_forget_fault(visit, &sending->error);
     if (failed) {
         return code;

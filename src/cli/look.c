@@ -22,6 +22,8 @@ enum {
     WIDTH_LEAST = 40, /* of a terminal */
     CELL_LEAST = 8,   /* what a column keeps that gives way first */
     GAP = 2,
+    PADDED_MOST = 60, /* where lines are not cut, a longer cell moves what is
+                         right of it, and not the column of all rows */
 };
 
 /* -- Opening ------------------------------------------------------------- */
@@ -495,6 +497,7 @@ static void fit(const struct look_table *table, size_t *widths, size_t room)
 static void print_cells(const struct look_table *table,
                         const struct look_row *row,
                         const size_t *widths,
+                        bool is_cut,
                         size_t indent)
 {
     struct buf line = {0};
@@ -504,13 +507,14 @@ static void print_cells(const struct look_table *table,
     for (size_t i = 0; i < table->columns; i++) {
         struct buf cell = {0};
         const bool coloured = row->colours[i] != LOOK_PLAIN;
-        append_fitted(&cell, &row->cells[i], widths[i]);
+        append_fitted(&cell, &row->cells[i], is_cut ? widths[i] : SIZE_MAX);
         const size_t width = width_of(&cell);
+        const size_t column = width > widths[i] ? width : widths[i];
         buf_append_text(&line, coloured ? look_colour(row->colours[i]) : "");
         buf_append(&line, cell.at, cell.length);
         buf_append_text(&line, coloured ? look_colour(LOOK_PLAIN) : "");
         for (size_t blank = width;
-             i + 1 < table->columns && blank < widths[i] + GAP;
+             i + 1 < table->columns && blank < column + GAP;
              blank++) {
             buf_append_char(&line, ' ');
         }
@@ -527,20 +531,22 @@ void look_table_end(struct look_table *table, size_t indent)
 {
     size_t widths[LOOK_COLUMNS_MAX] = {0};
     struct look_row head = {0};
+    const size_t width = terminal_width();
+    const bool is_cut = width != SIZE_MAX;
     for (size_t i = 0; i < table->columns; i++) {
         buf_append_text(&head.cells[i], table->headings[i]);
         head.colours[i] = LOOK_FAINT;
         widths[i] = width_of(&head.cells[i]);
         VEC_FOREACH (&table->rows, row) {
-            const size_t width = width_of(&row->cells[i]);
-            widths[i] = width > widths[i] ? width : widths[i];
+            const size_t cell = width_of(&row->cells[i]);
+            const bool counts = is_cut || cell <= PADDED_MOST;
+            widths[i] = counts && cell > widths[i] ? cell : widths[i];
         }
     }
-    const size_t width = terminal_width();
     fit(table, widths, width > indent ? width - indent : width);
-    print_cells(table, &head, widths, indent);
+    print_cells(table, &head, widths, is_cut, indent);
     VEC_FOREACH (&table->rows, row) {
-        print_cells(table, row, widths, indent);
+        print_cells(table, row, widths, is_cut, indent);
         for (size_t i = 0; i < table->columns; i++) {
             buf_release(&row->cells[i]);
         }

@@ -1,8 +1,9 @@
 /* What the commands share that look at pieces from outside: opening a survey,
  * names on the command line, and how things are shown to people.
  *
- * A table is as wide as the terminal; where there is none, as wide as it has
- * to be. Colour is for terminals only, and not where NO_COLOR is set. */
+ * A table is as wide as the terminal. Where there is none, cells are whole, and
+ * columns are aligned as far as cells are short. Colour is for terminals only,
+ * and not where NO_COLOR is set. */
 
 #ifndef CLI_LOOK_H
 #define CLI_LOOK_H

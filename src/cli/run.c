@@ -341,22 +341,71 @@ static void tell_start(const struct running *running, const char *how)
     buf_release(&line);
 }
 
-/* How many runs it took, and whether everything is up to date now. */
+/* Whether nodes or handlers are among what has failed. */
+static bool has_failed(const struct running *running, bool handlers)
+{
+    VEC_FOREACH (&running->visit.faults, fault) {
+        if (fault->of_handler == handlers) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ": bell/ring and bell/total failed". */
+static void append_failed(struct buf *to, const struct running *running)
+{
+    const size_t count = running->visit.faults.count;
+    for (size_t i = 0; i < count; i++) {
+        buf_append_text(to, i == 0 ? ": " : i + 1 < count ? ", " : " and ");
+        display_append(to, buf_text(&running->visit.faults.at[i].name));
+    }
+    buf_append_text(to, count > 0 ? " failed" : "");
+}
+
+/* {"runs":2,"settled":false,"failed":["bell/ring"]} */
+static void tell_runs_as_json(const struct running *running, bool is_settled)
+{
+    struct value told = value_empty_object();
+    struct value failed = value_empty_array();
+    VEC_FOREACH (&running->visit.faults, fault) {
+        failed =
+            array_push_adopt(failed, value_text_new(buf_text(&fault->name)));
+    }
+    object_put_adopt(&told, "runs", value_int((int64_t)running->visit.runs));
+    if (!is_settled) {
+        object_put_adopt(&told, "settled", value_bool(false));
+    }
+    if (array_count(failed) > 0) {
+        object_put_adopt(&told, "failed", value_ref(failed));
+    }
+    struct buf line = {0};
+    json_write(&line, told, JSON_AS_GIVEN, 0);
+    (void)fprintf(stderr, "%s\n", buf_text(&line));
+    buf_release(&line);
+    value_unref(failed);
+    value_unref(told);
+}
+
+/* How many runs it took, whether everything is up to date now, and what has
+ * failed. A handler that failed leaves nothing behind: the rest may be up to
+ * date. */
 static void tell_runs(const struct running *running, bool is_settled)
 {
     const unsigned long long runs = running->visit.runs;
     if (option_is_given(running->options, OPTION_JSON)) {
-        (void)fprintf(stderr,
-                      is_settled ? "{\"runs\":%llu}\n"
-                                 : "{\"runs\":%llu,\"settled\":false}\n",
-                      runs);
+        tell_runs_as_json(running, is_settled);
         return;
     }
+    struct buf failed = {0};
+    append_failed(&failed, running);
     (void)fprintf(stderr,
-                  "heddle: %s after %llu %s\n",
+                  "heddle: %s after %llu %s%s\n",
                   is_settled ? "up to date" : "not up to date",
                   runs,
-                  runs == 1 ? "run" : "runs");
+                  runs == 1 ? "run" : "runs",
+                  buf_text(&failed));
+    buf_release(&failed);
 }
 
 /* Once it is at rest for the first time, and everything is up to date. What
@@ -625,7 +674,7 @@ static int go_once(struct running *running)
     }
     print_result(running);
     if (code == CODE_UNSETTLED || running->visit.faults.count > 0) {
-        tell_runs(running, false);
+        tell_runs(running, code == CODE_OK && !has_failed(running, false));
     } else {
         tell_rest(running);
     }

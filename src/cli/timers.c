@@ -317,7 +317,28 @@ void timers_append_stream(struct buf *to, struct value stream)
     look_append(to, object_field(stream, "piece"));
 }
 
-/* "every 30s", "0 9 * * 1-5 Europe/Berlin, all missed". */
+/* "every 30s": in the largest unit of which it is a multiple. */
+static void append_interval(struct buf *to, int64_t ms)
+{
+    static const struct {
+        const char *name;
+        int64_t ms;
+    } units[] = {{"d", 86400000},
+                 {"h", 3600000},
+                 {"m", 60000},
+                 {"s", 1000},
+                 {"ms", 1}};
+    size_t i = 0;
+    while (ms % units[i].ms != 0) {
+        i++;
+    }
+    buf_printf(to,
+               "every %lld%s",
+               (long long)(ms / units[i].ms),
+               units[i].name);
+}
+
+/* "every 30s", "0 9 * * 1-5 Europe/Berlin, missed all". */
 static void append_repetition(struct buf *to, struct value timer)
 {
     const struct value every = object_field(timer, "every");
@@ -325,24 +346,7 @@ static void append_repetition(struct buf *to, struct value timer)
     const struct value zone = object_field(timer, "zone");
     const struct value missed = object_field(timer, "missed");
     if (value_kind(every) == VALUE_INT) {
-        static const struct {
-            const char *name;
-            int64_t ms;
-        } units[] = {{"d", 86400000},
-                     {"h", 3600000},
-                     {"m", 60000},
-                     {"s", 1000}};
-        const int64_t ms = value_integer(every);
-        for (size_t i = 0; i < COUNT_OF(units); i++) {
-            if (ms % units[i].ms == 0) {
-                buf_printf(to,
-                           "every %lld%s",
-                           (long long)(ms / units[i].ms),
-                           units[i].name);
-                return;
-            }
-        }
-        buf_printf(to, "every %lldms", (long long)ms);
+        append_interval(to, value_integer(every));
     }
     if (value_is_string(cron)) {
         look_append(to, cron);

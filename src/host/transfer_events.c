@@ -1,8 +1,13 @@
 /* The stored events (proto/event.h) of pieces that are removed or renamed: they
- * go with their piece, or follow its name. */
+ * go with their piece, or follow its name. Those of an export are checked. */
 
+#include <string.h>
+
+#include "base/cron.h"
 #include "host/transfer_inside.h"
+#include "host/zones.h"
 #include "proto/event.h"
+#include "runtime/timer.h"
 #include "store/waiting.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -128,5 +133,89 @@ enum err moved_write_events(struct moved_writer *writer,
         value_unref(made);
     }
     moved_set_release(&events);
+    return err;
+}
+
+/* -- Checking ------------------------------------------------------------ */
+
+static enum err refuse(const char *field,
+                       const char *why,
+                       struct err_detail *detail)
+{
+    return err_set(detail, ERR_ARGUMENT, "event.%s %s", field, why);
+}
+
+static enum err check_cron(const struct event_timer *timer,
+                           struct err_detail *detail)
+{
+    char fields[CRON_TEXT_MOST + 1];
+    struct cron cron;
+    struct err_detail why = {0};
+    const struct text text = value_text(&timer->cron);
+    if (text.length > CRON_TEXT_MOST ||
+        memchr(text.at, '\0', text.length) != NULL) {
+        return refuse("cron", "must be five cron fields", detail);
+    }
+    memcpy(fields, text.at, text.length);
+    fields[text.length] = '\0';
+    return cron_read(fields, &cron, &why) == ERR_OK
+               ? ERR_OK
+               : err_set(detail, ERR_ARGUMENT, "event.cron: %s", why.text);
+}
+
+static enum err check_zone(const struct event_timer *timer,
+                           struct err_detail *detail)
+{
+    struct zones zones = {0};
+    struct err_detail why = {0};
+    const bool known = value_is_text(timer->zone, "UTC") ||
+                       zones_find(&zones, timer->zone, &why) != NULL;
+    zones_release(&zones);
+    return known ? ERR_OK
+                 : err_set(detail, ERR_ARGUMENT, "event.zone: %s", why.text);
+}
+
+static enum err check_timer(const struct stored_event *event,
+                            bool is_timer,
+                            struct err_detail *detail)
+{
+    const struct event_timer *timer = &event->timer;
+    enum err err = ERR_OK;
+    if (event->is_timer != is_timer) {
+        err = refuse("due",
+                     is_timer ? "is missing: the id is that of a timer"
+                              : "must be absent: the id is not that of a timer",
+                     detail);
+    } else if (timer->due > TIMER_TIME_MOST) {
+        err = refuse("due", "must be before the year 10000", detail);
+    } else if (timer->every > TIMER_TIME_MOST ||
+               (timer->every > 0 && timer->every < TIMER_EVERY_LEAST_MS)) {
+        err = refuse("every", "must be a time from 100 ms on", detail);
+    }
+    if (err == ERR_OK && !value_is_absent(timer->cron)) {
+        err = check_cron(timer, detail);
+    }
+    if (err == ERR_OK && !value_is_absent(timer->zone)) {
+        err = check_zone(timer, detail);
+    }
+    return err;
+}
+
+enum err moved_check_event(struct value id,
+                           struct value document,
+                           struct err_detail *detail)
+{
+    struct stored_event event;
+    struct path_table paths;
+    if (!event_is_document_id(id) || !event_is_waiting(document)) {
+        return ERR_OK;
+    }
+    path_table_init(&paths);
+    enum err err = stored_event_read(document, &paths, &event, detail);
+    if (err == ERR_OK) {
+        err = check_timer(&event, event_is_timer_id(id), detail);
+        stored_event_release(&event);
+    }
+    path_table_release(&paths);
     return err;
 }

@@ -154,6 +154,7 @@ static enum err read_document(struct reading *reading,
                               bool *over)
 {
     struct value line;
+    struct err_detail why = {0};
     enum err err = read_line(reading, &line);
     if (err != ERR_OK) {
         return err;
@@ -173,6 +174,11 @@ static enum err read_document(struct reading *reading,
                (!value_is_text(scope_key, "space") &&
                 !value_begins_with(scope_key, "user:"))) {
         err = refuse(reading, "this is not a document of an export");
+    } else if (moved_check_event(id, document, &why) != ERR_OK) {
+        struct buf text = {0};
+        buf_printf(&text, "document.%s", why.text);
+        err = refuse(reading, buf_text(&text));
+        buf_release(&text);
     } else {
         const struct moved_document one = {
             .scope_key = value_ref(scope_key),

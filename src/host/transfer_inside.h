@@ -58,6 +58,13 @@ MUST_CHECK enum err transfer_check_stopped(const struct transfer *transfer,
                                            const char *name,
                                            struct err_detail *detail);
 
+/* Whether a document of an export can be handled if it holds an event: a timer
+ * has a due time, and cron fields and a zone that are known here. ARGUMENT,
+ * with the path in the document. */
+MUST_CHECK enum err moved_check_event(struct value id,
+                                      struct value document,
+                                      struct err_detail *detail);
+
 /* -- Writing ------------------------------------------------------------- */
 
 /* Commits in the transaction of the engine, one per scope key and per 10,000

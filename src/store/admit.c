@@ -300,7 +300,15 @@ enum outcome admit_find_target(struct admission *admission,
     struct err_detail why = {0};
     if (scope_key_new(target->scope, admission->identity, &key, &why) !=
         ERR_OK) {
-        return admit_refuse(admission, ERR_PROTOCOL, "%s", why.text);
+        const struct text id = value_text(&target->id);
+        const size_t front =
+            value_begins_with(target->id, "piece:") ? strlen("piece:") : 0;
+        return admit_refuse(admission,
+                            ERR_PROTOCOL,
+                            "%.*s: %s",
+                            (int)(id.length - front),
+                            id.at + front,
+                            why.text);
     }
     const enum err err = document_find(admission->engine,
                                        branch,

@@ -264,6 +264,12 @@ static void refuse(struct program *program, const char *code, const char *text)
     task_call_fail(call, (struct task_failure){.code = code}, "%s", text);
 }
 
+/* A word of a command line ends there. */
+static bool has_zero(struct text text)
+{
+    return memchr(text.at, 0, text.length) != NULL;
+}
+
 /* The fields of the request; false: the call has ended. */
 static bool read_request(struct program *program)
 {
@@ -271,8 +277,11 @@ static bool read_request(struct program *program)
     const struct value name = task_call_field(call, "program");
     const struct value output = task_call_field(call, "output");
     const struct value input = task_call_field(call, "stdin");
-    if (!value_is_string(name) || value_text(&name).length == 0) {
-        refuse(program, "ARGUMENT", "an exec task needs program = \"NAME\"");
+    if (!value_is_string(name) || value_text(&name).length == 0 ||
+        has_zero(value_text(&name))) {
+        refuse(program,
+               "ARGUMENT",
+               "an exec task needs program = \"NAME\", without zero bytes");
         return false;
     }
     buf_append(&program->name, value_text(&name).at, value_text(&name).length);
@@ -325,10 +334,13 @@ static bool read_words(struct program *program,
         const struct value word = array_at(list, i);
         if (value_is_string(word)) {
             const struct text text = value_text(&word);
-            right = memchr(text.at, 0, text.length) == NULL;
+            right = !has_zero(text);
             buf_append(words, text.at, text.length);
-        } else {
+        } else if (value_kind(word) == VALUE_INT ||
+                   value_kind(word) == VALUE_DOUBLE) {
             json_write(words, word, JSON_AS_GIVEN, 0);
+        } else {
+            right = false;
         }
         buf_append_char(words, '\0');
         ++*count;
@@ -336,7 +348,8 @@ static bool read_words(struct program *program,
     if (!right) {
         refuse(program,
                "ARGUMENT",
-               "args must be a list of at most 255 texts without zero bytes");
+               "args must be a list of at most 255 texts and numbers, without "
+               "zero bytes");
     }
     return right;
 }

@@ -283,4 +283,13 @@ same "so is that of an event that was cancelled" "$(add 8 c)" '{"sum":14}'
 same "each was handled once" "$("$HEDDLE" get even sum)" 14
 check "and the history is sound" "$HEDDLE" check
 
+# -- What is said of a handler that failed ----------------------------------------
+
+add 1 d --queue >/dev/null
+"$HEDDLE" run even.lua --once >/dev/null 2>err.txt
+same "run --once names the handler that failed" "$? $(grep 'up to date' err.txt)" "1 heddle: up to date after 0 runs: even/add failed"
+add 1 e --queue >/dev/null
+"$HEDDLE" run even.lua --once --json >/dev/null 2>err.txt
+check "also as JSON" grep -qx '{"runs":0,"failed":\["even/add"\]}' err.txt
+
 finish

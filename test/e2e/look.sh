@@ -286,4 +286,20 @@ END
 "$HEDDLE" why turn sum --dir "$scratch/turn/heddle-data" >"$scratch/out"
 check "why names a leaf that has become an object" grep -qF 'piece:turn/list#/value: [2] -> [{"q":1}]' "$scratch/out"
 
+# ---- one long row does not widen the others ----
+
+cat >wide.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("wide", function(p)
+  local cells = {}
+  for i = 1, 40 do cells["a_long_name_of_a_state_" .. i] = p:state("a_long_name_of_a_state_" .. i, 0) end
+  return cells
+end)
+LUA
+"$HEDDLE" run wide.lua --once --dir wide.d >/dev/null 2>&1
+"$HEDDLE" set wide a_long_name_of_a_state_1 5 --dir wide.d >/dev/null
+"$HEDDLE" log --dir wide.d >wide.txt
+check "log: the start of a wide piece is whole" grep -q "a_long_name_of_a_state_40" wide.txt
+check "log: a short row stays short" sh -c 'test "$(grep "an external edit" wide.txt | wc -c)" -lt 200'
+
 finish

@@ -73,7 +73,7 @@ refused "a payload of another type is refused" 2 \
 refused "so is one that lacks a key" 2 "kanban/add: the payload at /title: is missing" send kanban add '{}'
 refused "so is none at all" 2 "kanban/add: the payload: must be object, not null" send kanban add
 refused "so is one that is to be queued" 2 \
-    "add: the payload at /x: must not be there" send kanban add '{"title":"a","x":1}' --queue
+    "kanban/add: the payload at /x: must not be there" send kanban add '{"title":"a","x":1}' --queue
 refused "and one with an id" 2 "kanban/add: the payload at /title: must be string, not integer" \
     send kanban add '{"title":5}' --id 1 --session me
 try "whose id is not spent" 0 '{"count":2}' '' send kanban add '{"title":"spin"}' --id 1 --session me
@@ -417,7 +417,7 @@ END
 run run many.lua --once
 try "an event to a piece in a list has to fit" 2 '' 'heddle: many/all/0/set: the payload: must be integer, not string' \
     send many/all/0 set '"x"'
-try "also if it is queued" 2 '' 'heddle: set: the payload: must be integer, not string' send many/all/1 set '"x"' --queue
+try "also if it is queued" 2 '' 'heddle: many/all/1/set: the payload: must be integer, not string' send many/all/1 set '"x"' --queue
 try "and one that fits is handled" 0 '{}' '' send many/all/1 set 5
 try "nothing else is" 0 '[{"n":0},{"n":5}]' '' get many all
 

@@ -79,6 +79,7 @@ same "a user who comes last" "$(as carol get prefs)" "$(result 1 11 '[11,22]')"
 
 check "without --user it is said what is missing" sh -c \
     '! "$HEDDLE" get prefs --dir data 2>without && grep -qF -- "--user NAME" without'
+check "and which state needs it" grep -q "^heddle: prefs" without
 "$HEDDLE" store show data/main.db piece:prefs/total >shared
 check "a shared document has no user's data" grep -qF '"link@1":{"scope":"user"}' shared
 check "no shared document has any" sh -c \
@@ -144,7 +145,7 @@ as u9 set first own 2 --append
 same "a state that the pattern does not return" "$(as u9 get first own)" "[1,2]"
 same "belongs to its user, too" "$(as u8 get first own)" "[1]"
 check "and is in no shared document" sh -c \
-    '! "$HEDDLE" store show data/main.db piece:first/own 2>own && grep -q "no such document" own'
+    '! "$HEDDLE" store show data/main.db piece:first/own 2>own && grep -q "document not found" own'
 check "a set without --user says what is missing" sh -c \
     '! "$HEDDLE" set first n 1 --dir data 2>without && grep -qF -- "--user NAME" without'
 same "the first user has what it had" "$(as ann get first)" "$(fields 7 '[1,2]' "$whole")"

@@ -555,7 +555,12 @@ def programs_are_not_allowed_unless_named():
                              "text": f"the program 'work' is not allowed: run with --allow-exec work{STAYS}"})
     with exec_piece() as piece:
         expect_equal(failure(piece.once({"program": "work"}))["code"], "NOT_FOUND")
-        expect_equal(failure(piece.once({}))["text"], 'an exec task needs program = "NAME"')
+        expect_in('an exec task needs program = "NAME"', failure(piece.once({}))["text"])
+        piece.program("work", "#!/bin/sh\necho 1\n")
+        expect_equal(failure(piece.once({"program": "work\0x"}))["code"], "ARGUMENT")
+        for word in ("a\0b", None, True, ["a"], {"a": 1}):
+            expect_equal(failure(piece.once({"program": "work", "args": [word]}))["code"], "ARGUMENT")
+        expect_equal(piece.once({"program": "work", "args": ["a", 1, 2.5]})["value"], 1)
         expect_in("args must be a list", failure(piece.once({"program": "work", "args": "x"}))["text"])
 
 

@@ -304,6 +304,12 @@ same "cron fields have a time zone" "$(set_now)" \
 due=$("$HEDDLE" timers --json | grep -o '"due":[0-9]*' | tr -dc '0-9')
 same "and name a time of it" "$(TZ=Europe/Berlin date -d "@$((due / 1000))" '+%H:%M')" '09:00'
 
+for every in 1500ms 30s 5m 1h 2d; do
+    "$HEDDLE" send bell tick --every $every --missed none --id "each $every" >/dev/null
+    same "an interval of $every is listed, with what becomes of missed ticks" \
+        "$("$HEDDLE" timers bell | grep -c "every $every, missed none  *each $every\$")" 1
+done
+
 # ---- what is refused ----
 
 refused() { # NAME SENTENCE OPTION...

@@ -164,6 +164,37 @@ try "a directory that is none" 1 '' "heddle: *" backup x --dir nowhere
 
 # ---- killed in the middle ----
 
+# ---- timers in a file that was edited ----
+
+cat >bell.lua <<'END'
+local heddle = require "heddle"
+return heddle.pattern("bell", function(p)
+  local ring = p:handler("ring", function() end)
+  return { ring = ring }
+end)
+END
+"$HEDDLE" run bell.lua --once --dir bells >/dev/null 2>&1
+"$HEDDLE" send bell ring --every '0 9 * * 1-5' --zone UTC --id work --dir bells >/dev/null
+"$HEDDLE" export --space bells.jsonl --dir bells 2>/dev/null
+line=$(grep -n '"id":"receipt:timer:' bells.jsonl | cut -d: -f1)
+edited() { # NAME WHY SED: an import of the edited file is refused with WHY
+    sed "$3" bells.jsonl >edited.jsonl
+    "$HEDDLE" import edited.jsonl --dir new >/dev/null 2>edited.err
+    same "$1 is refused, with its path" "$? $(cat edited.err)" "2 heddle: line $line: document.event.$2"
+}
+edited "a due time that is none" "due must be a whole number from 0 on" 's/"due":[0-9]*/"due":"soon"/'
+edited "a due time too far away" "due must be before the year 10000" 's/"due":[0-9]*/"due":9999999999999999/'
+edited "a timer without a due time" "due is missing: the id is that of a timer" 's/"due":[0-9]*,//'
+edited "cron fields that are none" \
+    "cron: cron fields are minute, hour, day of the month, month and day of the week: '0 9' has 2 of them" 's/"0 9 \* \* 1-5"/"0 9"/'
+edited "a zone that is not known" \
+    "zone: there is no time zone 'Mars/Base' on this system: names are those of the tz database, such as Europe/Berlin" \
+    's/"zone":"UTC"/"zone":"Mars\/Base"/'
+check "the file itself is imported" "$HEDDLE" import bells.jsonl --dir new
+same "with its timer" "$("$HEDDLE" timers --dir new | grep -c ' work$')" 1
+
+# ---- kills ----
+
 cat >many.lua <<'END'
 local heddle = require "heddle"
 return heddle.pattern("many", function(p)
