@@ -49,6 +49,14 @@ CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector \
 # The fuzzers' own mode: clang only, the same checks and coverage feedback.
 CFLAGS_fuzz    := -O1 -DHD_PARANOID \
         -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+# A machine with pointers of 32 bits, as the core meets it in a browser: with
+# gcc-multilib the core can be compiled, and with the libraries below for i386
+# its tests can be linked. Code of tests may narrow integers, and guesses of the
+# compiler that depend on -O1 are off.
+CFLAGS_m32     := -O1 -DHD_PARANOID -m32 -msse2 -mfpmath=sse \
+        -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
+        -Wno-psabi -Wno-conversion -Wno-sign-conversion \
+        -Wno-null-dereference -Wno-format-truncation
 LDFLAGS_debug  := -fsanitize=address,undefined
 LDFLAGS_fuzz   := -fsanitize=address,undefined,fuzzer
 
@@ -83,6 +91,10 @@ FUZZ_SRC  := $(wildcard fuzz/fuzz_*.c)
 FILES     := $(wildcard include/*/*.h src/*/*.[ch] test/*/*.[ch] \
         test/*/*/*.[ch] bench/*.[ch] bench/*/*.[ch] fuzz/*.[ch] examples/*.[ch])
 
+CORE_SRC  := $(wildcard $(patsubst %,src/%/*.c,base value proto lifecycle replica sched runtime))
+CORE_TEST_SRC := $(wildcard $(patsubst %,test/unit/%/test_*.c,base value proto lifecycle replica sched runtime) \
+        test/spec/*.c)
+
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 TESTS   := $(patsubst test/%.c,$(BUILD)/bin/%,$(TEST_SRC))
 SIMS    := $(patsubst test/%.c,$(BUILD)/bin/%,$(SIM_SRC))
@@ -91,7 +103,7 @@ BENCHES := $(patsubst bench/%.c,$(BUILD)/bin/%,$(BENCH_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(BUILD)/bin/%,$(FUZZ_SRC))
 REPLAYS := $(patsubst fuzz/fuzz_%.c,$(BUILD)/bin/replay_%,$(FUZZ_SRC))
 
-.PHONY: all tests sims programs replays test release cli benches fuzzers check format docs \
+.PHONY: all core core-tests tests sims programs replays test release cli benches fuzzers check format docs \
         install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -101,8 +113,11 @@ all: test
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo "  make tests|benches|fuzzers|cli   build only (MODE=debug|release|fuzz)"
+	@echo "  make core|core-tests MODE=m32    what does no I/O, for 32 bits (see CFLAGS_m32)"
 	@echo "  make format                      rewrite the layout"
 
+core: $(call objects,$(CORE_SRC))
+core-tests: $(patsubst test/%.c,$(BUILD)/bin/%,$(CORE_TEST_SRC))
 tests: $(TESTS)
 sims: $(SIMS)
 programs: $(PROGRAMS)

@@ -53,7 +53,7 @@ enum {
 };
 
 struct arena_chunk {
-    struct arena_chunk *next;
+    _Alignas(max_align_t) struct arena_chunk *next;
     size_t size; /* bytes for allocations: A3 */
 };
 

@@ -50,8 +50,8 @@ static inline void pool_make_zero(char *record, size_t size)
     for (; at + 16 <= size; at += 16) {
         memset(record + at, 0, 16);
     }
-    for (; at < size; at += 8) {
-        memset(record + at, 0, 8);
+    for (; at < size; at += sizeof(void *)) {
+        memset(record + at, 0, sizeof(void *));
     }
 }
 
@@ -66,7 +66,8 @@ static inline void pool_bring_near(const char *next, size_t size)
     }
 }
 
-/* `size` is a multiple of 8. Inline, because it is known then. */
+/* `size` is a multiple of that of a pointer. Inline, because it is known
+ * then. */
 static inline void *pool_new(struct pool *pool, size_t size)
 {
     CHECK(size >= sizeof(struct pool_record) && size % sizeof(void *) == 0);

@@ -39,15 +39,15 @@ COLD void *vec_grow_small(void *at,
                           size_t need,
                           size_t item_size);
 
-#define vec_reserve(vec, need)                                             \
-    ((need) <= (vec)->capacity                                             \
-         ? (void)0                                                         \
-         : (void)((vec)->at = _Generic((vec)->capacity, size_t             \
-                                       : vec_grow, uint32_t                \
-                                       : vec_grow_small)((vec)->at,        \
-                                                         &(vec)->capacity, \
-                                                         (need),           \
-                                                         sizeof *(vec)->at)))
+#define vec_reserve(vec, need)                                       \
+    ((need) <= (vec)->capacity                                       \
+         ? (void)0                                                   \
+         : (void)((vec)->at = _Generic((vec)->capacity, uint32_t     \
+                                       : vec_grow_small, default     \
+                                       : vec_grow)((vec)->at,        \
+                                                   &(vec)->capacity, \
+                                                   (need),           \
+                                                   sizeof *(vec)->at)))
 
 /* The same where it is known that there is too little, for the work that comes
  * then: after vec_reserve the compiler would take all of it for a rare path. */

@@ -7,9 +7,10 @@
 
 #include "base/mem.h"
 
-/* Before each block: SQLite does not give the size back. */
+/* Before each block: SQLite does not give the size back. It wants blocks that
+ * are aligned to eight bytes. */
 struct block_header {
-    uint64_t size;
+    _Alignas(8) size_t size;
 };
 
 static void *block_new(int size)

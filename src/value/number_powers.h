@@ -15,8 +15,7 @@
 #include <stdint.h>
 
 #include "base/check.h"
-
-__extension__ typedef unsigned __int128 uint128;
+#include "value/wide.h"
 
 enum {
     POWER_FIRST = -342,
@@ -44,9 +43,10 @@ static inline int power_log2(int ten)
 }
 
 /* The upper 128 of the 192 bits of factor * row. */
-static inline uint128 power_multiply(struct power row, uint64_t factor)
+static inline struct wide power_multiply(struct power row, uint64_t factor)
 {
-    return (uint128)factor * row.high + (((uint128)factor * row.low) >> 64);
+    return wide_plus(wide_product(factor, row.high),
+                     wide_of(wide_product(factor, row.low).high));
 }
 
 #endif

@@ -74,9 +74,10 @@ static void big_multiply_add(struct big *big, uint64_t factor, uint64_t addend)
 {
     uint64_t carry = addend;
     for (size_t i = 0; i < big->count; i++) {
-        const uint128 product = (uint128)big->limb[i] * factor + carry;
-        big->limb[i] = (uint64_t)product;
-        carry = (uint64_t)(product >> 64);
+        const struct wide product =
+            wide_plus(wide_product(big->limb[i], factor), wide_of(carry));
+        big->limb[i] = product.low;
+        carry = product.high;
     }
     if (carry != 0) {
         CHECK(big->count < LIMB_MAX);
@@ -212,10 +213,11 @@ static uint64_t nearest_by_product(const struct decimal *decimal)
 {
     const int ten = (int)decimal->ten;
     const int shift = __builtin_clzll(decimal->mantissa);
-    const uint128 product =
+    const struct wide product =
         power_multiply(power_of_ten(ten), decimal->mantissa << shift);
-    const int top = (int)(product >> 127);
-    const uint128 slack = decimal->inexact ? (uint128)1 << (64 + shift) : 0;
+    const int top = (int)(product.high >> 63);
+    const struct wide slack =
+        decimal->inexact ? wide_bit(64 + shift) : wide_of(0);
 
     int exponent = power_log2(ten) + 63 - shift + top; /* of the leading bit */
     int drop = 127 + top - (FRACTION_BITS + 1);        /* bits below an ulp */
@@ -230,11 +232,12 @@ static uint64_t nearest_by_product(const struct decimal *decimal)
         }
     }
 
-    const uint128 half = (uint128)1 << (drop - 1);
-    const uint128 rest = product & (half | (half - 1));
-    const uint64_t whole = (uint64_t)(product >> (drop - 1) >> 1);
-    bool up = rest > half;
-    if (!up && rest + 1 + slack > half) {
+    const struct wide half = wide_bit(drop - 1);
+    const struct wide rest = wide_rest(product, drop);
+    const uint64_t whole = wide_shifted(product, drop - 1) >> 1;
+    const struct wide most = wide_plus(wide_plus(rest, wide_of(1)), slack);
+    bool up = wide_is_less(half, rest);
+    if (!up && wide_is_less(half, most)) {
         const int order = compare_exactly(decimal,
                                           2 * whole + 1,
                                           exponent - FRACTION_BITS - 1);

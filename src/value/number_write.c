@@ -113,9 +113,9 @@ struct decimal {
  * (tools/make-powers). */
 static uint64_t round_to_odd(struct power row, uint64_t factor)
 {
-    const uint128 product = power_multiply(row, factor);
-    const uint128 fraction = product & (((uint128)1 << 68) - 1);
-    return (uint64_t)(product >> 68) | (fraction != 0);
+    const struct wide product = power_multiply(row, factor);
+    const struct wide fraction = wide_rest(product, 68);
+    return wide_shifted(product, 68) | ((fraction.high | fraction.low) != 0);
 }
 
 /* digits * 10^ten without the zeros at its end, of which there may be 16: as
