@@ -29,7 +29,7 @@ static void multiply_slowly(uint64_t a, uint64_t b, uint32_t digits[4])
 /* Many bits, few bits, or nearly all. */
 static uint64_t draw(struct random *random)
 {
-    const uint64_t word = random_next(random);
+    const uint64_t word = random_u64(random);
     switch (random_below(random, 4)) {
     case 0:
         return word;
@@ -40,6 +40,11 @@ static uint64_t draw(struct random *random)
     default:
         return random_one_in(random, 2) ? 0 : UINT64_MAX;
     }
+}
+
+static unsigned bit_of(struct wide wide, int at)
+{
+    return (unsigned)((at < 64 ? wide.low >> at : wide.high >> (at - 64)) & 1);
 }
 
 PROPERTY(a_product_is_what_it_is_by_hand, 20000)
@@ -63,9 +68,9 @@ PROPERTY(a_sum_a_shift_and_a_rest_are_those_of_the_bits, 20000)
     uint64_t shifted = 0;
     struct wide rest = {0, 0};
     for (int i = 0; i < 128; i++) {
-        const unsigned x = (i < 64 ? a.low >> i : a.high >> (i - 64)) & 1;
-        const unsigned y = (i < 64 ? b.low >> i : b.high >> (i - 64)) & 1;
-        const unsigned z = (i < 64 ? sum.low >> i : sum.high >> (i - 64)) & 1;
+        const unsigned x = bit_of(a, i);
+        const unsigned y = bit_of(b, i);
+        const unsigned z = bit_of(sum, i);
         EXPECT_EQ(z, (x + y + carry) & 1);
         carry = (x + y + carry) >> 1;
         if (i >= power && i < power + 64) {
