@@ -150,9 +150,9 @@ HD_API void hd_survey_free(hd_survey *survey);
  *                         "reason":"change","cause":{...}}]}]}
  *
  * "status" is "clean", "dirty", "failed", "unknown" or "never-ran". A handler
- * has no "status", "live", "wanted" and "runs": the log has its events.
- * "sessions",
- * and with them "started" and "live", are of the processes that tell they are
+ * has no "status", "live", "wanted" and "runs": the log has its events. A task
+ * has "task": {"state", "attempts", "error", "waitsFor"}. "sessions", and with
+ * them "started" and "live", are of the processes that tell they are
  * there: those of the command `heddle` do. */
 HD_API hd_status hd_survey_pieces(hd_survey *survey,
                                   hd_value **pieces,

@@ -158,8 +158,13 @@ static void print_text(struct value graph)
         buf_append_text(&line, " (");
         look_append(&line, object_field(one, "kind"));
         if (!value_is_text(object_field(one, "kind"), "handler")) {
+            const struct value task = object_field(one, "task");
             buf_append_text(&line, ", ");
-            look_append(&line, object_field(one, "status"));
+            if (value_is_object(task)) {
+                look_append_task(&line, task, object_field(graph, "piece"));
+            } else {
+                look_append(&line, object_field(one, "status"));
+            }
         }
         buf_append_text(
             &line,

@@ -392,6 +392,33 @@ void look_append_node(struct buf *to, struct value node, const char *field)
     }
 }
 
+void look_append_task(struct buf *to, struct value task, struct value piece)
+{
+    const struct value state = object_field(task, "state");
+    const struct value attempts = object_field(task, "attempts");
+    const struct value awaited = object_field(task, "waitsFor");
+    const struct value error = object_field(task, "error");
+    if (value_is_absent(state)) {
+        buf_append_text(to, "not begun");
+        return;
+    }
+    look_append(to, state);
+    if (value_kind(attempts) == VALUE_INT) {
+        const long long count = value_integer(attempts);
+        buf_printf(to, " after %lld attempt%s", count, count == 1 ? "" : "s");
+    }
+    if (value_is_text(awaited, "inputs")) {
+        buf_append_text(to, ": its inputs are nil");
+    } else if (value_is_text(awaited, "process")) {
+        buf_append_text(to, ": waits for a process that runs ");
+        look_append(to, piece);
+    }
+    if (value_is_object(error)) {
+        buf_append_text(to, ": ");
+        look_append(to, object_field(error, "text"));
+    }
+}
+
 void look_append_author(struct buf *to, struct value by)
 {
     const struct value type = object_field(by, "type");

@@ -65,6 +65,9 @@ void look_append_time(struct buf *to, uint64_t ms);
  * has run for a user. */
 void look_append_node(struct buf *to, struct value node, const char *field);
 
+/* "failed after 3 attempts: no route", of what a node has at "task". */
+void look_append_task(struct buf *to, struct value task, struct value piece);
+
 /* "event add of shopping", from a "by" of host/explain.h. */
 void look_append_author(struct buf *to, struct value by);
 

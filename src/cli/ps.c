@@ -98,7 +98,18 @@ static enum look_colour colour_of(struct value status)
                                              : LOOK_FAINT;
 }
 
-static void add_row(struct look_table *table, struct value node)
+static enum look_colour colour_of_task(struct value task)
+{
+    const struct value state = object_field(task, "state");
+    return value_is_text(state, "done")      ? LOOK_GOOD
+           : value_is_text(state, "failed")  ? LOOK_BAD
+           : value_is_text(state, "running") ? LOOK_WAITS
+                                             : LOOK_FAINT;
+}
+
+static void add_row(struct look_table *table,
+                    struct value node,
+                    struct value piece)
 {
     struct look_row *row = look_row(table);
     const struct value status = object_field(node, "status");
@@ -123,6 +134,11 @@ static void add_row(struct look_table *table, struct value node)
     buf_printf(&row->cells[4], "%" PRIu64, number_of(node, "runs"));
     append_age(&row->cells[5], number_of(node, "at"));
     append_gates(&row->cells[6], node);
+    if (value_is_object(object_field(node, "task"))) {
+        buf_clear(&row->cells[2]);
+        look_append_task(&row->cells[2], object_field(node, "task"), piece);
+        row->colours[2] = colour_of_task(object_field(node, "task"));
+    }
     append_cause(&row->cells[7], node);
 }
 
@@ -196,7 +212,7 @@ static void print_piece(struct value piece)
     struct array_iter iter = array_iter(nodes);
     struct value node;
     while (array_next(&iter, &node)) {
-        add_row(&table, node);
+        add_row(&table, node, object_field(piece, "piece"));
     }
     look_table_end(&table, 2);
 }

@@ -193,6 +193,20 @@ static void print_run(struct value run, unsigned depth)
     }
 }
 
+/* "the task is failed after 3 attempts: no route" */
+static void print_task(struct value why)
+{
+    const struct value task = object_field(why, "task");
+    struct buf line = {0};
+    if (!value_is_object(task)) {
+        return;
+    }
+    begin_line(&line, 1);
+    buf_append_text(&line, "the task is ");
+    look_append_task(&line, task, object_field(why, "piece"));
+    end_line(&line);
+}
+
 static void print_why(struct value why)
 {
     struct buf line = {0};
@@ -217,6 +231,7 @@ static void print_why(struct value why)
                                                      : "; no document changed");
     }
     end_line(&line);
+    print_task(why);
     print_run(why, 1);
 }
 
@@ -332,6 +347,7 @@ static void print_why_not(const struct survey_node *node, struct value why)
     buf_append_text(&needs, "what it needs: ");
     look_append(&needs, object_field(why, "needs"));
     end_line(&needs);
+    print_task(why);
     print_advice(node, why);
     if (number_of(why, "changed") > 0) {
         say(1,

@@ -561,13 +561,18 @@ static enum err explain_run(struct account *account,
     return put_causes(account, span, object);
 }
 
-static struct value describe_node(const struct survey_node *node)
+static struct value describe_node(struct survey *survey,
+                                  const struct survey_node *node)
 {
     struct value object = value_empty_object();
+    const struct value task = survey_task(survey, node);
     author_put_node(&object, node);
     object_put_adopt(&object, "kind", value_ref(node->kind));
     if (survey_has_runs(node)) {
         put_text(&object, "status", survey_status(node));
+    }
+    if (!value_is_absent(task)) {
+        object_put_adopt(&object, "task", task);
     }
     return object;
 }
@@ -580,7 +585,7 @@ enum err explain_why(struct survey *survey,
 {
     struct account account = {.survey = survey, .detail = detail};
     const struct run_action *run = node->run;
-    struct value object = describe_node(node);
+    struct value object = describe_node(survey, node);
     enum err err = ERR_OK;
     *out = VALUE_NONE;
     if (run == NULL || run->runs == 0) {
@@ -751,13 +756,13 @@ static bool is_hidden(const struct path *path)
     return path->length > 0 && key_is_virtual(path->at[path->length - 1].key);
 }
 
-struct value explain_why_not(const struct survey *survey,
+struct value explain_why_not(struct survey *survey,
                              const struct survey_node *node)
 {
     const struct survey_node *source =
         state_of(node) == RESUME_CLEAN ? find_source(survey, node) : NULL;
     const struct missing missing = find_missing(node, source);
-    struct value object = describe_node(node);
+    struct value object = describe_node(survey, node);
     struct value reads = value_empty_array();
     put_text(&object, "condition", missing.condition);
     put_text(&object, "sentence", missing.sentence);
@@ -841,7 +846,7 @@ enum err explain_place(struct survey *survey,
     return err;
 }
 
-struct value explain_place_not(const struct survey *survey,
+struct value explain_place_not(struct survey *survey,
                                const struct run_place *place)
 {
     const struct survey_document *document =

@@ -33,6 +33,7 @@ enum {
  *             "changes":[{"path":"/value/0","old":1,"new":2}],"more":0,
  *             "by":{"type":"event",...}}]}
  *
+ * Of a task there is also "task" (survey_task of host/survey.h).
  * "reason" is "change", "first" (with "by", a start), "again" (nothing that it
  * read is different: other code, or a run that had failed), "folded" (its
  * history is gone) or "never". "by" is one of
@@ -57,7 +58,7 @@ MUST_CHECK enum err explain_why(struct survey *survey,
  *
  * "condition" is the first one that is missing: "event" (a handler), "failed",
  * "clean", "nobody-looks", "not-started", "gated"; or "none". */
-struct value explain_why_not(const struct survey *survey,
+struct value explain_why_not(struct survey *survey,
                              const struct survey_node *node);
 
 /* Of whoever writes to a place of this space:
@@ -74,7 +75,7 @@ MUST_CHECK enum err explain_place(struct survey *survey,
                                   struct err_detail *detail);
 
 /* The same with explain_why_not, and without the commit. */
-struct value explain_place_not(const struct survey *survey,
+struct value explain_place_not(struct survey *survey,
                                const struct run_place *place);
 
 /* A commit: {"seq":N,"session":S,"at":MS,"by":{...},

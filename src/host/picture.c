@@ -21,8 +21,14 @@ static void put_number(struct value *object, const char *name, uint64_t number)
     object_put_adopt(object, name, value_int((int64_t)number));
 }
 
-static void put_status(struct value *object, const struct survey_node *node)
+static void put_status(struct survey *survey,
+                       struct value *object,
+                       const struct survey_node *node)
 {
+    const struct value task = survey_task(survey, node);
+    if (!value_is_absent(task)) {
+        object_put_adopt(object, "task", task);
+    }
     if (!survey_has_runs(node)) {
         return;
     }
@@ -91,7 +97,7 @@ static enum err describe_node(struct survey *survey,
         object_put_adopt(&object, "scope", value_ref(survey_scope(node)));
     }
     object_put_adopt(&object, "kind", value_ref(node->kind));
-    put_status(&object, node);
+    put_status(survey, &object, node);
     enum err err = ERR_OK;
     if (node->run != NULL) {
         err = put_run(survey, node, &object, detail);
@@ -400,7 +406,7 @@ static struct value describe_drawing(const struct drawing *drawing)
             object_put_adopt(&one, "scope", value_ref(survey_scope(node)));
         }
         object_put_adopt(&one, "kind", value_ref(node->kind));
-        put_status(&one, node);
+        put_status(drawing->survey, &one, node);
         nodes = array_push_adopt(nodes, one);
     }
     VEC_FOREACH (&drawing->inputs, input) {

@@ -13,10 +13,11 @@
  *   {"piece":P,"pattern":T,"started":true,"sessions":[...],
  *    "nodes":[{"node":N,"kind":K,"status":S,"live":true,"wanted":true,
  *              "runs":3,"seq":12,"at":MS,"reason":"change","cause":{...},
- *              "debounceMs":100,"throttleMs":100}],
+ *              "debounceMs":100,"throttleMs":100,"task":{...}}],
  *    "waiting":{"events":2,"timers":1,"next":MS}}]}
  *
- * "seq" and what follows is there if the node has a recorded run; "reason" and
+ * "task" is there for tasks, as survey_task has it. "seq" and what follows is
+ * there if the node has a recorded run; "reason" and
  * "cause" are as in host/explain.h, the nearest cause alone; gates only where
  * there are some. "waiting" is there if events or timers of the piece wait in
  * the store; "next" is when the first of the timers is due. */

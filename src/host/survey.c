@@ -167,7 +167,11 @@ static enum err name_cells(struct survey *survey,
     enum err err = ERR_OK;
     while (err == ERR_OK && object_next(&iter, &name, &kind)) {
         const struct value full = joined(front, value_text(&name));
-        if (is_node_kind(kind)) {
+        if (value_is_text(kind, "preloaded")) { /* the output of a task */
+            const struct value task = value_text_new("task");
+            name_rows(naming, full, task, true);
+            value_unref(task);
+        } else if (is_node_kind(kind)) {
             name_rows(naming, full, kind, true);
         }
         err = name_children(survey, naming, full, detail);
@@ -901,6 +905,47 @@ struct survey_node *survey_node_of_user(const struct survey_piece *piece,
         }
     }
     return shared;
+}
+
+/* What a task in that state waits for; NULL: for nothing. */
+static const char *awaited_by(const struct survey_node *node,
+                              struct value state)
+{
+    return value_is_text(state, "idle")       ? "inputs"
+           : !value_is_text(state, "running") ? NULL
+           : node->piece->started             ? "outcome"
+                                              : "process";
+}
+
+struct value survey_task(struct survey *survey, const struct survey_node *node)
+{
+    static const char *const fields[] = {"state", "attempts", "error"};
+    struct value output = VALUE_NONE;
+    struct err_detail ignored = {0};
+    if (!value_is_text(node->kind, "task")) {
+        return VALUE_NONE;
+    }
+    const struct value scope_key = value_is_absent(survey_scope(node))
+                                       ? value_text_new("space")
+                                       : value_ref(survey_scope(node));
+    const struct value id =
+        document_id(node->piece->name, value_text(&node->name));
+    (void)read_instance(survey, scope_key, id, "value", &output, &ignored);
+    struct value task = value_empty_object();
+    for (size_t i = 0; value_is_object(output) && i < COUNT_OF(fields); i++) {
+        const struct value field = object_field(output, fields[i]);
+        if (!value_is_absent(field)) {
+            object_put_adopt(&task, fields[i], value_ref(field));
+        }
+    }
+    const char *awaited = awaited_by(node, object_field(task, "state"));
+    if (awaited != NULL) {
+        object_put_adopt(&task, "waitsFor", value_text_new(awaited));
+    }
+    value_unref(output);
+    value_unref(id);
+    value_unref(scope_key);
+    return task;
 }
 
 bool survey_has_runs(const struct survey_node *node)

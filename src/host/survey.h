@@ -30,7 +30,8 @@ struct survey_piece;
 struct survey_node {
     struct survey_piece *piece;
     struct value name; /* "total"; of a row without a name "#" and a digest */
-    struct value kind; /* "computed", "effect", "handler", "list", "child" */
+    struct value kind; /* "computed", "effect", "handler", "list", "child",
+                          "task" */
     const struct run_action *run; /* or NULL (Y3) */
     bool wanted;                  /* Y2 */
     bool live;
@@ -114,6 +115,12 @@ bool survey_is_shared(const struct survey_node *reader,
 
 /* The node whose last run made this commit, or NULL. */
 struct survey_node *survey_landed(const struct survey *survey, uint64_t seq);
+
+/* How far a task is, new: {"state":"failed","attempts":3,"error":{...}}, as its
+ * output says (runtime/task.h), and with "waitsFor": "inputs" if it is idle,
+ * or, while it is running, "outcome", or "process" if no process has the piece
+ * started. Empty: it never ran. Absent: the node is no task. */
+struct value survey_task(struct survey *survey, const struct survey_node *node);
 
 /* Whether its runs are recorded. Those of a handler are not: its events are in
  * the log. */

@@ -286,6 +286,35 @@ END
 "$HEDDLE" why turn sum --dir "$scratch/turn/heddle-data" >"$scratch/out"
 check "why names a leaf that has become an object" grep -qF 'piece:turn/list#/value: [2] -> [{"q":1}]' "$scratch/out"
 
+# ---- tasks ----
+
+cat >job.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("job", function(p)
+  local n = p:state("n", 1)
+  local work = p:task("work", function() return { program = "true", args = { n:get() } } end, { kind = "exec" })
+  local bad  = p:task("bad", function() return { program = "false" } end, { kind = "exec" })
+  local none = p:task("none", function() return nil end, { kind = "exec" })
+  local text = p:computed("text", function() return work:value().state end)
+  return { n = n, text = text, bad = bad, none = none }
+end)
+LUA
+"$HEDDLE" run job.lua --once --dir job.d --allow-exec true,false >/dev/null 2>&1
+has "ps: a task that is done" '^  work  *task  *done after 1 attempt ' ps --dir job.d
+has "ps: one that failed" "^  bad  *task  *failed after 1 attempt: 'false' exited with 1 " ps --dir job.d
+has "ps: one without inputs" '^  none  *task  *idle: its inputs are nil ' ps --dir job.d
+has "ps: as JSON" '"node":"bad","kind":"task","task":{"state":"failed","attempts":1,"error":{' ps --dir job.d --json
+has "why: the task" '^  the task is done after 1 attempt$' why job work --dir job.d
+has "why: as JSON" '"task":{"state":"done","attempts":1}' why job work --dir job.d --json
+has "why-not: the task" "^  the task is failed after 1 attempt: 'false' exited with 1$" why-not job bad --dir job.d
+has "graph: a task" '^work (task, done after 1 attempt) <- inputs' graph job --dir job.d
+has "graph: a reader of it" '^text (computed, clean) <- work$' graph job --dir job.d
+has "graph: as JSON" '"name":"none","kind":"task","task":{"state":"idle","waitsFor":"inputs"}' graph job --dir job.d --json
+"$HEDDLE" set job n 2 --dir job.d >/dev/null
+"$HEDDLE" get job --dir job.d >/dev/null
+has "ps: one that is not begun" '^  work  *task  *running: waits for a process that runs job ' ps --dir job.d
+has "ps: as JSON" '"task":{"state":"running","waitsFor":"process"}' ps --dir job.d --json
+
 # ---- one long row does not widen the others ----
 
 cat >wide.lua <<'LUA'
