@@ -461,6 +461,11 @@ static int compare_keys(const void *a, const void *b)
                                  *(const struct value *)b);
 }
 
+static int compare_back(const void *a, const void *b)
+{
+    return compare_keys(b, a);
+}
+
 static struct sorted sort_page(const struct page *page)
 {
     const struct value entries = entries_of(page);
@@ -609,6 +614,13 @@ static enum err divide(struct pages *pages,
     return err;
 }
 
+static uint32_t entries_max(const struct pages *pages, unsigned level)
+{
+    return level > 0 && pages->entries_max > PAGES_INNER_MAX
+               ? PAGES_INNER_MAX
+               : pages->entries_max;
+}
+
 /* Writes an entry to the page of a level, and divides it if it is too full. The
  * levels above go the same way, at most PAGES_LEVELS_MAX of them. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
@@ -626,7 +638,8 @@ static enum err put_entry(struct pages *pages,
     }
     const struct value entries = entries_of(&page);
     const bool is_new = value_is_absent(object_get(entries, sort_key));
-    const bool is_full = is_new && object_count(entries) >= pages->entries_max;
+    const bool is_full =
+        is_new && object_count(entries) >= entries_max(pages, level);
     struct place *entry = entry_place(&page, sort_key);
     err = transaction_put_adopt(access->transaction,
                                 entry,
@@ -699,6 +712,79 @@ void pages_found_release(struct pages_found *found)
     vec_release(&found->row_keys);
 }
 
+/* The sort keys of a leaf that are inside of a range, and not taken before; a
+ * bound of the others. */
+struct selection {
+    struct value *at; /* borrowed from the page */
+    uint32_t count;
+};
+
+static struct selection select_inside(const struct page *page,
+                                      const struct pages_range *range)
+{
+    const struct value entries = entries_of(page);
+    const uint32_t all = object_count(entries);
+    struct selection selection = {0};
+    if (all == 0) {
+        return selection;
+    }
+    selection.at = mem_alloc(mem_array_size(all, sizeof *selection.at));
+    struct object_iter iter = object_iter(entries);
+    struct value key;
+    struct value item;
+    while (object_next(&iter, &key, &item)) {
+        const bool is_inside = (value_is_absent(range->from) ||
+                                value_compare_strings(key, range->from) >= 0) &&
+                               (value_is_absent(range->to) ||
+                                value_compare_strings(key, range->to) <= 0);
+        if (is_inside) {
+            selection.at[selection.count++] = key;
+        }
+    }
+    return selection;
+}
+
+/* Whether `a` comes before `b` in the order in which rows are taken. */
+static bool is_earlier(const struct pages_range *range,
+                       struct value a,
+                       struct value b)
+{
+    const int order = value_compare_strings(a, b);
+    return range->reverse ? order > 0 : order < 0;
+}
+
+static void swap(struct value *a, struct value *b)
+{
+    const struct value kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Moves the `wanted` earliest to the front, in any order: quickselect. */
+static void gather_earliest(const struct pages_range *range,
+                            struct value *at,
+                            uint32_t count,
+                            uint64_t wanted)
+{
+    while (count > 1 && wanted > 0 && wanted < count) {
+        swap(&at[count / 2], &at[count - 1]);
+        uint32_t below = 0;
+        for (uint32_t i = 0; i + 1 < count; i++) {
+            if (is_earlier(range, at[i], at[count - 1])) {
+                swap(&at[i], &at[below++]);
+            }
+        }
+        swap(&at[below], &at[count - 1]);
+        if (wanted <= below) {
+            count = below;
+        } else {
+            at += below + 1;
+            count -= below + 1;
+            wanted -= below + 1;
+        }
+    }
+}
+
 /* Takes what a page has inside of the range; true if there may be more of it in
  * the next page. *last becomes the last sort key that was taken if that is the
  * last of all: a reference. */
@@ -707,28 +793,30 @@ static bool take(const struct page *page,
                  struct pages_found *found,
                  struct value *last)
 {
-    struct sorted sorted = sort_page(page);
-    const struct sought from = {range->from, true};
-    const struct sought to = {range->to, false};
     const struct value entries = entries_of(page);
+    const uint32_t all = object_count(entries);
+    struct selection selection = select_inside(page, range);
+    uint64_t taken = selection.count;
     *last = VALUE_NONE;
-    for (uint32_t i = 0; i < sorted.count && value_is_absent(*last); i++) {
-        const struct value key =
-            sorted.at[range->reverse ? sorted.count - 1 - i : i];
-        const bool is_before =
-            !value_is_absent(range->from) && begins_before(&from, key);
-        if (is_before || !begins_before(&to, key)) {
-            continue;
-        }
-        found->count++;
-        if (!range->count_only) {
-            vec_push(&found->row_keys, value_ref(object_get(entries, key)));
-        }
-        if (range->limit > 0 && found->count >= range->limit) {
-            *last = value_ref(key);
-        }
+    if (range->limit > 0 && range->limit - found->count <= taken) {
+        taken = range->limit - found->count;
+        gather_earliest(range, selection.at, selection.count, taken);
     }
-    sorted_release(&sorted);
+    if (taken > 0 && (!range->count_only || range->limit > 0)) {
+        qsort(selection.at,
+              (size_t)taken,
+              sizeof *selection.at,
+              range->reverse ? compare_back : compare_keys);
+    }
+    for (uint64_t i = 0; i < taken && !range->count_only; i++) {
+        vec_push(&found->row_keys,
+                 value_ref(object_get(entries, selection.at[i])));
+    }
+    found->count += taken;
+    if (range->limit > 0 && found->count >= range->limit) {
+        *last = value_ref(selection.at[taken - 1]);
+    }
+    mem_free(selection.at, all * sizeof *selection.at);
     return value_is_absent(*last);
 }
 

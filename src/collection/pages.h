@@ -35,7 +35,8 @@
 #include "sched/runner.h"
 
 enum {
-    PAGES_ENTRIES_MAX = 128, /* of a page, before it is divided */
+    PAGES_ENTRIES_MAX = 512, /* of a leaf, before it is divided; */
+    PAGES_INNER_MAX = 128,   /* of a page above, all of which a search sees */
     PAGES_LEVELS_MAX = 32,
 };
 

@@ -322,6 +322,11 @@ static void add_former(const struct piece *element, element_documents_list *out)
     }
 }
 
+static void add_document(void *ctx, struct entity *document)
+{
+    vec_push((element_documents_list *)ctx, document);
+}
+
 void element_documents(const struct spread_child *child,
                        element_documents_list *out)
 {
@@ -336,6 +341,9 @@ void element_documents(const struct spread_child *child,
     VEC_FOREACH (&element->parts, part) {
         if (part->place != NULL && part->kind != PART_HANDLER) {
             vec_push(out, part->place->entity);
+        }
+        if (part->kind == PART_COLLECTION) {
+            (void)collection_visit(part->place, add_document, out);
         }
         if (part->list != NULL) {
             VEC_FOREACH (&part->list->children, inner) {

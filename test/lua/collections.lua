@@ -428,3 +428,72 @@ test("a handler that fails leaves no row and no entry", function(t)
   t:eq(piece:get("page"), "")
   t:eq(ask(rt, piece, "count", {}), 0)
 end)
+
+test("a handler sees the rows that it has just written", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(people_of{ body = function(p, people)
+    p:handler("both", function()
+      people:insert(person("n", 5, "new"))
+      people:update("a", { age = 5 })
+      local ids = heddle.array{}
+      for i, row in ipairs(people:range{ index = "by_age", from = { 5 } }) do ids[i] = row.id end
+      return { ids = ids, name = people:get("n").name, count = people:count() }
+    end)
+  end })
+  ask(rt, piece, "insert", { person("a", 1) })
+  t:eq(ask(rt, piece, "both", {}), { ids = { "a", "n" }, name = "new", count = 2 })
+end)
+
+test("a handler that has looked at a range conflicts with an insert inside of it", function(t)
+  local cluster = t:cluster(2)
+  local one, two = cluster[1], cluster[2]
+  local settings = { body = function(p, people)
+    -- One booking per day: the second handler must see the first row.
+    p:handler("book", function(event)
+      if people:count{ index = "by_age", from = { event.day }, to = { event.day } } > 0 then return "taken" end
+      people:insert(person(event.id, event.day))
+      return "booked"
+    end)
+  end }
+  local first = one:run(people_of(settings), nil, { name = "crm" })
+  one:settled()
+  local second = two:run(people_of(settings), nil, { name = "crm" })
+  cluster:settled()
+  one:hold(true)
+  two:hold(true)
+  local a, b = first:send("book", { id = 1, day = 7 }), second:send("book", { id = 2, day = 7 })
+  local c, d = first:send("book", { id = 3, day = 8 }), second:send("book", { id = 4, day = 9 })
+  one:idle() two:idle()
+  one:hold(false) two:hold(false)
+  cluster:settled()
+  local answers = { a:receipt(), b:receipt() }
+  table.sort(answers)
+  t:eq(answers, { "booked", "taken" })
+  t:eq({ c:receipt(), d:receipt() }, { "booked", "booked" })
+  t:eq(ask(one, first, "count", {}), 3)
+end)
+
+test("a piece per element can have a collection, and it goes with its element", function(t)
+  local rt = t:runtime()
+  local shelf = heddle.pattern("shelf", function(p)
+    local books = p:collection("books", { key = "id" })
+    p:handler("add", function(event) books:insert(event) end)
+    return { books = books }
+  end)
+  local piece = rt:run(heddle.pattern("library", function(p)
+    local list = p:state("list", heddle.array{ { id = "a" }, { id = "b" } })
+    local shelves = p:map(list, function() return p:piece(shelf, {}) end, { name = "shelves", key = "id" })
+    p:handler("set", function(event) list:set(heddle.array(event)) end)
+    return { shelves = shelves }
+  end))
+  rt:idle()
+  piece:send("shelves/0/shelf1/add", { id = 1 })
+  piece:send("shelves/1/shelf1/add", { id = 2 })
+  rt:idle()
+  t:eq(piece:get("shelves"), { { books = { count = 1, rows = { { id = 1 } } } }, { books = { count = 1, rows = { { id = 2 } } } } })
+  piece:send("set", { { id = "b" } })
+  rt:idle()
+  t:eq(piece:get("shelves"), { { books = { count = 1, rows = { { id = 2 } } } } })
+  t:eq(rt:doc("piece:library/shelves/0/shelf1/books//row/=1"):get(), nil)
+  t:eq(rt:doc("piece:library/shelves/1/shelf1/books//row/=2"):get().id, 2)
+end)
