@@ -231,7 +231,8 @@ try "which is the one from now on" 0 '28' '' get rate twice
 
 # ---- what effects may do ----
 
-check "the tests of the examples pass" "$HEDDLE" test "$ROOT/examples/shopping_test.lua" "$ROOT/examples/invoice_test.lua"
+check "the tests of the examples pass" "$HEDDLE" test "$ROOT/examples/shopping_test.lua" "$ROOT/examples/invoice_test.lua" \
+    "$ROOT/examples/contacts_test.lua"
 
 cat >effects.lua <<'LUA'
 local heddle = require "heddle"
