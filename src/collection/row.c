@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collection/collection.h"
 #include "collection/inside.h"
 #include "collection/sort_key.h"
@@ -16,7 +17,8 @@
 /* -- Keys ---------------------------------------------------------------- */
 
 enum {
-    ID_KEY_MAX = 64, /* bytes of a key in an id, as it is */
+    ID_KEY_MAX = 64, /* bytes of a key in an id, as it is, */
+    SHOWN_MAX = 80,  /* and in a sentence */
 };
 
 /* 2^53: up to here, different integers have different sort keys. */
@@ -112,6 +114,22 @@ static void append_key(struct buf *to, struct value key)
         buf_append_char(to, '#');
         buf_append_text(to, digest);
     }
+}
+
+/* The same for people. */
+static void append_shown(struct buf *to, struct value key)
+{
+    if (!value_is_string(key)) {
+        append_key(to, key);
+        memmove(to->at, to->at + 1, --to->length); /* without the '=' */
+        return;
+    }
+    const struct text text = value_text(&key);
+    buf_append_char(to, '\'');
+    buf_append(to,
+               text.at,
+               (size_t)text_shown(text.at, text.length, SHOWN_MAX));
+    buf_append_char(to, '\'');
 }
 
 enum err collection_row(const struct collection *collection,
@@ -219,8 +237,10 @@ static enum err judge_schema(const struct row_change *change,
     }
     const struct value key = object_get(change->after, collection->key);
     struct buf what = {0};
-    buf_append_text(&what, "the row ");
-    append_key(&what, key);
+    struct buf shown = {0};
+    append_shown(&shown, key);
+    buf_printf(&what, "the row %s", buf_text(&shown));
+    buf_release(&shown);
     buf_append_text(&what, " does not fit the schema of its collection");
     const enum err err = schema_fault_tell(&fault, buf_text(&what), detail);
     buf_release(&what);
@@ -367,7 +387,7 @@ static enum err exists_already(const struct collection *collection,
 {
     const struct text name = value_text(&collection->key);
     struct buf text = {0};
-    append_key(&text, key);
+    append_shown(&text, key);
     const enum err err =
         err_set(detail,
                 ERR_RECEIPT_EXISTS,
@@ -375,7 +395,7 @@ static enum err exists_already(const struct collection *collection,
                 "and update() changes it",
                 (int)name.length,
                 name.at,
-                buf_text(&text) + (value_is_number(key) ? 1 : 0));
+                buf_text(&text));
     buf_release(&text);
     return err;
 }
@@ -473,15 +493,14 @@ static enum err no_such_row(const struct collection *collection,
 {
     const struct text name = value_text(&collection->key);
     struct buf text = {0};
-    append_key(&text, key);
-    const enum err err =
-        err_set(detail,
-                ERR_NOT_FOUND,
-                "there is no row with the %.*s %s: insert() "
-                "or put() makes one",
-                (int)name.length,
-                name.at,
-                buf_text(&text) + (value_is_number(key) ? 1 : 0));
+    append_shown(&text, key);
+    const enum err err = err_set(detail,
+                                 ERR_NOT_FOUND,
+                                 "there is no row with the %.*s %s: insert() "
+                                 "or put() makes one",
+                                 (int)name.length,
+                                 name.at,
+                                 buf_text(&text));
     buf_release(&text);
     return err;
 }

@@ -5,6 +5,7 @@ a change of the generator cannot make the rounds empty.
 """
 
 import rounds_children
+import rounds_collections
 import rounds_command
 import rounds_library
 import rounds_look
@@ -48,6 +49,7 @@ KINDS = [
     Kind("launch", 2, rounds_process.launch),
     Kind("cards", 4, rounds_children.cards),
     Kind("timers", 4, rounds_timers.timers),
+    Kind("collections", 4, rounds_collections.collections),
     Kind("explain", 2, rounds_look.explain),
     Kind("circle", 1, rounds_look.circle),
     Kind("broken", 2, rounds_look.broken),
@@ -86,6 +88,8 @@ FLOORS = {
     "ps of a launched piece": 4, "circle": 2, "broken file": 2, "explained piece": 4, "ps": 25, "why-not": 25,
     "graph": 4, "why": 2, "test with errors or without": 4, "dormant computation": 3,
     "timer": 10, "timer cancelled": 3, "kill beside timers": 2,
+    "row insert": 8, "row put": 4, "row update": 8, "row cell": 1, "row remove": 4, "range of rows": 8, "rows counted": 3,
+    "rows at once": 8, "rows in several pages": 1, "kill beside rows": 1,
     "card added": 6, "card removed": 1, "call to a card": 2,
     "schema": 30, "refused by a schema": 3, "judged by a schema": 20, "queued for a schema": 3, "set without the file": 3,
     # faults

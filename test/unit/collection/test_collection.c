@@ -445,7 +445,7 @@ TEST(a_row_that_cannot_be_one_is_refused)
                    "number, a boolean or null, not array");
     expect_refused(&world,
                    "{'id':'a','name':1}",
-                   "the row a does not fit the schema of its collection at "
+                   "the row 'a' does not fit the schema of its collection at "
                    "/name: must be string, not integer");
     world_close(&world);
 }
