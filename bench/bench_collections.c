@@ -8,6 +8,7 @@
  *   wake     1,000 effects read a range of 50 rows each; one row changes, and
  *            the effect that reads it runs, and no other */
 
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,12 +183,21 @@ static void table_open(struct table *table, uint64_t rows)
     commit(table, create, 0);
 }
 
+static int remove_one(const char *path,
+                      const struct stat *status,
+                      int kind,
+                      struct FTW *at)
+{
+    (void)status;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
 static void table_close(struct table *table)
 {
-    char command[128];
     live_drop(table->live);
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", table->folder);
-    if (system(command) != 0) {
+    if (nftw(table->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0) {
         (void)fprintf(stderr, "bench_collections: %s stays\n", table->folder);
     }
 }
