@@ -129,7 +129,7 @@ step "tail -n 1 messages.txt" 0 "notify: this is too much: 63"
 say "Why is it 63? And what ran, how often, and what did not?"
 shows "heddle why shopping total" "piece:shopping/rate#/value: 0.25 -> 0.5" "by an external edit"
 shows "heddle ps" "total " "net "
-step "heddle set shopping total 1" 2 "heddle: 'total' is computed: set what it is computed from"
+step "heddle set shopping total 1" 2 "heddle: 'total' is computed: set one of its inputs instead"
 kill -9 "$runner"
 wait "$runner" 2>/dev/null
 runner=""

@@ -57,9 +57,10 @@ static enum err check_running(const hd_piece *piece, struct err_detail *detail)
     case PIECE_RUNNING:
         return ERR_OK;
     case PIECE_LOADING:
-        return err_set(detail,
-                       ERR_BUSY,
-                       "the piece is still starting: call hd_step and retry");
+        return err_set(
+            detail,
+            ERR_BUSY,
+            "the piece is still starting: step the runtime and retry");
     case PIECE_REMOVING:
     case PIECE_STOPPED:
         return err_set(detail, ERR_CLOSED, "the piece was stopped");

@@ -61,7 +61,7 @@ static void print_events(struct value events)
 {
     const struct value list = object_field(events, "events");
     if (array_count(list) == 0) {
-        (void)fprintf(stderr, "heddle: no event waits\n");
+        (void)fprintf(stderr, "heddle: no events are waiting\n");
         return;
     }
     struct look_table table = {

@@ -95,11 +95,11 @@ static const struct command root_commands[] = {
                    OPTION_ONCE | OPTION_REPLACE | OPTION_HOPS,
         .brief = "run a pattern and print its result as it changes",
         .manual =
-            "Creates a piece of the pattern in FILE, or takes up the one that\n"
-            "is there, and keeps it running. Prints its result whenever it\n"
-            "changes, one line of JSON each. Ctrl-C and SIGTERM end it, and\n"
-            "nothing is lost; so would kill -9. Its tasks reach no host and\n"
-            "start no program unless --allow-net and --allow-exec name them.\n",
+            "Creates a piece of the pattern in FILE, or resumes it, and keeps\n"
+            "it running. Prints its result whenever it changes, one line of\n"
+            "JSON each. Ctrl-C, SIGTERM and even kill -9 end it without loss\n"
+            "of data. Its tasks reach no host and start no program unless\n"
+            "--allow-net and --allow-exec name them.\n",
         .example = "  $ heddle new list\n"
                    "  list.lua\n"
                    "  list_test.lua\n"
@@ -116,20 +116,20 @@ static const struct command root_commands[] = {
                    OPTION_HOPS | OPTION_QUEUE | OPTIONS_TIMER,
         .brief = "send an event to a piece and print the receipt",
         .manual =
-            "Delivers one event, whether or not another process runs the\n"
-            "piece, and prints what its handler returned. With --id and\n"
-            "--session the same event again gives the same receipt, and is\n"
-            "written once; another payload with the same id is refused.\n"
-            "Exits with 1 if the handler failed.\n"
-            "With --queue the event is only stored, and the id under which it\n"
-            "waits is printed: the next process that runs the piece handles\n"
-            "it, or one that runs it now. 'heddle events' lists what waits.\n"
-            "'heddle send PIECE --help' lists the streams of a piece and what\n"
-            "each takes; an event that does not fit is refused.\n"
+            "Delivers one event and prints its handler's return value,\n"
+            "whether or not another process runs the piece. With --id and\n"
+            "--session sending is idempotent: the same event again is not\n"
+            "handled again and prints the same receipt; another payload with\n"
+            "the same id is rejected. Exits with 1 if the handler failed.\n"
+            "With --queue the event is only stored, and its id is printed:\n"
+            "a process that runs the piece, now or later, handles it.\n"
+            "'heddle events' lists the waiting events.\n"
+            "'heddle send PIECE --help' lists the streams of a piece and\n"
+            "their schemas; an event that does not match is rejected.\n"
             "PIECE may be the address of a child, as in kanban/cards/3.\n"
-            "With --after, --at or --every it is a timer: stored, and handled\n"
-            "when it is due. --id names it; the next timer of the piece with\n"
-            "that id takes its place. 'heddle timers' lists them.\n",
+            "With --after, --at or --every the event is a timer: stored now,\n"
+            "handled when it is due. --id names it; a later timer of the\n"
+            "piece with the same id replaces it. 'heddle timers' lists them.\n",
         .example =
             "  $ heddle send list add '{\"text\": \"water the plants\"}'\n"
             "  {\"count\":1}\n",
@@ -142,11 +142,11 @@ static const struct command root_commands[] = {
         .operand_count = 1,
         .takes_more = true,
         .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_RAW | OPTION_STORED,
-        .brief = "print what a piece results in",
+        .brief = "print the result of a piece",
         .manual =
-            "Brings the result of a piece up to date, running what has to\n"
-            "run and nothing else, and prints it, or what is at PATH.\n"
-            "Exits with 1 if there is nothing.\n",
+            "Brings the result of a piece up to date, running only the nodes\n"
+            "that must run, and prints it, or the value at PATH. Exits with 1\n"
+            "if there is no value.\n",
         .example = "  $ heddle get list open\n"
                    "  1\n"
                    "  $ heddle get list /items/0/text --raw\n"
@@ -162,12 +162,12 @@ static const struct command root_commands[] = {
                    OPTION_REMOVE | OPTION_INCREMENT | OPTION_DELETE,
         .brief = "change a state of a piece",
         .manual =
-            "Writes JSON at PATH, through the links of the result. Nothing\n"
-            "runs here: who runs the piece, or asks, sees the change.\n"
-            "--append, --add-unique, --remove and --increment merge with what\n"
-            "others do at the same time.\n"
-            "'heddle set PIECE --help' lists the states of a piece and what\n"
-            "each takes; what does not fit is refused.\n",
+            "Writes JSON at PATH, through the links of the result. This\n"
+            "command runs no nodes: a process that runs the piece does, and\n"
+            "so does the next 'heddle get'. --append, --add-unique, --remove\n"
+            "and --increment merge with concurrent changes.\n"
+            "'heddle set PIECE --help' lists the states of a piece and their\n"
+            "schemas; a value that does not match is rejected.\n",
         .example = "  $ heddle set list items/0/done true\n"
                    "  $ heddle get list open\n"
                    "  0\n",
@@ -180,11 +180,11 @@ static const struct command root_commands[] = {
         .operand_count = 1,
         .takes_more = true,
         .options = DATA_OPTIONS | FORM_OPTIONS | OPTION_RAW | OPTION_STORED,
-        .brief = "print what a piece results in whenever it changes",
+        .brief = "print the result of a piece whenever it changes",
         .manual =
-            "Prints the result, or what is at PATH, now and whenever it has\n"
-            "changed, one line of JSON each. Effects do not run here.\n"
-            "Ctrl-C and SIGTERM end it.\n",
+            "Prints the result, or the value at PATH, now and after each\n"
+            "change, one line of JSON each. Does not run effects. Ctrl-C and\n"
+            "SIGTERM end it.\n",
         .example = "  $ heddle watch list open | head -n 1\n"
                    "  0\n",
         .run = watch_run,
@@ -194,11 +194,12 @@ static const struct command root_commands[] = {
         .operands = "[PIECE...]",
         .takes_more = true,
         .options = DATA_OPTIONS,
-        .brief = "talk to pieces in Lua",
+        .brief = "use pieces interactively in Lua",
         .manual =
-            "Reads lines of Lua and prints what they give. Each piece is a\n"
-            "variable of its name, with get, send, cell and node. At a\n"
-            "terminal lines are edited and completed, and 'help' explains.\n",
+            "Reads lines of Lua and prints their values. Each piece is a\n"
+            "variable with its name, with get, send, cell and node. A "
+            "terminal\n"
+            "offers line editing, completion and 'help'.\n",
         .example = "  $ echo 'list:get(\"open\") + 1' | heddle repl list\n"
                    "  1\n",
         .run = repl_run,
@@ -209,9 +210,10 @@ static const struct command root_commands[] = {
         .operand_count = 1,
         .brief = "write a small pattern and its test",
         .manual =
-            "Writes NAME.lua and NAME_test.lua, to start from; and types for\n"
-            "the Lua language server: .luarc.json and the files in .heddle,\n"
-            "which are replaced. Other files that exist are not touched.\n",
+            "Writes NAME.lua and NAME_test.lua as a starting point, and types\n"
+            "for the Lua language server: .luarc.json and the files in\n"
+            ".heddle, which it replaces. Other existing files stay as they\n"
+            "are.\n",
         .example = "  $ heddle new todo\n"
                    "  todo.lua\n"
                    "  todo_test.lua\n",
@@ -225,9 +227,10 @@ static const struct command root_commands[] = {
         .brief = "remove a piece with its data",
         .manual =
             "Removes a piece, its documents and the pieces that its handlers\n"
-            "have launched, in one transaction. Asks on a terminal; --yes\n"
-            "does not. The history stays: 'heddle show PIECE --at SEQ'.\n"
-            "Exits with 1 if there is no such piece, or the answer is no.\n",
+            "launched, in one transaction. Asks for confirmation on a\n"
+            "terminal, unless --yes is given. The history stays: 'heddle show\n"
+            "PIECE --at SEQ'. Exits with 1 if the piece does not exist or the\n"
+            "answer is no.\n",
         .example = "  $ heddle rm list --yes\n",
         .run = rm_run,
     },
@@ -238,9 +241,9 @@ static const struct command root_commands[] = {
         .options = OPTION_DIR,
         .brief = "give a piece another name",
         .manual =
-            "Renames a piece, in one transaction; links to it in other\n"
-            "documents of the space follow. Its history stays with the old\n"
-            "name, and its nodes run again when it is started next.\n",
+            "Renames a piece and updates the links to it in other documents\n"
+            "of the space, in one transaction. Its history stays under the\n"
+            "old name, and its nodes run again at its next start.\n",
         .example = "  $ heddle rename list errands\n",
         .run = rename_run,
     },
@@ -252,10 +255,10 @@ static const struct command root_commands[] = {
         .options = OPTION_DIR | OPTION_SPACE,
         .brief = "write a piece, or the whole space, to a file",
         .manual =
-            "Writes the documents of a piece as they are now, those of each\n"
-            "user and of launched pieces included, to a new FILE ('-' for\n"
-            "standard output). With --space, all documents of the space.\n"
-            "History is not part of it: 'heddle backup' copies that, too.\n",
+            "Writes the current documents of a piece, including those of\n"
+            "users and of launched pieces, to a new FILE ('-' for standard\n"
+            "output). With --space, writes all documents of the space.\n"
+            "Exports contain no history: 'heddle backup' copies that, too.\n",
         .example = "  $ heddle export list list.jsonl\n",
         .run = export_run,
     },
@@ -267,10 +270,10 @@ static const struct command root_commands[] = {
         .brief = "read a piece, or a space, from a file",
         .manual =
             "Creates the piece that was exported to FILE ('-' for standard\n"
-            "input), in one transaction, with the name that it had or that of\n"
-            "--name. A piece that is there is refused, unless --replace is\n"
-            "given: then it is removed first. A space is imported into an\n"
-            "empty one, or with --replace in the place of what is there.\n",
+            "input), in one transaction, with its old name or that of --name.\n"
+            "Fails if the piece exists, unless --replace is given: then the\n"
+            "existing piece is removed first. A space is imported into an\n"
+            "empty space; with --replace it replaces the existing data.\n",
         .example = "  $ heddle import list.jsonl --name copy\n",
         .run = import_run,
     },
@@ -281,16 +284,16 @@ static const struct command root_commands[] = {
         .options = OPTION_DIR,
         .brief = "copy a data directory while it is in use",
         .manual =
-            "Copies every space of the data directory to a new DIRECTORY,\n"
-            "with history, while other processes go on. The copy appears\n"
-            "whole, or not at all, and is used like any data directory.\n",
+            "Copies every space of the data directory with its history to a\n"
+            "new DIRECTORY, while other processes continue. The copy is\n"
+            "atomic, and is itself a data directory.\n",
         .example = "  $ heddle backup /backups/monday\n",
         .run = backup_run,
     },
     {
         .name = "branch",
         .operands = "COMMAND ...",
-        .brief = "work on a copy of the data, and bring it back",
+        .brief = "work on a branch of the data and merge it",
         .manual =
             "A branch begins with the state of another branch. Later commits\n"
             "to one are not visible in the other. 'run', 'send', 'get',\n"
@@ -311,20 +314,20 @@ static const struct command root_commands[] = {
     {
         .name = "store",
         .operands = "COMMAND ...",
-        .brief = "look into a space's file, check it, copy it, compact it",
+        .brief = "inspect, check, copy and compact the file of a space",
         .manual =
-            "Works on the file of a space, also while others use it. Only\n"
-            "'commit' creates a file that does not exist.\n"
+            "Works on the file of a space, also while other processes use it.\n"
+            "Only 'commit' creates a file that does not exist.\n"
             "'heddle store COMMAND --help' shows more, with an example.\n",
         .children = store_commands,
     },
     {
         .name = "lifecycle",
         .operands = "COMMAND ...",
-        .brief = "how statuses change: diagrams, and why an event applies",
+        .brief = "state machines: diagrams, and why an event applies",
         .manual =
-            "Shows the tables by which the status of a thread, an environment\n"
-            "or a piece changes. Nothing is read and nothing is changed.\n"
+            "Shows the state machines of threads, environments and pieces.\n"
+            "Reads and changes no data.\n"
             "'heddle lifecycle COMMAND --help' shows more, with an example.\n",
         .children = lifecycle_commands,
     },
@@ -334,10 +337,9 @@ static const struct command root_commands[] = {
         .options = LOOK_OPTIONS | OPTION_WATCH,
         .brief = "pieces and their nodes: status, runs, last cause",
         .manual =
-            "Lists the pieces of a data directory and their nodes: what is up\n"
-            "to date, what is looked at, how often each ran and why last.\n"
-            "Nothing runs and nothing is changed; --watch keeps the table\n"
-            "live.\n",
+            "Lists the pieces of a data directory and their nodes: which are\n"
+            "clean, which are live, how often each ran, and why it last did.\n"
+            "Runs and changes nothing; --watch keeps the table live.\n",
         .example = "  $ heddle ps --dir heddle-data\n",
         .run = ps_run,
     },
@@ -346,12 +348,12 @@ static const struct command root_commands[] = {
         .operands = "PIECE NODE",
         .operand_count = 2,
         .options = LOOK_OPTIONS | OPTION_USER,
-        .brief = "why a node ran last, back to the origin",
+        .brief = "why a node last ran, back to the origin",
         .manual =
-            "Prints what changed between the last two runs of a node, with\n"
-            "old and new values, the commit behind each change, and the node\n"
-            "or event behind that, back to where it began. Exits with 1 if no\n"
-            "run is recorded.\n",
+            "Prints what changed between the last two runs of a node: old and\n"
+            "new values, the commit behind each change, and the node or event\n"
+            "behind that commit, back to the origin. Exits with 1 if no run\n"
+            "is recorded.\n",
         .example = "  $ heddle why shopping total\n",
         .run = why_run,
     },
@@ -360,9 +362,10 @@ static const struct command root_commands[] = {
         .operands = "PIECE NODE",
         .operand_count = 2,
         .options = LOOK_OPTIONS | OPTION_USER,
-        .brief = "why a node does not run, and what would make it",
-        .manual = "Prints the first condition for a run that is missing, and\n"
-                  "what would help.\n",
+        .brief = "why a node does not run, and what would make it run",
+        .manual = "Prints the first condition for a run that is not met, and "
+                  "how to\n"
+                  "meet it.\n",
         .example = "  $ heddle why-not shopping total\n",
         .run = why_not_run,
     },
@@ -371,10 +374,11 @@ static const struct command root_commands[] = {
         .operands = "PIECE",
         .operand_count = 1,
         .options = LOOK_OPTIONS | OPTION_MERMAID | OPTION_DOT,
-        .brief = "the nodes of a piece, and what each reads or writes",
+        .brief = "the nodes of a piece, and what each reads and writes",
         .manual =
-            "Prints the graph of a piece as its nodes last ran, and what its\n"
-            "handlers wrote: as text, for Mermaid, for Graphviz, or as JSON.\n",
+            "Prints the graph of a piece as of the last runs of its nodes,\n"
+            "with the writes of its handlers: as text, for Mermaid, for\n"
+            "Graphviz, or as JSON.\n",
         .example = "  $ heddle graph shopping --mermaid\n",
         .run = graph_run,
     },
@@ -383,11 +387,11 @@ static const struct command root_commands[] = {
         .operands = "[PIECE]",
         .takes_more = true,
         .options = LOOK_OPTIONS | OPTION_LIMIT,
-        .brief = "what was committed, by which node, event or person",
+        .brief = "commits, with the node, event or session behind each",
         .manual =
-            "Prints the last commits (100 unless told), the newest last: the\n"
-            "sequence number, the node, event or session behind it, and what\n"
-            "it wrote. With a PIECE only those that wrote to it.\n",
+            "Prints the last commits (default: 100), the newest last: the\n"
+            "sequence number, the node, event or session behind it, and the\n"
+            "documents written. With PIECE, only commits that wrote to it.\n",
         .example = "  $ heddle log shopping --limit 10\n",
         .run = log_run,
     },
@@ -399,10 +403,10 @@ static const struct command root_commands[] = {
         .brief = "events that are stored and not handled yet",
         .manual =
             "Lists the events that wait in the store, in the order in which\n"
-            "they were sent: what a handler has sent, or 'heddle send\n"
-            "--queue', and what each waits for. With a PIECE only those that\n"
-            "it will handle. Nothing runs and nothing is changed, unless\n"
-            "--cancel is given: then the event with that id is removed.\n",
+            "handlers or 'heddle send --queue' sent them, and what each waits\n"
+            "for. With PIECE, only the events of that piece. Runs and changes\n"
+            "nothing, unless --cancel is given, which removes the event with\n"
+            "that id.\n",
         .example = "  $ heddle events shopping\n",
         .run = events_run,
     },
@@ -413,12 +417,11 @@ static const struct command root_commands[] = {
         .options = LOOK_OPTIONS | OPTION_CANCEL,
         .brief = "timers that are set, and when each is due",
         .manual =
-            "Lists the timers of all pieces, or of one, in the order in which\n"
-            "they are due: of which event, with which payload, and how they\n"
-            "repeat. A timer that is overdue is handled by the next process\n"
-            "that runs its piece; if a user is named, of that user (--user).\n"
-            "With --cancel a timer is removed: one of PIECE, or of the only\n"
-            "child of PIECE that has one with that id.\n",
+            "Lists the timers of all pieces, or of PIECE, in order of their\n"
+            "due times, with stream, payload and repetition. The next process\n"
+            "that runs the piece handles overdue timers; if a user is shown,\n"
+            "a process of that user (--user). --cancel removes a timer of\n"
+            "PIECE, or of its only child that has a timer with that id.\n",
         .example = "  $ heddle timers shopping\n"
                    "  $ heddle timers shopping --cancel remind\n",
         .run = timers_run,
@@ -429,11 +432,11 @@ static const struct command root_commands[] = {
         .operand_count = 1,
         .takes_more = true,
         .options = LOOK_OPTIONS | OPTION_AT,
-        .brief = "the result of a piece as it was at any time",
+        .brief = "the result of a piece at any sequence number",
         .manual =
-            "Prints what was at PATH in the result of a piece at a sequence\n"
-            "number (see 'heddle log'), through the links as they were then.\n"
-            "Nothing runs. Exits with 1 if there was nothing.\n",
+            "Prints the value at PATH in the result of a piece at a sequence\n"
+            "number (see 'heddle log'), through the links of that time. Runs\n"
+            "nothing. Exits with 1 if there was no value.\n",
         .example = "  $ heddle show shopping total --at 12\n",
         .run = show_run,
     },
@@ -443,14 +446,14 @@ static const struct command root_commands[] = {
         .options = LOOK_OPTIONS | OPTION_REPAIR,
         .brief = "verify every space of a data directory",
         .manual =
-            "Folds the history of every space and compares it with heads,\n"
-            "snapshots, indexes and what is remembered of runs. Prints each\n"
-            "difference and exits with 1 if there is one. Changes nothing,\n"
-            "unless --repair is given: then rows of documents that differ\n"
-            "from a history that holds are rebuilt from it, snapshots that do\n"
-            "are removed, and so is what does not fit together of the\n"
-            "remembered runs, which run again. Bytes that are not UTF-8,\n"
-            "which earlier versions took, become \\xNN.\n",
+            "Replays the history of every space and compares it with heads,\n"
+            "snapshots, indexes and recorded runs. Prints each difference and\n"
+            "exits with 1 if there is one. Changes nothing without --repair.\n"
+            "With --repair, and if the history is intact, it rebuilds the\n"
+            "rows of documents that differ, and removes snapshots that differ\n"
+            "and inconsistent records of runs; those nodes run again. Bytes\n"
+            "that are not UTF-8, which earlier versions accepted, become\n"
+            "\\xNN.\n",
         .example = "  $ heddle check --dir heddle-data\n",
         .run = check_run,
     },
@@ -460,9 +463,9 @@ static const struct command root_commands[] = {
         .options = LOOK_OPTIONS,
         .brief = "versions, sizes, locks, sessions and known hazards",
         .manual =
-            "Prints what somebody who helps would ask first, and a line for\n"
-            "each hazard: a network file system, a full disk, a long WAL, a\n"
-            "file that cannot be opened. Exits with 1 if there is one.\n",
+            "Prints the facts that a bug report needs, and a line for each\n"
+            "hazard: a network file system, a full disk, a long WAL, a file\n"
+            "that cannot be opened. Exits with 1 if there is a hazard.\n",
         .example = "  $ heddle doctor --dir heddle-data\n",
         .run = doctor_run,
     },
@@ -489,9 +492,9 @@ static const struct command root_commands[] = {
         .options = OPTION_FILTER | OPTION_TAP | OPTION_SEED,
         .brief = "run Lua tests",
         .manual =
-            "Runs the tests of Lua files, each on a clock that stands still\n"
-            "unless the test moves it. A FILE may be '-', standard input.\n"
-            "Exits with 1 if a test fails, with 2 if a file cannot be run.\n",
+            "Runs the tests of Lua files, each on a virtual clock that only\n"
+            "the test advances. A FILE may be '-', standard input. Exits with\n"
+            "1 if a test fails, with 2 if a file cannot be run.\n",
         .example = "  $ echo 'require \"heddle.test\"(\"one is one\", "
                    "function(t) t:eq(1, 1) end)' >one.lua\n"
                    "  $ heddle test one.lua\n"
@@ -514,7 +517,7 @@ static const struct command root_commands[] = {
         .operands = "[COMMAND...]",
         .takes_more = true,
         .brief = "explain a command",
-        .manual = "Explains a command, or all of them in a few words.\n",
+        .manual = "Explains a command, or lists all of them.\n",
         .example = "  $ heddle help value get\n",
         .run = run_help,
     },
@@ -527,7 +530,7 @@ const struct command root_command = {
     .options = OPTION_VERSION,
     .manual =
         "Heddle is a durable reactive runtime. This command runs patterns,\n"
-        "asks them, and works with their data.\n",
+        "queries them, and works with their data.\n",
     .children = root_commands,
 };
 

@@ -178,8 +178,8 @@ int new_run(const struct options *options)
     const char *name = options->operands[0].word;
     if (!is_name(name)) {
         return report_usage(options,
-                            "a name is a word of letters, digits and _, not "
-                            "'%s'",
+                            "a name consists of letters, digits and _: '%s' "
+                            "does not",
                             name);
     }
     struct buf pattern = {0};

@@ -71,7 +71,7 @@ static void append_cause(struct buf *to, struct value node)
     } else if (value_is_text(reason, "folded")) {
         buf_append_text(to, "folded");
     } else if (value_is_text(reason, "again")) {
-        buf_append_text(to, "run again, nothing it read is different");
+        buf_append_text(to, "run again, with unchanged inputs");
     }
 }
 
@@ -153,7 +153,7 @@ static void append_sessions(struct buf *to, struct value sessions)
         buf_printf(to, " (pid %" PRIu64 ")", number_of(one, "pid"));
     }
     if (count == 0) {
-        buf_append_text(to, "asleep: no process has it started");
+        buf_append_text(to, "dormant: no process runs it");
     }
 }
 
@@ -231,7 +231,7 @@ static void print_all(const struct options *options, struct value all)
     }
     if (array_count(pieces) == 0) {
         static const char none[] =
-            "there is no piece yet: begin with 'heddle run FILE'";
+            "no pieces yet: create one with 'heddle run FILE'";
         output_bytes(none, sizeof none - 1);
     }
 }

@@ -145,7 +145,7 @@ static bool wait_for_input(void)
 /* -- At a terminal ------------------------------------------------------- */
 
 static const char help_text[] =
-    "Each piece is a variable of its name; piece(NAME) is one, too.\n"
+    "Each piece is a variable with its name; piece(NAME) returns it, too.\n"
     "\n"
     "  shop:get()             its result, up to date; shop:get(\"items.1\")\n"
     "  shop:send(\"add\", {})   an event: a ticket with :state(), :receipt()\n"
@@ -153,9 +153,9 @@ static const char help_text[] =
     "  shop:node(\"total\")     a node: :runs(), :status(), :causes(), ...\n"
     "  doc(ID)                the cell of any document\n"
     "\n"
-    "A line is an expression, which is printed, or statements; one that is\n"
-    "not complete goes on in the next. Tab completes, the arrow keys go\n"
-    "through the history, Ctrl-R searches it, Ctrl-D ends.\n";
+    "A line is an expression, whose value is printed, or statements. An\n"
+    "incomplete line continues on the next. Tab completes, the arrow keys\n"
+    "move through the history, Ctrl-R searches it, Ctrl-D ends.\n";
 
 static void complete(void *ctx,
                      const char *line,
@@ -196,7 +196,7 @@ static struct edit_line *begin_editing(struct visit *visit)
         .complete = complete,
         .ctx = visit,
     };
-    (void)fprintf(stderr, "heddle: 'help' explains, Ctrl-D ends\n");
+    (void)fprintf(stderr, "heddle: type 'help' for help, Ctrl-D to exit\n");
     return edit_line_new(&options);
 }
 
@@ -225,7 +225,7 @@ static int converse(struct visit *visit)
         (void)printf("\n"); /* the shell's prompt is not for our line */
     }
     if (text.length > 0 && !visit_was_stopped()) {
-        code = report_name(visit->options, "the last line is not complete");
+        code = report_name(visit->options, "the last line is incomplete");
     }
     buf_release(&line);
     buf_release(&text);

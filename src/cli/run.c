@@ -176,7 +176,7 @@ static void reap(struct running *running)
         } else if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
             struct buf line = {0};
             buf_printf(&line,
-                       "a program that an effect has started (%ld) ended with "
+                       "a program that an effect started (pid %ld) exited with "
                        "%d",
                        (long)child,
                        WEXITSTATUS(status));
@@ -208,7 +208,7 @@ static int check_allowed(const struct options *options)
         const size_t part = strcspn(list, ",");
         if (part != strlen("exec") || memcmp(list, "exec", part) != 0) {
             return report_usage(options,
-                                "--allow knows exec, not '%.*s'",
+                                "--allow takes only exec, not '%.*s'",
                                 (int)part,
                                 list);
         }
@@ -264,8 +264,8 @@ static int name_piece(struct running *running)
     struct buf shown = {0};
     utf8_escape(&shown, buf_text(&running->name), running->name.length);
     const int code = report_usage(running->options,
-                                  "a piece cannot be called '%.40s', which is "
-                                  "not UTF-8: choose a name with --name",
+                                  "'%.40s' cannot be the name of a piece: it "
+                                  "is not UTF-8; choose a name with --name",
                                   buf_text(&shown));
     buf_release(&shown);
     return code;
@@ -566,7 +566,7 @@ static int go_back(struct running *running)
 {
     struct visit_texts kept = running->good;
     running->good = (struct visit_texts){0};
-    const int code = begin(running, &kept, "goes on");
+    const int code = begin(running, &kept, "resumed");
     visit_texts_release(&kept);
     return code;
 }
@@ -584,16 +584,16 @@ static int reload(struct running *running)
         (void)visit_report(running->options, NULL, &detail);
         add_stamps(running, &running->visit.texts);
         visit_texts_release(&running->visit.texts);
-        (void)fprintf(stderr, "heddle: what ran before goes on\n");
+        (void)fprintf(stderr, "heddle: the previous version keeps running\n");
         return CODE_OK;
     }
     int code = end(running, CODE_OK);
-    if (code != CODE_OK || begin(running, NULL, "starts again") == CODE_OK ||
+    if (code != CODE_OK || begin(running, NULL, "restarted") == CODE_OK ||
         visit_was_stopped()) {
         return code;
     }
     code = end(running, CODE_OK);
-    (void)fprintf(stderr, "heddle: what ran before goes on\n");
+    (void)fprintf(stderr, "heddle: the previous version keeps running\n");
     return code == CODE_OK ? go_back(running) : code;
 }
 
@@ -715,7 +715,7 @@ int run_run(const struct options *options)
     }
     code = name_piece(&running);
     if (code == CODE_OK) {
-        code = begin(&running, NULL, "goes on");
+        code = begin(&running, NULL, "resumed");
     }
     if (code == CODE_OK) {
         code = option_is_given(options, OPTION_ONCE) ? go_once(&running)

@@ -142,7 +142,7 @@ static void print_end(const struct report_of_tests *run)
     }
     (void)printf("%zu passed, %zu failed", counts->passed, counts->failed);
     if (counts->left_out > 0) {
-        (void)printf(", %zu left out", counts->left_out);
+        (void)printf(", %zu filtered out", counts->left_out);
     }
     (void)printf("\n");
 }
@@ -276,7 +276,7 @@ int test_run(const struct options *options)
     };
     if (options->values.seed != NULL &&
         !read_seed(options->values.seed, &testing.seed)) {
-        return report_usage(options, "a seed is a number from 1");
+        return report_usage(options, "--seed takes a number from 1 on");
     }
     if (option_is_given(options, OPTION_TAP) &&
         option_is_given(options, OPTION_JSON)) {

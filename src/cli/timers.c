@@ -184,8 +184,8 @@ static int cancel(struct visit *visit,
     if (!cancelling->was) {
         (void)err_set(&detail,
                       ERR_NOT_FOUND,
-                      "%s has no %s '%s' that waits: it was handled or "
-                      "cancelled before, or has another id ('heddle %ss %s')",
+                      "%s has no pending %s '%s': it was handled or cancelled "
+                      "already, or has another id ('heddle %ss %s')",
                       piece,
                       what,
                       name,
@@ -250,7 +250,7 @@ static int choose(const struct options *options,
         struct err_detail detail = {0};
         (void)err_set(&detail,
                       ERR_ARGUMENT,
-                      "several children of %s have a timer '%s': name one of "
+                      "several children of %s have a timer '%s': give one of "
                       "%s",
                       address,
                       options->values.cancel,
@@ -287,7 +287,7 @@ static int find_timer(const struct options *options, struct value *out)
 int timers_cancel_one(const struct options *options, const char *what)
 {
     if (options->operand_count != 1) {
-        return report_usage(options, "--cancel ID needs the piece, too");
+        return report_usage(options, "--cancel ID also needs the piece");
     }
     struct value found = VALUE_NONE;
     int code = find_timer(options, &found);
@@ -389,7 +389,7 @@ static void print_timers(struct value timers)
 {
     const struct value list = object_field(timers, "timers");
     if (array_count(list) == 0) {
-        (void)fprintf(stderr, "heddle: no timer is set\n");
+        (void)fprintf(stderr, "heddle: no timers are set\n");
         return;
     }
     struct look_table table = {
@@ -422,7 +422,7 @@ int timers_list(const struct options *options, const struct timers_kind *kind)
     struct err_detail detail = {0};
     struct value found = VALUE_NONE;
     if (options->operand_count > 1) {
-        return report_usage(options, "it takes one piece at most");
+        return report_usage(options, "give at most one piece");
     }
     if (option_is_given(options, OPTION_CANCEL)) {
         return timers_cancel_one(options, kind->name);

@@ -41,7 +41,7 @@ static int check_whole(const struct options *options, const char *piece)
     }
     struct buf why = {0};
     buf_printf(&why,
-               "'%s' is part of the piece '%.*s': this takes a whole piece",
+               "'%s' is part of the piece '%.*s': give the whole piece",
                piece,
                (int)strcspn(piece, "/"),
                piece);
@@ -123,8 +123,8 @@ int rm_run(const struct options *options)
     const bool is_sure = option_is_given(options, OPTION_YES);
     if (!is_sure && isatty(STDIN_FILENO) != 1) {
         return report_usage(options,
-                            "there is no terminal to ask on: --yes removes "
-                            "without asking");
+                            "not a terminal, so you cannot be asked: --yes "
+                            "removes without asking");
     }
     int code = check_whole(options, word(options, 0));
     if (code == CODE_OK) {
@@ -137,7 +137,7 @@ int rm_run(const struct options *options)
     struct transfer_counts counts;
     struct err_detail detail = {0};
     if (code == CODE_OK && !yes) {
-        (void)fprintf(stderr, "heddle: nothing is removed\n");
+        (void)fprintf(stderr, "heddle: nothing was removed\n");
         code = CODE_NO;
     } else if (code == CODE_OK) {
         if (transfer_remove(transfer, word(options, 0), &counts, &detail) !=
@@ -298,8 +298,9 @@ int backup_run(const struct options *options)
     }
     if (value_is_same(object_field(made, "together"), value_bool(false))) {
         (void)fprintf(stderr,
-                      "heddle: commits landed all the time: each space is "
-                      "whole, but they are not of one moment\n");
+                      "heddle: commits continued during the copy: each space "
+                      "is consistent, but the spaces are not from the same "
+                      "moment\n");
     }
     if (option_is_given(options, OPTION_JSON)) {
         look_print_adopt(options, made);

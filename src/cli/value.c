@@ -155,7 +155,7 @@ static int print_id(const struct options *options, const hd_value *cause)
     const hd_status status = hd_value_id(operand_word(options, 0), cause, &id);
     if (status != HD_OK) {
         return report_usage(options,
-                            "PREFIX is 1 to 16 letters, digits and ':'");
+                            "PREFIX must be 1 to 16 letters, digits and ':'");
     }
     (void)hd_value_get_string(id, &word, NULL);
     output_word(options, "id", word);
@@ -302,12 +302,12 @@ const struct command value_commands[] = {
         .operands = "FILE POINTER",
         .operand_count = 2,
         .options = FORM_OPTIONS | OPTION_RAW,
-        .brief = "print what is at a place in a document",
+        .brief = "print the value at a place in a document",
         .manual =
-            "Prints what is at POINTER, a JSON Pointer: \"\" is the whole,\n"
+            "Prints the value at POINTER, a JSON Pointer: \"\" is the whole,\n"
             "/a/0 goes to the key a and to its first element, ~1 stands\n"
             "for a slash in a key and ~0 for a tilde. Exits with 1 if\n"
-            "there is nothing.\n",
+            "there is no value.\n",
         .example =
             "  $ heddle value get --text '{\"who\":[\"Ann\",\"Bo\"]}' /who/1\n"
             "  \"Bo\"\n",
@@ -364,8 +364,8 @@ const struct command value_commands[] = {
         .operand_count = 2,
         .options = OPTION_TEXT | OPTION_PRETTY | OPTION_EXIT_CODE,
         .brief = "print the places where two documents differ",
-        .manual = "Prints the JSON Pointers at which the two differ, one on a\n"
-                  "line, sorted by their bytes.\n",
+        .manual = "Prints the JSON Pointers at which the two differ, one per\n"
+                  "line, sorted bytewise.\n",
         .example = "  $ heddle value paths --text '{\"a\": 1, \"b\": 2}' \\\n"
                    "      --text '{\"a\": 3}'\n"
                    "  /a\n"

@@ -444,7 +444,7 @@ static struct pattern *find_pattern(void *ctx,
         if (pattern == NULL) {
             (void)err_set(detail,
                           ERR_NOT_FOUND,
-                          "%s has no pattern %s any more",
+                          "%s no longer has a pattern %s",
                           buf_text(&file),
                           buf_text(&name));
         }
@@ -714,8 +714,8 @@ int visit_report_wait(struct visit *visit, const char *what)
     }
     (void)err_set(&detail,
                   ERR_NOT_SETTLED,
-                  "%s did not come to an end within %llu ms: try again with a "
-                  "longer --timeout",
+                  "%s did not finish within %llu ms: retry with a longer "
+                  "--timeout",
                   what,
                   (unsigned long long)visit->timeout);
     (void)visit_report(visit->options, NULL, &detail);
@@ -736,8 +736,8 @@ int visit_settle(struct visit *visit)
     return visit->circles.count > 0
                ? CODE_UNSETTLED
                : report_unsettled(visit->options,
-                                  "nodes make each other run again and again: "
-                                  "'heddle log' shows what they write");
+                                  "nodes keep invalidating each other: 'heddle "
+                                  "log' shows what they write");
 }
 
 void visit_wait(struct visit *visit, mono_ms deadline)
@@ -865,16 +865,16 @@ int visit_resume(struct visit *visit, const char *name)
     if (file.length == 0) {
         (void)err_set(&detail,
                       ERR_NOT_FOUND,
-                      "the piece %s was not started from a file, so only what "
-                      "is stored can be read: 'heddle get --stored'",
+                      "the piece %s was not started from a file, so only its "
+                      "stored values can be read: 'heddle get --stored'",
                       name);
         code = visit_report(visit->options, NULL, &detail);
     } else if (access(buf_text(&file), R_OK) != 0) {
         (void)err_set(&detail,
                       ERR_NOT_FOUND,
-                      "the pattern of %s was in %s, which cannot be read: give "
-                      "it again, 'heddle run FILE --name %s', or read what is "
-                      "stored, 'heddle get --stored'",
+                      "the pattern of %s was in %s, which cannot be read: name "
+                      "its file with 'heddle run FILE --name %s', or read the "
+                      "stored value with 'heddle get --stored'",
                       name,
                       buf_text(&file),
                       name);

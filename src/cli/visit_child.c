@@ -64,7 +64,7 @@ static int refuse(struct visit *visit, const char *address)
     struct err_detail detail = {0};
     (void)err_set(&detail,
                   ERR_NOT_FOUND,
-                  "there is no piece %s in %s: 'heddle ps' lists what there is",
+                  "there is no piece %s in %s: 'heddle ps' lists the pieces",
                   address,
                   visit->folder);
     return visit_report(visit->options, NULL, &detail);

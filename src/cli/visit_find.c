@@ -52,7 +52,9 @@ static void write_names(struct visit *visit, const char *wanted, struct buf *to)
         live_load(visit->live, index, &detail) != ERR_OK ||
         !value_is_object(index->visible.payload) ||
         object_count(index->visible.payload) == 0) {
-        buf_append_text(to, "; there is none: begin with 'heddle run FILE'");
+        buf_append_text(to,
+                        "; there are no pieces yet: create one with "
+                        "'heddle run FILE'");
         return;
     }
     struct nearest nearest;

@@ -85,7 +85,7 @@ void visit_tell_trouble(const struct visit *visit,
         (void)visit_report(visit->options, visit->folder, trouble);
         trouble_told = *trouble;
     } else {
-        (void)fprintf(stderr, "heddle: the trouble is over\n");
+        (void)fprintf(stderr, "heddle: the problem is resolved\n");
     }
 }
 
@@ -167,7 +167,8 @@ int visit_read_path(const struct options *options,
         value_unref(*out);
         *out = VALUE_NONE;
         return report_usage(options,
-                            "'%s' is no path: it is like /items/0/price",
+                            "'%s' is not a path: a path looks like "
+                            "/items/0/price",
                             text);
     }
     struct err_detail detail = {0};

@@ -94,7 +94,7 @@ int visit_flush(struct visit *visit, int code)
                   : lost == 1 ? " and is lost"
                               : " and are lost",
                   buf_text(&events),
-                  trouble != NULL ? "" : ": there was no time left",
+                  trouble != NULL ? "" : ": the time limit was reached",
                   is_kept ? "; the events are stored, and the next process "
                             "that runs the piece handles them"
                           : "");

@@ -137,8 +137,7 @@ static enum err refuse_missing(const struct entity *document,
                    ERR_NOT_FOUND,
                    "there is no '%s' in this piece%s",
                    path,
-                   hint[0] != '\0' ? hint
-                                   : ": 'heddle get' shows what there is");
+                   hint[0] != '\0' ? hint : ": 'heddle get' shows its fields");
 }
 
 static enum err refuse_piece(const struct visit_part *part,
@@ -150,8 +149,8 @@ static enum err refuse_piece(const struct visit_part *part,
         return is_there(place)
                    ? err_set(detail,
                              ERR_ARGUMENT,
-                             "'%s' is part of the result of a child, not of a "
-                             "state: only what is behind a field can be set",
+                             "'%s' is part of a child's result, not of a "
+                             "state: set a field of the state instead",
                              path)
                    : refuse_missing(place->entity, path, detail);
     }
@@ -195,8 +194,8 @@ static enum err refuse_copy(const struct visit_part *part,
     const char *end = memrchr(name.at, '/', name.length);
     return err_set(detail,
                    ERR_ARGUMENT,
-                   "'%s' is a copy of an element of the list that '%.*s' is "
-                   "made from: set it in that list",
+                   "'%s' is a copy of an element of the source list of '%.*s': "
+                   "set it in that list",
                    path,
                    (int)(end != NULL ? (size_t)(end - name.at) : name.length),
                    name.at);
@@ -222,7 +221,8 @@ static enum err check_part(const struct visit_part *part,
     if (value_is_text(part->kind, "preloaded")) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'%s' is the output of a task: set its inputs",
+                       "'%s' is the output of a task: set one of its inputs "
+                       "instead",
                        path);
     }
     if (value_is_text(part->kind, "collection") &&
@@ -237,7 +237,7 @@ static enum err check_part(const struct visit_part *part,
         value_is_text(part->kind, "list")) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'%s' is computed: set what it is computed from",
+                       "'%s' is computed: set one of its inputs instead",
                        path);
     }
     return ERR_OK;
@@ -253,8 +253,8 @@ enum err visit_check_set(struct visit *visit,
         return is_there(place)
                    ? err_set(detail,
                              ERR_ARGUMENT,
-                             "'%s' is part of what the pattern returns, not of "
-                             "a state: only what is behind a field can be set",
+                             "'%s' is part of the pattern's result, not of a "
+                             "state: set a field of the state instead",
                              path)
                    : refuse_missing(document, path, detail);
     }

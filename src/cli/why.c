@@ -165,7 +165,7 @@ static void print_run(struct value run, unsigned depth)
     const struct value reason = object_field(run, "reason");
     const struct value causes = object_field(run, "causes");
     if (!value_is_absent(object_field(run, "above"))) {
-        say(depth, "which is explained above");
+        say(depth, "explained above");
     } else if (value_is_text(reason, "first")) {
         const uint64_t seq = number_of(object_field(run, "by"), "seq");
         if (seq > 0) {
@@ -177,11 +177,11 @@ static void print_run(struct value run, unsigned depth)
             say(depth, "for the first time: the piece was started");
         }
     } else if (value_is_text(reason, "folded")) {
-        say(depth, "what changed before it is in history that was folded");
+        say(depth, "the change before it is in compacted history");
     } else if (value_is_text(reason, "again")) {
         say(depth,
-            "nothing that it read is different: its code was changed, or a "
-            "run before it failed");
+            "its inputs are unchanged: its code changed, or an earlier run "
+            "failed");
     }
     for (uint32_t i = 0; value_is_array(causes) && i < array_count(causes);
          i++) {
@@ -297,7 +297,7 @@ static void print_advice(const struct survey_node *node, struct value why)
             buf_text(&name));
     } else if (value_is_text(condition, "nobody-looks")) {
         say(1,
-            "ask for it: heddle get %s, or let an effect read it",
+            "read it: heddle get %s, or let an effect read it",
             buf_text(&piece));
     } else if (value_is_text(condition, "not-started")) {
         const struct value note = value_is_object(node->piece->about)
@@ -319,7 +319,7 @@ static void print_advice(const struct survey_node *node, struct value why)
         look_append(&piece, object_field(source, "piece"));
         look_append(&name, object_field(source, "node"));
         say(1,
-            "why that has not run: heddle why-not %s %s",
+            "see why: heddle why-not %s %s",
             buf_text(&piece),
             buf_text(&name));
     } else if (value_is_text(condition, "gated")) {
@@ -344,14 +344,14 @@ static void print_why_not(const struct survey_node *node, struct value why)
     end_line(&line);
     struct buf needs = {0};
     begin_line(&needs, 1);
-    buf_append_text(&needs, "what it needs: ");
+    buf_append_text(&needs, "needs: ");
     look_append(&needs, object_field(why, "needs"));
     end_line(&needs);
     print_task(why);
     print_advice(node, why);
     if (number_of(why, "changed") > 0) {
         say(1,
-            "what it read was changed last by commit %" PRIu64,
+            "its inputs were last changed by commit %" PRIu64,
             number_of(why, "changed"));
     }
     for (uint32_t i = 0; i < array_count(reads) && i < READS_SHOWN; i++) {

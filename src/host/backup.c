@@ -74,8 +74,8 @@ static enum err find_spaces(struct making *making)
     if (err == ERR_OK && making->spaces.count == 0) {
         err = err_set(making->detail,
                       ERR_NOT_FOUND,
-                      "this is no data directory, no space is in it: check "
-                      "the path (%s)",
+                      "not a data directory: it contains no space; check the "
+                      "path (%s)",
                       from);
     }
     return err;

@@ -48,7 +48,7 @@ static enum err refuse(struct identity identity,
     return err_set(detail,
                    ERR_SESSION_IN_USE,
                    "session '%.*s' is in use by %s: end that process, or open "
-                   "this runtime with another session name or with none",
+                   "this runtime with another session name or without one",
                    text_shown(name.at, name.length, NAME_SHOWN),
                    name.at,
                    process);
@@ -99,14 +99,14 @@ enum err claim_check_names(const char *user,
                            struct err_detail *detail)
 {
     if (user != NULL && user[0] == '\0') {
-        return err_set(detail, ERR_ARGUMENT, "a user has a name");
+        return err_set(detail, ERR_ARGUMENT, "a user must have a name");
     }
     if (session != NULL &&
         (session[0] == '\0' ||
          strncmp(session, "session:", strlen("session:")) == 0)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a session has a name, which does not begin with "
+                       "a session must have a name that does not begin with "
                        "'session:'");
     }
     return ERR_OK;

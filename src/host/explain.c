@@ -708,44 +708,43 @@ static struct missing find_missing(const struct survey_node *node,
     }
     if (state == RESUME_FAILED) {
         return (struct missing){"failed",
-                                "its last run failed, and nothing that it "
-                                "read has changed since",
-                                "a change of what it reads, or of its code"};
+                                "its last run failed, and its inputs have not "
+                                "changed since",
+                                "a change of its inputs or of its code"};
     }
     if (source != NULL) {
         return (struct missing){"waits",
-                                "what it reads is out of date: another node "
-                                "has to run first",
+                                "its inputs are stale: another node must run "
+                                "first",
                                 "a run of that node"};
     }
     if (state == RESUME_CLEAN) {
         return (struct missing){"clean",
-                                "it is up to date: nothing that it read has "
-                                "changed since its last run",
-                                "a change of what it reads"};
+                                "it is up to date: its inputs have not changed "
+                                "since its last run",
+                                "a change of its inputs"};
     }
     if (!node->wanted) {
         return (struct missing){
             "nobody-looks",
-            "it has to run, and nobody looks: no effect "
-            "reads what it writes",
-            "an effect that reads it, or somebody who asks"};
+            "it is dirty but dormant: no effect reads its output",
+            "an effect that reads it, or a read by a command"};
     }
     if (!node->live) {
         return (struct missing){"not-started",
-                                "it has to run, and the effects that want it "
-                                "sleep: no process runs them",
+                                "it is dirty, but no process runs the effects "
+                                "that read it",
                                 "a process that runs the piece"};
     }
     if (run != NULL &&
         (run->gates.debounce_ms > 0 || run->gates.throttle_ms > 0)) {
         return (struct missing){"gated",
-                                "it has to run, and its debounce or throttle "
-                                "may hold it back",
+                                "it is dirty, but its debounce or throttle may "
+                                "delay it",
                                 "time"};
     }
     return (struct missing){"none",
-                            "it has to run, and does so in the next step",
+                            "it is dirty and runs in the next step",
                             "nothing"};
 }
 

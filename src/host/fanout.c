@@ -646,7 +646,7 @@ static void flush_session(struct hub_session *session)
         settle(session, &message);
         hub_queue(session->peer, &message);
     } else {
-        hub_fault(hub, HUB_READING, "a sync was not made", &detail);
+        hub_fault(hub, HUB_READING, "a sync failed", &detail);
         message_release(&message);
     }
 }
@@ -697,7 +697,11 @@ static void flush(struct hub *hub, struct hub_session *only)
         engine_read_end(hub->engine);
     }
     if (err != ERR_OK) {
-        hub_fault(hub, HUB_READING, "nobody was told of what landed", &detail);
+        hub_fault(hub,
+                  HUB_READING,
+                  "subscribers were not notified of a "
+                  "commit",
+                  &detail);
     }
 }
 

@@ -24,13 +24,13 @@ static enum err refuse_missing(const char *folder,
     return wanted == FOLDER_CREATE
                ? err_set(detail,
                          ERR_NOT_FOUND,
-                         "the data directory cannot be made, because the one "
-                         "above it is missing: create that first (%s)",
+                         "cannot create the data directory: its parent "
+                         "directory does not exist; create that first (%s)",
                          folder)
                : err_set(detail,
                          ERR_NOT_FOUND,
-                         "there is no data directory: check the path, or let a "
-                         "command that writes create it (%s)",
+                         "data directory not found: check the path, or create "
+                         "it with a command that writes (%s)",
                          folder);
 }
 
@@ -38,8 +38,8 @@ static enum err refuse_file(const char *folder, struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_ARGUMENT,
-                   "this is a file, and no directory: name the directory that "
-                   "the spaces are in (%s)",
+                   "this is a file, not a directory: give the directory that "
+                   "contains the spaces (%s)",
                    folder);
 }
 
@@ -58,15 +58,15 @@ static enum err refuse_system(const char *folder,
     case EROFS:
         return err_set(detail,
                        ERR_IO,
-                       "the data directory cannot be written to: change its "
-                       "permissions, or open it for reading only (%s: %s)",
+                       "the data directory is not writable: change its "
+                       "permissions, or open it read-only (%s: %s)",
                        folder,
                        strerror(code));
     case ENOSPC:
     case EDQUOT:
         return err_set(detail,
                        ERR_FULL,
-                       "the disk is full: make room, and try again (%s)",
+                       "the disk is full: free some space and retry (%s)",
                        folder);
     default:
         return err_set(detail,
@@ -81,8 +81,8 @@ static enum err refuse_reading(const char *folder, struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_IO,
-                   "the data directory cannot be read: change its permissions, "
-                   "or become who may (%s)",
+                   "the data directory is not readable: change its "
+                   "permissions, or use another account (%s)",
                    folder);
 }
 
@@ -92,7 +92,10 @@ enum err folder_open(const char *folder,
 {
     struct stat found;
     if (folder[0] == '\0') {
-        return err_set(detail, ERR_ARGUMENT, "a data directory has a name");
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a data directory must have a "
+                       "name");
     }
     if (wanted == FOLDER_CREATE && mkdir(folder, 0777) != 0 &&
         errno != EEXIST) {
@@ -151,7 +154,7 @@ enum err folder_find(const char *folder,
                          folder)
                : err_set(detail,
                          ERR_NOT_FOUND,
-                         "this is no data directory, no space is in it: check "
+                         "not a data directory: it contains no space; check "
                          "the path (%s)",
                          folder);
 }
@@ -160,11 +163,11 @@ static const char *advice_for(enum err err)
 {
     switch ((int)err) {
     case ERR_FULL:
-        return "make room on the disk, and try again";
+        return "free some space on the disk and retry";
     case ERR_BUSY:
-        return "another process is at work on it, try again";
+        return "another process uses it; retry";
     case ERR_CORRUPT:
-        return "move the file away if it is not a space, or look at it with "
+        return "move the file away if it is not a space, or inspect it with "
                "'heddle store check'";
     case ERR_IO:
         return "check the permissions of the file and the disk";

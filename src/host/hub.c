@@ -26,7 +26,7 @@ void hub_worked(struct hub *hub, enum hub_work work)
 {
     if (UNLIKELY(hub->troubles[work].err != ERR_OK)) {
         hub->troubles[work] = (struct err_detail){0};
-        log_write(hub->options.log, LOG_LEVEL_INFO, "hub: it works again");
+        log_write(hub->options.log, LOG_LEVEL_INFO, "hub: recovered");
     }
 }
 
@@ -326,7 +326,7 @@ static void receive_open(struct hub_peer *peer, const struct message *message)
                               ? value_text_new("")
                               : value_ref(message->branch);
     if (look(hub, branch, &known, &detail) != ERR_OK) {
-        hub_fault(hub, HUB_READING, "a session was not opened", &detail);
+        hub_fault(hub, HUB_READING, "a session could not be opened", &detail);
         break_peer(peer);
     } else if (!known) {
         revoke_peer(peer, "unknown-branch");
@@ -460,7 +460,7 @@ static void receive_watch(struct hub_peer *peer, const struct message *message)
         hub_worked(hub, HUB_WATCHING);
         answer_watch(peer->session, message, &answer);
     } else {
-        hub_fault(hub, HUB_WATCHING, "documents were not read", &detail);
+        hub_fault(hub, HUB_WATCHING, "documents could not be read", &detail);
         message_release(&answer);
         break_peer(peer);
     }
@@ -547,7 +547,7 @@ static void notice_others(struct hub *hub)
     } else {
         hub_fault(hub,
                   HUB_READING,
-                  "the changes of others were not read",
+                  "changes of other sessions could not be read",
                   &detail);
     }
 }
@@ -613,7 +613,7 @@ static bool notice_before(struct hub *hub, uint64_t seq)
     if (err != ERR_OK) {
         hub_fault(hub,
                   HUB_READING,
-                  "the changes of others were not read",
+                  "changes of other sessions could not be read",
                   &detail);
     }
     return err == ERR_OK;
@@ -687,7 +687,7 @@ static void receive_commits(struct hub_peer *peer,
         verdict_release(&request->verdict);
     }
     vec_clear(&hub->requests);
-    hub_fault(hub, HUB_WRITING, "nothing of a group landed", &detail);
+    hub_fault(hub, HUB_WRITING, "a group commit failed", &detail);
     break_peer(peer);
 }
 

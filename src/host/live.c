@@ -105,7 +105,7 @@ static enum err judge(void *ctx,
     (void)commit;
     return err_set(detail,
                    ERR_READ_ONLY,
-                   "the data directory was opened for reading only");
+                   "the data directory was opened read-only");
 }
 
 static uint64_t wall_ms(void *ctx)
@@ -577,7 +577,7 @@ static void find_holder(struct live_space *at, mono_ms now)
         at->busy_long = is_held_long(at, &holder, now);
         (void)lock_holder_explain(&holder, &why);
     } else if (at->busy.err == ERR_OK) {
-        (void)err_set(&why, ERR_BUSY, "other processes write to it: try again");
+        (void)err_set(&why, ERR_BUSY, "other processes write to it: retry");
     }
     if (why.err != ERR_OK) {
         (void)err_set(&at->busy,
@@ -726,8 +726,8 @@ static void report(struct live *live, struct live_space *at)
                       text_shown(name.at, name.length, 60),
                       name.at,
                       now->text,
-                      err == ERR_CORRUPT ? "'heddle check' says what is damaged"
-                                         : "it is tried again");
+                      err == ERR_CORRUPT ? "'heddle check' lists the damage"
+                                         : "retrying");
     }
     if (live->options.on_trouble != NULL) {
         live->options.on_trouble(live->options.ctx,
@@ -912,8 +912,8 @@ static enum err not_come(struct live *live, struct err_detail *detail)
     return trouble != NULL ? err_set(detail, trouble->err, "%s", trouble->text)
                            : err_set(detail,
                                      ERR_BUSY,
-                                     "the document has not come yet: step, and "
-                                     "ask again");
+                                     "the document is not loaded yet: step "
+                                     "the runtime and retry");
 }
 
 enum err live_load_requested(struct live *live, struct err_detail *detail)
@@ -990,10 +990,10 @@ enum err live_stop(struct live *live,
         err = trouble != NULL ? trouble->err : ERR_GIVEN_UP;
         (void)err_set(detail,
                       err,
-                      "%zu commits are not confirmed, and lost: %s",
+                      "%zu commits were not confirmed and are lost: %s",
                       live_outstanding(live),
                       trouble != NULL ? trouble->text
-                                      : "nobody waited for the answer");
+                                      : "no caller waited for the answer");
     }
     live_drop(live);
     return err;

@@ -128,7 +128,7 @@ static bool forget_gone(struct mirrors *mirrors,
         if (err != ERR_OK) {
             log_write(log,
                       LOG_LEVEL_WARNING,
-                      "nodes that have gone are not forgotten: %s",
+                      "removed nodes could not be deregistered: %s",
                       detail.text);
         }
         gone_release(gone);
@@ -240,7 +240,7 @@ static enum err send(const struct mirrors_source *source,
     if (err != ERR_OK) {
         log_write(log,
                   LOG_LEVEL_WARNING,
-                  "a space was not told who reads there: %s",
+                  "a space could not record its readers: %s",
                   detail.text);
     }
     return err;
@@ -296,7 +296,7 @@ static enum err forget(const struct mirrored *piece,
     if (err != ERR_OK) {
         log_write(log,
                   LOG_LEVEL_WARNING,
-                  "a piece that was removed is not forgotten: %s",
+                  "a removed piece could not be deregistered: %s",
                   detail.text);
     }
     return err;
@@ -313,7 +313,7 @@ static bool tell(struct mirrored *piece,
     if (engine == NULL || list(piece, engine, &page, &detail) != ERR_OK) {
         log_write(log,
                   LOG_LEVEL_WARNING,
-                  "it is not known which spaces a piece reads: %s",
+                  "the spaces that a piece reads could not be looked up: %s",
                   detail.text);
         return true;
     }

@@ -38,12 +38,12 @@ enum err names_branch(const struct live_options *options,
     return branch == NULL
                ? err_set(detail,
                          ERR_BRANCH_UNKNOWN,
-                         "there is no branch %s: 'heddle branch list' shows "
-                         "what there is",
+                         "there is no branch %s: 'heddle branch list' lists "
+                         "the branches",
                          name)
                : err_set(detail,
                          ERR_BRANCH_CLOSED,
                          "the branch %s is closed: it can be read with "
-                         "--stored, and be merged",
+                         "--stored, and merged",
                          name);
 }

@@ -13,8 +13,8 @@ static enum err given_up(struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_GIVEN_UP,
-                   "the piece was not taken up: the fetching of what is known "
-                   "of it was stopped");
+                   "the piece was not resumed: loading its records was "
+                   "stopped");
 }
 
 /* After the first page: what is still to come is counted only if there is

@@ -223,7 +223,7 @@ static enum err check_seq(const struct engine *engine,
     if (seq < engine->horizon) {
         return err_set(detail,
                        ERR_SEQUENCE,
-                       "what was before seq %llu has been folded",
+                       "history before seq %llu was compacted",
                        (unsigned long long)engine->horizon);
     }
     return ERR_OK;

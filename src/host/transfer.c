@@ -345,8 +345,8 @@ enum err transfer_check_stopped(const struct transfer *transfer,
             if (value_is_text(array_at(pieces, i), name)) {
                 err = err_set(detail,
                               ERR_ARGUMENT,
-                              "the piece %s is started by the process %lld: "
-                              "stop that first",
+                              "the piece %s is running in process %lld: stop "
+                              "that process first",
                               name,
                               value_kind(pid) == VALUE_INT
                                   ? (long long)value_integer(pid)
@@ -757,7 +757,7 @@ enum err moved_read_generation(struct transfer *transfer,
         !value_is_absent(transfer_about(document))) {
         err = err_set(detail,
                       ERR_ARGUMENT,
-                      "there is a piece %s already",
+                      "a piece %s already exists",
                       names->to);
     }
     value_unref(document);
@@ -873,11 +873,11 @@ static enum err check_rename(const struct transfer *transfer,
     if (err == ERR_OK && strchr(name, '~') != NULL) {
         err = err_set(detail,
                       ERR_ARGUMENT,
-                      "%s was launched by a handler and keeps its name",
+                      "%s was launched by a handler and cannot be renamed",
                       name);
     }
     if (err == ERR_OK && strcmp(name, new_name) == 0) {
-        err = err_set(detail, ERR_ARGUMENT, "%s has that name", name);
+        err = err_set(detail, ERR_ARGUMENT, "%s already has that name", name);
     }
     return err == ERR_OK ? transfer_check_stopped(transfer, name, detail) : err;
 }

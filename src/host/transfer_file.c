@@ -106,7 +106,7 @@ static enum err read_line(struct reading *reading, struct value *out)
     *out = VALUE_NONE;
     reading->line++;
     if (reading->at == reading->end) {
-        return refuse(reading, "the file ends here, and is not whole");
+        return refuse(reading, "the file is truncated");
     }
     const char *stop =
         memchr(reading->at, '\n', (size_t)(reading->end - reading->at));
@@ -133,9 +133,9 @@ static enum err read_header(struct reading *reading, struct moved_set *set)
     const struct value names = object_field(header, "pieces");
     if (!value_is_text(object_field(header, "format"), format_name) ||
         !value_is_array(names)) {
-        err = refuse(reading, "this is not an export of heddle");
+        err = refuse(reading, "this is not a heddle export");
     } else if (!value_is_same(version, value_int(EXPORT_VERSION))) {
-        err = refuse(reading, "this version of exports is not known here");
+        err = refuse(reading, "unknown version of the export format");
     }
     for (uint32_t i = 0; err == ERR_OK && i < array_count(names); i++) {
         const struct value name = array_at(names, i);
@@ -167,7 +167,9 @@ static enum err read_document(struct reading *reading,
     if (*over) {
         if (!value_is_same(count, value_int((int64_t)set->documents.count)) ||
             reading->at != reading->end) {
-            err = refuse(reading, "the number of documents is another one");
+            err = refuse(reading,
+                         "the number of documents does not match the "
+                         "header");
         }
     } else if (!value_is_string(scope_key) || !value_is_string(id) ||
                !value_is_object(document) ||
@@ -300,8 +302,7 @@ static enum err import_in(struct transfer *transfer,
     if (err == ERR_OK && !is_piece && !replace && old.documents.count > 0) {
         err = err_set(detail,
                       ERR_ARGUMENT,
-                      "there is something in this space already: --replace "
-                      "takes it away");
+                      "the space is not empty: --replace removes its data");
     }
     if (err == ERR_OK) {
         err = delete_old(&writer, names, &old, detail);
@@ -348,7 +349,7 @@ static enum err check_import(const struct transfer *transfer,
                    ? ERR_OK
                    : err_set(detail,
                              ERR_ARGUMENT,
-                             "a space has no name: --name is for pieces");
+                             "--name applies to pieces, not to a space");
     }
     const struct text text = value_text(&set->names.at[0]);
     if (import->name != NULL) {

@@ -121,7 +121,7 @@ enum err world_store_new(struct world *world,
 {
     *out = NULL;
     if (folder != NULL && folder[0] == '\0') {
-        return err_set(detail, ERR_ARGUMENT, "a folder has a name");
+        return err_set(detail, ERR_ARGUMENT, "a directory must have a name");
     }
     struct world_store *store = mem_alloc_zero(sizeof *store);
     store->world = world;

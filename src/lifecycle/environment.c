@@ -7,20 +7,23 @@
 static const struct lifecycle_status statuses[ENVIRONMENT_STATUS_COUNT] = {
     [ENVIRONMENT_PROVISIONING] = {"provisioning",
                                   false,
-                                  "its workspace is being made or restored"},
+                                  "its workspace is being created or restored"},
     [ENVIRONMENT_READY] = {"ready", true, "threads can use it"},
     [ENVIRONMENT_RETIRING] = {"retiring",
                               false,
-                              "it is to be destroyed as soon as nobody is in "
-                              "the way"},
+                              "it is to be destroyed as soon as no thread uses "
+                              "it"},
     [ENVIRONMENT_ERROR] = {"error",
                            true,
-                           "it could not be made, or nobody knows what "
-                           "became of its destruction"},
+                           "it could not be created, or the outcome of its "
+                           "destruction is unknown"},
     [ENVIRONMENT_DESTROYING] = {"destroying",
                                 false,
                                 "the host is destroying its workspace"},
-    [ENVIRONMENT_DESTROYED] = {"destroyed", true, "it is gone for good"},
+    [ENVIRONMENT_DESTROYED] = {"destroyed",
+                               true,
+                               "it was destroyed "
+                               "permanently"},
 };
 
 enum {
@@ -36,20 +39,19 @@ static const struct lifecycle_event events[ENVIRONMENT_EVENT_COUNT] = {
                                   "a workspace is wanted again"},
     EVENT(PROVISION_SUCCEEDED) = {"provision.succeeded",
                                   0,
-                                  "the host has made the workspace"},
+                                  "the host has created the workspace"},
     EVENT(PROVISION_FAILED) = {"provision.failed",
                                0,
-                               "the host could not make it, or was "
+                               "the host could not create it, or was "
                                "interrupted"},
     EVENT(PROVISION_CANCELLED) = {"provision.cancelled",
                                   0,
-                                  "everybody who waited for it has stopped"},
+                                  "all threads that waited for it have "
+                                  "stopped"},
     EVENT(RETIRE_REQUESTED) = {"retire.requested",
                                IS_MANAGED,
-                               "nobody needs it any more"},
-    EVENT(RETIRE_CANCELLED) = {"retire.cancelled",
-                               0,
-                               "somebody needs it after all"},
+                               "it is no longer needed"},
+    EVENT(RETIRE_CANCELLED) = {"retire.cancelled", 0, "it is needed again"},
     EVENT(DESTROY_STARTED) = {"destroy.started",
                               IS_MANAGED,
                               "it is claimed for an attempt to destroy it"},
@@ -61,7 +63,7 @@ static const struct lifecycle_event events[ENVIRONMENT_EVENT_COUNT] = {
                              "the host could not destroy it"},
     EVENT(DESTROY_LOST) = {"destroy.lost",
                            0,
-                           "no answer to the attempt will come any more"},
+                           "no answer to the attempt will arrive"},
 };
 
 #define CHOICE(status, what, with, without)                         \

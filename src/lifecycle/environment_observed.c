@@ -10,16 +10,23 @@ static const struct lifecycle_status
     statuses[OBSERVED_ENVIRONMENT_STATUS_COUNT] = {
         [OBSERVED_ENVIRONMENT_PROVISIONING] = {"provisioning",
                                                false,
-                                               "its workspace is being made"},
+                                               "its workspace is being "
+                                               "created"},
         [OBSERVED_ENVIRONMENT_READY] = {"ready",
                                         true,
                                         "threads can use it; it may have no "
                                         "path yet"},
-        [OBSERVED_ENVIRONMENT_ERROR] = {"error", true, "it could not be made"},
+        [OBSERVED_ENVIRONMENT_ERROR] = {"error",
+                                        true,
+                                        "it could not be "
+                                        "created"},
         [OBSERVED_ENVIRONMENT_DESTROYING] = {"destroying",
                                              false,
                                              "the host is destroying it"},
-        [OBSERVED_ENVIRONMENT_DESTROYED] = {"destroyed", true, "it is gone"},
+        [OBSERVED_ENVIRONMENT_DESTROYED] = {"destroyed",
+                                            true,
+                                            "it was "
+                                            "destroyed"},
 };
 
 enum {
@@ -39,14 +46,14 @@ static const struct lifecycle_event events[OBSERVED_ENVIRONMENT_EVENT_COUNT] = {
                                   "the first time"},
     EVENT(PROVISION_SUCCEEDED) = {"provision.succeeded",
                                   0,
-                                  "the host has made the workspace"},
+                                  "the host has created the workspace"},
     EVENT(PROVISION_FAILED) = {"provision.failed",
                                0,
-                               "the host could not make it, or was "
+                               "the host could not create it, or was "
                                "interrupted"},
     EVENT(PROVISION_CANCELLED) = {"provision.cancelled",
                                   0,
-                                  "everybody who waited for it has "
+                                  "all threads that waited for it have "
                                   "stopped"},
     EVENT(DESTROY_DISPATCHED) = {"destroy.dispatched",
                                  MANAGED | REQUESTED | PRESENT,

@@ -21,8 +21,8 @@ static const struct named_bit fact_table[LIFECYCLE_FACT_COUNT] = {
     {"stop-requested", "a stop is requested and not settled"},
     {"child", "the thread belongs to another thread"},
     {"stale-run", "the report is about another run than the row's"},
-    {"managed", "the workspace is ours to destroy"},
-    {"cleanup-requested", "somebody wants the environment gone"},
+    {"managed", "the workspace is managed here and can be destroyed"},
+    {"cleanup-requested", "cleanup of the environment is requested"},
     {"workspace", "the row has a workspace path"},
     {"stale-attempt", "the answer is to another destroy attempt"},
 };
@@ -35,7 +35,7 @@ static const struct named_bit effect_table[LIFECYCLE_EFFECT_COUNT] = {
      "only if no thread of the environment is live or has a stop requested"},
     {"stamp-attempt", "the row's destroy attempt is the event's"},
     {"clear-attempt", "the row has no destroy attempt any more"},
-    {"clear-cleanup", "nobody wants the environment gone any more"},
+    {"clear-cleanup", "cleanup of the environment is no longer requested"},
     {"set-workspace", "the row's workspace is the event's"},
     {"clear-workspace", "the row has no workspace path any more"},
 };
@@ -321,12 +321,12 @@ void lifecycle_detail(const struct lifecycle_machine *machine,
         (void)snprintf(text, size, "no edge for %s from %s", what, from);
         return;
     case LIFECYCLE_NOT_FOUND:
-        (void)snprintf(text, size, "there is no such %s", machine->name);
+        (void)snprintf(text, size, "%s not found", machine->name);
         return;
     case LIFECYCLE_CONFLICT:
         (void)snprintf(text,
                        size,
-                       "the %s has moved from %s while %s was applied",
+                       "the %s left %s while %s was applied",
                        machine->name,
                        from,
                        what);

@@ -12,31 +12,32 @@ static const char introduction[] =
     "<!-- Printed by `heddle lifecycle page` from src/lifecycle; `./dev docs` "
     "writes it again. Do not edit. -->\n"
     "\n"
-    "A thing that lives long (a thread, an environment, a piece) has a status, "
-    "and nobody chooses it. Callers report\n"
-    "what happened; a table decides what becomes of the status; one writer "
-    "stores it, if the row is still as it was\n"
-    "when the table was asked. An event that does not apply is an outcome with "
+    "Long-lived objects (threads, environments, pieces) have a status, and no "
+    "caller sets it directly. Callers report\n"
+    "events; a transition table determines the new status; a single writer "
+    "stores it if the row has not changed since\n"
+    "the table was consulted. An event that does not apply is an outcome with "
     "a reason, never a failure.\n"
     "\n"
     "| outcome | meaning |\n"
     "| --- | --- |\n"
-    "| applied | the status is another one now |\n"
-    "| unchanged | the table says that the event has nothing to do in this "
-    "status: a report that came twice, a wish that is granted |\n"
-    "| superseded | a predicate of the event does not hold: the world has "
-    "moved on. Asked before the table, in the order below |\n"
+    "| applied | the status has changed |\n"
+    "| unchanged | the event has no effect in this status: a duplicate report, "
+    "or a request that is already met |\n"
+    "| superseded | a predicate of the event does not hold: the report is "
+    "obsolete. Predicates are evaluated before the table, in the order below "
+    "|\n"
     "| illegal | the table has no edge for this event in this status |\n"
-    "| not-found | there is no such row |\n"
-    "| conflict | the row moved between the question and the answer |\n"
+    "| not-found | the row does not exist |\n"
+    "| conflict | the row changed between the evaluation and the write |\n"
     "\n"
-    "`heddle lifecycle explain MACHINE STATUS EVENT` says which one it would "
-    "be and why; the code is `src/lifecycle`.\n"
+    "`heddle lifecycle explain MACHINE STATUS EVENT` prints the outcome and "
+    "the reason; the code is `src/lifecycle`.\n"
     "\n"
     "A machine may come in two profiles. **strict** is what Heddle uses. "
     "**observed** is the behaviour of an older system,\n"
-    "cell by cell, with what looks wrong marked by (?): the strict tables were "
-    "made from it, and tests compare with it.\n"
+    "cell by cell, with questionable cells marked by (?): the strict tables "
+    "were made from it, and tests compare with it.\n"
     "The two have different names for what happens, because in strict a stop "
     "and a retirement are statuses:\n"
     "\n"
@@ -60,8 +61,14 @@ static const char introduction[] =
 static void print_facts(struct buf *out)
 {
     buf_append_text(out,
-                    "\n## Facts\n\nWhat a machine may ask of a row and of the "
-                    "report about it.\n\n| fact | meaning |\n| --- | --- |\n");
+                    "\n"
+                    "## Facts\n"
+                    "\n"
+                    "Facts of a row and of the report about it that predicates "
+                    "and edges use.\n"
+                    "\n"
+                    "| fact | meaning |\n"
+                    "| --- | --- |\n");
     for (unsigned i = 0; i < LIFECYCLE_FACT_COUNT; i++) {
         const enum lifecycle_fact fact = (enum lifecycle_fact)(1U << i);
         buf_printf(out,
@@ -74,9 +81,14 @@ static void print_facts(struct buf *out)
 static void print_predicates(struct buf *out)
 {
     buf_append_text(out,
-                    "\n## Predicates\n\nIn the order of asking; the first that "
-                    "does not hold supersedes the event.\n\n| predicate | what "
-                    "is wrong if it does not hold |\n| --- | --- |\n");
+                    "\n"
+                    "## Predicates\n"
+                    "\n"
+                    "In order of evaluation; the first that does not hold "
+                    "supersedes the event.\n"
+                    "\n"
+                    "| predicate | what is wrong if it does not hold |\n"
+                    "| --- | --- |\n");
     for (enum lifecycle_predicate p = 0; p < PREDICATE_NONE; p++) {
         buf_printf(out,
                    "| %s | %s |\n",
@@ -88,9 +100,14 @@ static void print_predicates(struct buf *out)
 static void print_effects(struct buf *out)
 {
     buf_append_text(out,
-                    "\n## Effects\n\nWhat is stored in the same statement as "
-                    "the status, and on which condition.\n\n| effect | meaning "
-                    "|\n| --- | --- |\n");
+                    "\n"
+                    "## Effects\n"
+                    "\n"
+                    "Fields that are stored in the same statement as the "
+                    "status, and their conditions.\n"
+                    "\n"
+                    "| effect | meaning |\n"
+                    "| --- | --- |\n");
     for (unsigned i = 0; i < LIFECYCLE_EFFECT_COUNT; i++) {
         const enum lifecycle_effect effect = (enum lifecycle_effect)(1U << i);
         buf_printf(out,
@@ -229,7 +246,10 @@ static void print_doubts(const struct lifecycle_machine *machine,
         }
         buf_printf(out,
                    "%s- %s, %s: %s\n",
-                   is_first ? "\nWhat looks wrong, and is so:\n\n" : "",
+                   is_first ? "\n"
+                              "Questionable behaviour, kept as observed:\n"
+                              "\n"
+                            : "",
                    machine->statuses[edge->from].name,
                    machine->events[edge->event].name,
                    edge->questionable);

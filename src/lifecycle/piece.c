@@ -23,15 +23,15 @@ static const struct lifecycle_event events[PIECE_EVENT_COUNT] = {
     [PIECE_ON_STARTED] = {"started",
                           IS_WANTED | IS_CURRENT,
                           "the run has been set up"},
-    [PIECE_ON_FAILED] = {"failed", IS_CURRENT, "the run has ended badly"},
+    [PIECE_ON_FAILED] = {"failed", IS_CURRENT, "the run has failed"},
     [PIECE_DO_STOP] = {"stop", 0, "it should not run"},
     [PIECE_ON_STOPPED] = {"stopped", IS_CURRENT, "the run has ended"},
     [PIECE_DO_RESTART] = {"restart",
                           IS_WANTED,
-                          "it should run anew, also if it is running"},
+                          "it should restart, even if it is running"},
     [PIECE_DO_RESUME] = {"resume",
                          0,
-                         "a process has opened the space, and nobody else "
+                         "a process has opened the space, and no other process "
                          "runs its pieces"},
 };
 
@@ -105,11 +105,11 @@ const struct lifecycle_machine piece_lifecycle = {
     .name = "piece",
     .profile = LIFECYCLE_STRICT,
     .about =
-        "A piece is an instance of a pattern that a runtime keeps alive. "
-        "Requests (start, stop, restart,\nresume) say what should be; reports "
-        "(started, failed, stopped) name the run they are about, so\nthat a "
-        "late one cannot touch the next run. What comes twice changes "
-        "nothing.",
+        "A piece is an instance of a pattern that a runtime keeps running. "
+        "Requests (start, stop, restart,\n"
+        "resume) set the goal; reports (started, failed, stopped) name their "
+        "run, so that a late report\n"
+        "cannot affect the next run. Duplicates change nothing.",
     .initial = PIECE_CREATED,
     .statuses = statuses,
     .status_count = COUNT_OF(statuses),

@@ -8,7 +8,7 @@ static const struct lifecycle_status statuses[THREAD_STATUS_COUNT] = {
     [THREAD_IDLE] = {"idle", true, "nothing runs; it can be given a turn"},
     [THREAD_STARTING] = {"starting",
                          false,
-                         "a run is being prepared, or has been sent off"},
+                         "a run is being prepared or dispatched"},
     [THREAD_ACTIVE] = {"active", false, "a turn is running"},
     [THREAD_STOPPING] = {"stopping",
                          false,
@@ -37,11 +37,11 @@ static const struct lifecycle_event events[THREAD_EVENT_COUNT] = {
                               "the turn has ended, and nothing failed"},
     [THREAD_RUN_FAILED] = {"run.failed",
                            1 << PREDICATE_NOT_DELETED | IS_CURRENT,
-                           "the run ended badly: the turn, the command, the "
+                           "the run failed: the turn, the command, the "
                            "preparation, the process or the host"},
     [THREAD_STOP_REQUESTED] = {"stop.requested",
                                0,
-                               "somebody wants the run to end"},
+                               "a stop of the run is requested"},
     [THREAD_STOP_SETTLED] = {"stop.settled",
                              IS_CURRENT,
                              "the stop is done: nothing runs any more"},
@@ -96,10 +96,11 @@ const struct lifecycle_machine thread_lifecycle = {
     .name = "thread",
     .profile = LIFECYCLE_STRICT,
     .about =
-        "A thread is a conversation; its turns are run by a host. A stop is "
-        "a status, so new work\nwhile stopping is an edge that does not "
-        "exist. Each report names its run: one about a run of\nthe past is "
-        "superseded.",
+        "A thread is a conversation; a host runs its turns. A stop is a "
+        "status, so new work while\n"
+        "stopping is an edge that does not exist. Each report names its run: a "
+        "report about an\n"
+        "earlier run is superseded.",
     .initial = THREAD_STARTING,
     .statuses = statuses,
     .status_count = COUNT_OF(statuses),

@@ -11,7 +11,7 @@ static const struct lifecycle_status statuses[OBSERVED_THREAD_STATUS_COUNT] = {
                                  "the row exists, nothing else does"},
     [OBSERVED_THREAD_PROVISIONING] = {"provisioning",
                                       false,
-                                      "its workspace is being made"},
+                                      "its workspace is being created"},
     [OBSERVED_THREAD_IDLE] = {"idle", true, "no turn runs"},
     [OBSERVED_THREAD_ACTIVE] = {"active", false, "a turn runs"},
     [OBSERVED_THREAD_ERROR] = {"error", true, "something failed"},
@@ -28,19 +28,20 @@ enum {
 static const struct lifecycle_event events[OBSERVED_THREAD_EVENT_COUNT] = {
     EVENT(TURN_STARTED) = {"turn.started",
                            NOT_STOPPED,
-                           "the host says that a turn began"},
+                           "the host reports that a turn began"},
     EVENT(TURN_COMPLETED) = {"turn.completed",
                              0,
-                             "the host says that the turn ended well"},
+                             "the host reports that the turn succeeded"},
     EVENT(TURN_FAILED) = {"turn.failed",
                           NOT_STOPPED,
-                          "the host says that the turn failed"},
+                          "the host reports that the turn failed"},
     EVENT(TURN_INTERRUPTED) = {"turn.interrupted",
                                0,
-                               "the host says that the turn was interrupted"},
+                               "the host reports that the turn was "
+                               "interrupted"},
     EVENT(RUNTIME_EXITED) = {"runtime.exited",
                              NOT_STOPPED,
-                             "the host says that the process died"},
+                             "the host reports that the process died"},
     EVENT(TURN_DISPATCHED) = {"turn.dispatched",
                               0,
                               "a turn was handed to a ready runtime"},
@@ -68,8 +69,7 @@ static const struct lifecycle_event events[OBSERVED_THREAD_EVENT_COUNT] = {
         SESSION_LOST) = {"session.lost", 0, "the host restarted or went away"},
     EVENT(RUNTIME_OBSERVED_ACTIVE) = {"runtime.observed-active",
                                       NOT_DELETED | NOT_STOPPED,
-                                      "a host that connects says that it "
-                                      "runs"},
+                                      "a connecting host reports that it runs"},
 };
 
 #define DOUBT(status, what, target, doubt)                                   \
@@ -81,14 +81,14 @@ static const struct lifecycle_event events[OBSERVED_THREAD_EVENT_COUNT] = {
 #define EDGE(status, what, target) DOUBT(status, what, target, NULL)
 
 static const char early[] =
-    "a completion is applied though nobody has seen the turn begin";
+    "a completion is applied although no start of the turn was reported";
 static const char revived[] =
     "a late completion makes a thread idle that is being revived";
-static const char no_turn[] = "an error though no turn runs";
+static const char no_turn[] = "an error although no turn runs";
 static const char all_fail[] =
     "a failure of the environment is an error of every thread in it";
 static const char not_back[] = "a thread that never ran is idle, not created";
-static const char before_ack[] = "active before the host has said a word";
+static const char before_ack[] = "active before the host has reported anything";
 
 static const struct lifecycle_edge edges[] = {
     EDGE(CREATED, TURN_STARTED, ACTIVE),

@@ -193,7 +193,7 @@ static enum err check_counts(const struct commit *commit,
         {commit->ops.count, LIMIT_COMMIT_OPERATIONS, "operations"},
         {commit->reads.count,
          LIMIT_COMMIT_READS,
-         "reads: read a container as a whole, or commit in parts"},
+         "reads: read a container with one deep read, or split the commit"},
         {commit->preconditions.count,
          LIMIT_COMMIT_PRECONDITIONS,
          "preconditions"},
@@ -241,7 +241,7 @@ static enum err check_ops(const struct commit *commit,
                        ? err
                        : err_set(detail,
                                  ERR_PROTOCOL,
-                                 "operations[%zu].id must be a usable id",
+                                 "operations[%zu].id must be a valid id",
                                  i);
         }
         if (op->kind == COMMIT_SET && !value_is_object(op->document)) {
@@ -278,7 +278,7 @@ static enum err check_observations(const struct commit *commit,
          commit->view.given || !value_is_absent(commit->merge))) {
         return err_set(detail,
                        ERR_PROTOCOL,
-                       "a batch of observations has nothing else in it");
+                       "a batch of observations must contain nothing else");
     }
     struct err_detail why = {0};
     if (commit->observation != NULL) {

@@ -326,14 +326,14 @@ static enum err check_place(const struct observation *observation,
 {
     const struct observed_place *place = &observation->places.at[index];
     if (document_id_check(place->target.id, detail) != ERR_OK) {
-        return bad(detail, "a place must have a usable id");
+        return bad(detail, "a place must have a valid id");
     }
     const enum err long_path = path_check(place->path->length, detail);
     if (long_path != ERR_OK) {
         return long_path;
     }
     if (index > 0 && observed_place_compare(place - 1, place) >= 0) {
-        return bad(detail, "places must be sorted, and none twice");
+        return bad(detail, "places must be sorted and unique");
     }
     if (value_is_absent(place->space)) {
         return ERR_OK;
@@ -341,7 +341,9 @@ static enum err check_place(const struct observation *observation,
     const enum err err = check_name(place->space, "space", detail);
     if (err == ERR_OK && place_is_read(place->kind) &&
         find_space(observation, place->space) == NULL) {
-        return bad(detail, "a space that is read must be in elsewhere");
+        return bad(detail,
+                   "every other space that is read must be listed in "
+                   "elsewhere");
     }
     return err;
 }
@@ -404,7 +406,7 @@ static enum err check_elsewhere(const struct observation *observation,
         }
         if (err == ERR_OK && i > 0 &&
             value_compare_strings((one - 1)->space, one->space) >= 0) {
-            err = bad(detail, "elsewhere must be sorted, and none twice");
+            err = bad(detail, "elsewhere must be sorted and unique");
         }
     }
     return err;

@@ -25,7 +25,7 @@ static enum err known_fields(const struct fields *fields,
             i++;
         }
         if (known[i] == NULL) {
-            return fields_bad(fields, "", "has a field that is not known");
+            return fields_bad(fields, "", "has an unknown field");
         }
     }
     return ERR_OK;
@@ -52,7 +52,7 @@ static enum err read_some(const struct fields *fields,
     }
     const enum err err = field_number(fields, object, field, out);
     return err == ERR_OK && *out == 0
-               ? fields_bad(fields, field, "must be left out if it is 0")
+               ? fields_bad(fields, field, "must be omitted if it is 0")
                : err;
 }
 
@@ -298,7 +298,7 @@ static enum err merge_lists(struct observation *out, struct err_detail *detail)
             observed_place_compare(place - 1, place) >= 0) {
             return err_set(detail,
                            ERR_PROTOCOL,
-                           "%s must be sorted, and none twice",
+                           "%s must be sorted and unique",
                            place_is_read(place->kind) ? "reads" : "writes");
         }
     }

@@ -103,7 +103,7 @@ static enum err bad(struct err_detail *detail, const char *field)
 {
     return err_set(detail,
                    ERR_PROTOCOL,
-                   "%s is missing or of another type",
+                   "%s is missing or has the wrong type",
                    field);
 }
 

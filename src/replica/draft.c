@@ -180,13 +180,13 @@ static enum err write_root(struct entity_state *state,
     if (write->kind > WRITE_DELETE) {
         return err_set(detail,
                        ERR_TYPE,
-                       "a document is an object: nothing can be merged into "
+                       "a document is an object: merges apply to values inside "
                        "it");
     }
     if (write->kind == WRITE_PUT && !value_is_object(write->value)) {
         return err_set(detail,
                        ERR_PATCH_ROOT,
-                       "a document is an object, not %s",
+                       "a document must be an object, not %s",
                        value_kind_name(value_kind(write->value)));
     }
     entity_state_release(state);
@@ -278,7 +278,7 @@ static enum err write_below(struct entity_state *state,
     if (beyond) {
         return err_set(detail,
                        ERR_RANGE,
-                       "the array has no such index, and it is not the next");
+                       "the index is beyond the end of the array");
     }
     if (nothing) {
         return ERR_OK;
@@ -315,7 +315,7 @@ static enum err apply_write(const struct replica *replica,
     }
     if (!entity_state_exists(state) && write->kind == WRITE_PUT &&
         path != replica->payload_path) {
-        return err_set(detail, ERR_NOT_FOUND, "there is no such document");
+        return err_set(detail, ERR_NOT_FOUND, "document not found");
     }
     return write_below(state, write, detail);
 }
@@ -401,8 +401,8 @@ enum err draft_rebase(struct draft *draft, struct err_detail *detail)
             entity_state_release(&work);
             return err_set(detail,
                            ERR_STALE,
-                           "the document was changed by another transaction, "
-                           "and the write does not apply to it any more");
+                           "another transaction changed the document, and the "
+                           "write no longer applies");
         }
     }
     entity_state_release(&draft->base);

@@ -189,7 +189,7 @@ void space_observe(struct space *space,
     if (observation_check(observation, true, &detail) != ERR_OK) {
         log_write(space->replica->log,
                   LOG_LEVEL_WARNING,
-                  "an observation was not sent: %s",
+                  "an observation could not be sent: %s",
                   detail.text);
         observation_unref(observation);
         return;

@@ -475,7 +475,7 @@ static void take_opened(struct session *session, struct message *message)
         if (replaced) {
             fate_fail_all(space,
                           ERR_SESSION_LOST,
-                          "the session was replaced by another one");
+                          "another session replaced this one");
         }
     }
     if (message->resumed) {

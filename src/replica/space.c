@@ -238,7 +238,7 @@ static enum err check_create_only(const struct space *space,
             const struct text id = value_text(&entity->id);
             return err_set(detail,
                            ERR_RECEIPT_EXISTS,
-                           "%.*s exists already",
+                           "%.*s already exists",
                            (int)id.length,
                            id.at);
         }

@@ -349,8 +349,8 @@ static enum err check_space(const struct transaction *transaction,
     }
     return err_set(detail,
                    ERR_ARGUMENT,
-                   "a transaction writes to one space unless it says that it "
-                   "will write to several");
+                   "this transaction can write to one space only: declare it "
+                   "as one that writes to several");
 }
 
 /* Whether the document must be new: then there is nothing to load. */
@@ -470,7 +470,7 @@ APART static enum err put_any_adopt(struct transaction *transaction,
     if (value_is_absent(value)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "nothing cannot be written: delete it instead");
+                       "an absent value cannot be written: delete it instead");
     }
     CHECK(transaction->state == TRANSACTION_OPEN);
     if (quick_takes(transaction, place)) {
@@ -555,10 +555,10 @@ enum err transaction_merge_adopt(struct transaction *transaction,
         value_unref(value);
         return err_set(detail,
                        ERR_TYPE,
-                       list ? "what is added must be an array, not %s"
+                       list ? "appended elements must be an array, not %s"
                        : kind == WRITE_INCREMENT
-                           ? "what is added must be a finite number, not %s"
-                           : "what is removed must be a value, not %s",
+                           ? "the increment must be a finite number, not %s"
+                           : "the value to remove must be present, not %s",
                        got);
     }
     return write_adopt(transaction, kind, place, value, detail);
@@ -671,8 +671,7 @@ static enum err validate_reads(const struct transaction *transaction,
             const struct text id = value_text(&entity->id);
             return err_set(detail,
                            ERR_STALE,
-                           "%.*s was changed by another transaction since it "
-                           "was read",
+                           "another transaction changed %.*s since it was read",
                            (int)id.length,
                            id.at);
         }
@@ -800,7 +799,7 @@ COLD static enum err commit_any(struct transaction *transaction,
         transaction_abort(transaction);
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "who is told of a change cannot commit one");
+                       "a subscriber cannot commit while it is notified");
     }
     transaction_drop_scratch(transaction);
     const enum err err = apply(transaction, detail);

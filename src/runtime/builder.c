@@ -62,20 +62,20 @@ static struct value join(struct value before, struct value after)
 static enum err check_name(struct value name, struct err_detail *detail)
 {
     if (!value_is_string(name)) {
-        return err_set(detail, ERR_ARGUMENT, "a name is a string");
+        return err_set(detail, ERR_ARGUMENT, "a name must be a string");
     }
     const struct text text = value_text(&name);
     if (text.length == 0 || text.length > NAME_BYTES_MAX) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a name has 1 to %d bytes",
+                       "a name must have 1 to %d bytes",
                        (int)NAME_BYTES_MAX);
     }
     if (memchr(text.at, '/', text.length) != NULL ||
         memchr(text.at, 0, text.length) != NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the name %.*s must not have a '/' or a zero byte",
+                       "the name %.*s must not contain '/' or a zero byte",
                        (int)text.length,
                        text.at);
     }
@@ -100,7 +100,8 @@ static enum err declare(struct builder *builder,
         const struct text text = value_text(&full);
         const enum err twice = err_set(detail,
                                        ERR_ARGUMENT,
-                                       "there is a %.*s in this piece already",
+                                       "'%.*s' is already declared in this "
+                                       "piece",
                                        (int)text.length,
                                        text.at);
         value_unref(full);
@@ -207,8 +208,8 @@ static enum err refuse_scope(const struct part *part, struct err_detail *detail)
     const struct text name = value_text(&part->name);
     return err_set(detail,
                    ERR_ARGUMENT,
-                   "the state '%.*s' is one of a list's element, which is "
-                   "shared by all users: declare it without a scope",
+                   "the state '%.*s' belongs to an element of a list, which "
+                   "all users share: declare it without a scope",
                    (int)name.length,
                    name.at);
 }
@@ -229,7 +230,7 @@ enum err builder_schema(struct builder *builder,
         const struct text text = value_text(&full);
         err = err_set(detail,
                       ERR_ARGUMENT,
-                      "'%.*s' is declared already: give its schema before",
+                      "'%.*s' is already declared: set its schema before that",
                       (int)text.length,
                       text.at);
     }
@@ -758,7 +759,10 @@ enum err builder_result_value(struct builder *builder,
                               struct err_detail *detail)
 {
     if (!value_is_string(key)) {
-        return err_set(detail, ERR_ARGUMENT, "the key of a result is a string");
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the key of a result must be a "
+                       "string");
     }
     builder->result =
         object_set_adopt(builder->result, value_ref(key), value_ref(value));
@@ -783,7 +787,8 @@ static enum err check_depth(const struct builder *builder,
     return depth < DEPTH_MAX ? ERR_OK
                              : err_set(detail,
                                        ERR_LIMIT_DEPTH,
-                                       "pieces in pieces, more than %d deep",
+                                       "pieces are nested more than %d levels "
+                                       "deep",
                                        (int)DEPTH_MAX);
 }
 

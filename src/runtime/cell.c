@@ -100,10 +100,10 @@ static enum err target_entity(const struct cell_access *access,
         space = runtime_space(access->runtime, link->space);
     }
     if (space == NULL) {
-        return bad_link(detail, holder, "leads to a space that is not open");
+        return bad_link(detail, holder, "points to a space that is not open");
     }
     if (!value_is_absent(link->scope) && !scope_read(link->scope, &scope)) {
-        return bad_link(detail, holder, "names a scope that there is not");
+        return bad_link(detail, holder, "has an unknown scope");
     }
     const struct value id = value_is_absent(link->id) ? from->id : link->id;
     return entity_of(space, scope, id, out, detail);
@@ -240,7 +240,10 @@ static enum err hop(const struct cell_access *access,
 
 static enum err too_many(const struct place *place, struct err_detail *detail)
 {
-    return bad_link(detail, place, "leads through too many others: a circle?");
+    return bad_link(detail,
+                    place,
+                    "leads through too many other links: is "
+                    "there a cycle?");
 }
 
 /* -- Reading ------------------------------------------------------------- */
@@ -391,8 +394,8 @@ enum err cell_stream(const struct cell_access *access,
         space_want(entity->space, entity);
         err = err_set(detail,
                       ERR_STALE,
-                      "a document has to be loaded first: return this, and the "
-                      "function is called again");
+                      "a document is not loaded yet: return this status, and "
+                      "the function is called again");
     }
     place_unref(at);
     return err;
@@ -528,7 +531,7 @@ static enum err ambiguous_parent(const struct place *place,
     const struct text key = value_text(&place->path->at[at].key);
     return err_set(detail,
                    ERR_NOT_FOUND,
-                   "'%.*s' does not exist, and below it '%.*s' can be a "
+                   "'%.*s' does not exist, and '%.*s' below it can be a "
                    "position or a key: set it to an array or an object first",
                    (int)parent.length,
                    parent.at,

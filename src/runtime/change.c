@@ -241,7 +241,7 @@ static void tell_hidden(struct piece *piece,
     append_value(&text, kind);
     buf_append_char(&text, ' ');
     append_name(&text, name);
-    buf_append_text(&text, ": its data is kept, but hidden; declare it again");
+    buf_append_text(&text, ": its data is kept but hidden; declare it again");
     if (!value_is_text(kind, "collection")) {
         buf_append_text(&text, ", or move the data with p:migrate (old:get(\"");
         append_value(&text, name);
@@ -262,7 +262,7 @@ static void tell_other_kind(struct piece *piece,
                " was %s and is %s now: its ",
                in_words(was),
                in_words(is));
-    buf_append_text(&text, "data is kept, and is back when ");
+    buf_append_text(&text, "data is kept, and visible again when ");
     append_name(&text, name);
     buf_printf(&text, " is %s again; p:migrate can read it", in_words(was));
     tell(piece, &text);
@@ -273,7 +273,7 @@ static void tell_back(struct piece *piece, struct value name, struct value is)
 {
     struct buf text = {0};
     append_name(&text, name);
-    buf_printf(&text, " is %s again, with the data that it had", in_words(is));
+    buf_printf(&text, " is %s again, with its previous data", in_words(is));
     tell(piece, &text);
     buf_release(&text);
 }

@@ -90,7 +90,7 @@ enum err builder_if_else(struct builder *builder,
                          struct err_detail *detail)
 {
     if (choice->otherwise == NULL) {
-        return err_set(detail, ERR_ARGUMENT, "there is nothing to choose from");
+        return err_set(detail, ERR_ARGUMENT, "a condition is missing");
     }
     return declare(builder, choice, choice->otherwise, out, detail);
 }

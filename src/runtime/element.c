@@ -104,8 +104,8 @@ static enum err wait_for_needs(struct piece *element, struct err_detail *detail)
     if (whole->state != PIECE_LOADING) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "it is of an earlier version of the pattern: start the "
-                       "piece again");
+                       "it is from an earlier version of the pattern: restart "
+                       "the piece");
     }
     VEC_FOREACH (&element->needs, entity) {
         vec_push(&whole->needs, *entity);
@@ -400,7 +400,7 @@ enum run_result element_check(struct run *run, const struct piece *element)
     struct err_detail detail = {0};
     (void)err_set(&detail,
                   ERR_NO_HANDLER,
-                  "%.*s is gone: its element was removed from the list",
+                  "%.*s was removed: its element is no longer in the list",
                   (int)name.length,
                   name.at);
     return run_fail(run, &detail);

@@ -26,7 +26,7 @@ enum err builder_migration(struct builder *builder,
     if (migration->version < 2 || migration->version > MIGRATION_VERSION_MAX) {
         err = err_set(detail,
                       ERR_ARGUMENT,
-                      "a migration leads to a version from 2 on: a piece "
+                      "a migration must lead to version 2 or later: a piece "
                       "begins with version 1");
     }
     VEC_FOREACH (&root->migrations, known) {
@@ -34,7 +34,7 @@ enum err builder_migration(struct builder *builder,
             value_equal(known->prefix, builder->prefix)) {
             err = err_set(detail,
                           ERR_ARGUMENT,
-                          "there is a migration to version %u already",
+                          "a migration to version %u is already declared",
                           (unsigned)migration->version);
         }
     }
@@ -191,8 +191,8 @@ static enum err check_versions(const struct piece *piece,
             const enum err err =
                 err_set(detail,
                         ERR_ARGUMENT,
-                        "%s has version %u, and this pattern has version %u: "
-                        "use the newer file that has migrated it",
+                        "%s has version %u, but this pattern has version %u: "
+                        "use the newer file that migrated it",
                         buf_text(&name),
                         (unsigned)has,
                         (unsigned)knows);
@@ -283,7 +283,7 @@ static enum err say_failed(const struct piece *piece,
     append_whole(&name, piece, prefix);
     (void)err_set(detail,
                   err,
-                  "the migration of %s to version %u failed, and nothing has "
+                  "the migration of %s to version %u failed, and nothing was "
                   "changed: %s",
                   buf_text(&name),
                   (unsigned)version,
@@ -348,7 +348,7 @@ enum err migrations_run(struct piece *piece,
         }
         find_needs(piece);
         if (piece->needs.count > 0) {
-            return err_set(detail, ERR_STALE, "its data has to be loaded");
+            return err_set(detail, ERR_STALE, "its data is not loaded yet");
         }
         builder->migrated = true;
         err = run_all(piece, builder, builder->migrations.at[i].prefix, detail);
@@ -397,8 +397,8 @@ static enum err find_data(const struct migration *migration,
         err = err_set(detail,
                       ERR_NOT_FOUND,
                       array_count(kinds) > 0
-                          ? "'%.*s' was not a state or an argument, but "
-                            "computed: a migration cannot use it"
+                          ? "'%.*s' was computed, not a state or an argument: "
+                            "a migration cannot use it"
                           : "there was no state or argument '%.*s'",
                       (int)name.length,
                       name.at);
@@ -440,12 +440,11 @@ enum err migration_drop(struct migration *migration,
     enum err err = find_data(migration, full, &entity, detail);
     if (err == ERR_OK && !value_is_absent(object_get(builder->cells, full))) {
         const struct text text = value_text(&full);
-        err =
-            err_set(detail,
-                    ERR_ARGUMENT,
-                    "'%.*s' is declared by the pattern, and cannot be dropped",
-                    (int)text.length,
-                    text.at);
+        err = err_set(detail,
+                      ERR_ARGUMENT,
+                      "'%.*s' is declared by the pattern and cannot be dropped",
+                      (int)text.length,
+                      text.at);
     }
     if (err == ERR_OK) {
         struct place *root = place_root(entity);
@@ -502,8 +501,8 @@ void migration_check_running(struct piece *piece)
             append_whole(&name, piece, prefix);
             (void)err_set(&why,
                           ERR_ARGUMENT,
-                          "%s was migrated to version %u by another process: "
-                          "start it with the file that has that version",
+                          "another process migrated %s to version %u: start it "
+                          "with the file that has that version",
                           buf_text(&name),
                           (unsigned)has);
             buf_release(&name);

@@ -210,7 +210,7 @@ static enum err attempt(struct own_write *write, struct err_detail *detail)
     enum err err = write->spec.write(write->spec.ctx, transaction, detail);
     if (transaction->unloaded > 0 || transaction_is_awaiting(transaction)) {
         /* own-write-3; also if it has failed */
-        err = err_set(detail, ERR_STALE, "a document has not come yet");
+        err = err_set(detail, ERR_STALE, "a document is not loaded yet");
     }
     if (err == ERR_OK) {
         write->conditional =
@@ -257,7 +257,7 @@ static enum err make(struct own_write *write, struct err_detail *detail)
         write->idle = false;
         err = attempt(write, detail);
         if (UNLIKELY(ended_here(write, err)) && runtime_was_behind(runtime)) {
-            err = err_set(detail, ERR_STALE, "the data has changed meanwhile");
+            err = err_set(detail, ERR_STALE, "conflict: the data has changed");
         }
         if (err != ERR_STALE || !runtime_is_loading(runtime)) {
             left--;
@@ -343,7 +343,7 @@ void own_writes_end(struct runtime *runtime)
         struct own_write *write =
             WRITE_OF(list_first(&runtime->own_writes.list));
         struct err_detail said = {0};
-        (void)err_set(&said, ERR_CLOSED, "the runtime has ended");
+        (void)err_set(&said, ERR_CLOSED, "the runtime was closed");
         list_remove(&write->node);
         write->spec.ended(write->spec.ctx, &said);
         write->runtime = NULL;

@@ -50,13 +50,16 @@ enum err piece_index(struct space *space,
 enum err piece_check_name(struct value name, struct err_detail *detail)
 {
     if (!value_is_string(name)) {
-        return err_set(detail, ERR_ARGUMENT, "a piece has a name, a string");
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the name of a piece must be a "
+                       "string");
     }
     const struct text text = value_text(&name);
     if (text.length == 0 || text.length > PIECE_NAME_BYTES_MAX) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the name of a piece has 1 to %d bytes",
+                       "the name of a piece must have 1 to %d bytes",
                        (int)PIECE_NAME_BYTES_MAX);
     }
     for (size_t i = 0; i < text.length; i++) {
@@ -64,8 +67,8 @@ enum err piece_check_name(struct value name, struct err_detail *detail)
         if (c == '/' || c < 0x20 || c == 0x7f) {
             return err_set(detail,
                            ERR_ARGUMENT,
-                           "the name of a piece has no '/' and no control "
-                           "characters");
+                           "the name of a piece must not contain '/' or "
+                           "control characters");
         }
     }
     return ERR_OK;
@@ -413,7 +416,7 @@ enum err piece_start(struct runtime *runtime,
         !value_is_object(options->arguments)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the arguments of a piece are an object");
+                       "the arguments of a piece must be an object");
     }
     if (options->space == NULL && runtime->spaces.count == 0) {
         return err_set(detail, ERR_ARGUMENT, "there is no space");
@@ -427,7 +430,7 @@ enum err piece_start(struct runtime *runtime,
         const struct text text = value_text(&options->name);
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the piece %.*s is started already",
+                       "the piece %.*s is already running",
                        (int)text.length,
                        text.at);
     }
@@ -696,11 +699,11 @@ const struct part *piece_part(const struct piece *piece, struct value name)
 const char *piece_no_stream(const struct piece *piece, struct value name)
 {
     if (value_text(&name).length == 0) {
-        return "that is the piece itself";
+        return "this is the address of the piece itself";
     }
     VEC_FOREACH (&piece->parts, part) {
         if (key_equal(part->name, name)) {
-            return part->kind == PART_HANDLER ? NULL : "it is something else";
+            return part->kind == PART_HANDLER ? NULL : "it is not a handler";
         }
         const char *why =
             part->list != NULL ? spread_no_stream(part->list, name) : NULL;

@@ -68,7 +68,8 @@ static enum err find_pattern(struct piece *piece, struct err_detail *detail)
                                      : (struct text){"?", 1};
         return err_set(detail,
                        ERR_NOT_FOUND,
-                       "the pattern %.*s of the piece %.*s is not known here",
+                       "the pattern %.*s of the piece %.*s is not registered "
+                       "in this process",
                        (int)text.length,
                        text.at,
                        (int)name.length,

@@ -116,7 +116,7 @@ enum err piece_schemas_check(const struct builder *builder,
             const struct text name = value_text(&declared->name);
             return err_set(detail,
                            ERR_ARGUMENT,
-                           "a schema is given for '%.*s', and the pattern "
+                           "a schema was given for '%.*s', but the pattern "
                            "declares no such state, argument or stream",
                            (int)name.length,
                            name.at);
@@ -163,8 +163,8 @@ static void note_misfit(struct builder *builder,
     struct buf *to = &builder_root(builder)->misfits;
     const struct text name = value_text(&part->name);
     buf_printf(to,
-               "the %s '%.*s' does not fit its schema%s%s: %s; its data is "
-               "kept, and writes that change this part have to make it fit",
+               "the %s '%.*s' does not match its schema%s%s: %s; its data is "
+               "kept, and writes that change this part must make it match",
                part_kind_name(part->kind),
                (int)name.length,
                name.at,

@@ -114,7 +114,7 @@ static enum run_result run_reduce(struct run *run,
     } else if (kind != VALUE_ABSENT && kind != VALUE_NULL) {
         (void)err_set(&detail,
                       ERR_TYPE,
-                      "what is reduced is no list: %s",
+                      "cannot reduce a value that is not a list: %s",
                       value_kind_name(kind));
         ended = run_fail(run, &detail);
     }
@@ -152,7 +152,7 @@ enum err builder_reduce(struct builder *builder,
     reduce->release = given->release;
     if (value_is_absent(given->initial)) {
         reduce_release(reduce);
-        return err_set(detail, ERR_ARGUMENT, "there is nothing to begin with");
+        return err_set(detail, ERR_ARGUMENT, "the initial value is missing");
     }
     const bool kept = given->fingerprint != NULL;
     const struct digest fingerprint =

@@ -165,7 +165,7 @@ static enum err tell(const struct guard *guard,
     buf_append_text(&pointer, fault->pointer);
     const enum err err = err_set(detail,
                                  fault->err,
-                                 "%.*s does not fit its schema%s%s: %s",
+                                 "%.*s does not match its schema%s%s: %s",
                                  (int)(id.length < 80 ? id.length : 80),
                                  id.at,
                                  pointer.length > 0 ? " at " : "",

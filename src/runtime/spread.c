@@ -682,7 +682,7 @@ static enum err no_list(const struct pass *pass,
     const struct text id = value_text(&pass->holder->id);
     return err_set(detail,
                    ERR_TYPE,
-                   "there is no list in %.*s, but a value of another kind: %s",
+                   "%.*s must hold a list, but holds another type: %s",
                    (int)id.length,
                    id.at,
                    value_kind_name(value_kind(value)));
@@ -918,7 +918,7 @@ enum err spread_declare(struct builder *builder,
     struct spread *spread = spread_new(builder, list, truth);
     if (!value_is_string(list->name)) {
         spread_release(spread);
-        return err_set(detail, ERR_ARGUMENT, "a name is a string");
+        return err_set(detail, ERR_ARGUMENT, "a name must be a string");
     }
     struct builder below = spread_below(builder, list->name);
     spread->prefix = value_ref(below.prefix);

@@ -174,7 +174,7 @@ enum err spread_child_add(struct spread *spread,
     if (key >= LIMIT_ARRAY_ELEMENTS) {
         return err_set(adding->detail,
                        ERR_LIMIT_SIZE,
-                       "a list has at most %d elements in its life",
+                       "a list can have at most %d elements over its lifetime",
                        (int)LIMIT_ARRAY_ELEMENTS);
     }
     struct spread_child *child = spread_child_new(spread, key, &name);

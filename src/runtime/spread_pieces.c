@@ -43,8 +43,8 @@ static enum err say_other_version(struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_ARGUMENT,
-                   "another process runs another version of this pattern: "
-                   "start this one again");
+                   "another process runs a different version of this pattern: "
+                   "restart this one");
 }
 
 static bool is_other(const struct spread *spread, struct value record)
@@ -62,8 +62,8 @@ enum err spread_read_record(struct spread *spread,
     if (spread->order_at->entity->scope != SCOPE_SPACE) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the list holds data of one user: pieces of its "
-                       "elements would be shared by all users");
+                       "the list holds data of one user, but all users would "
+                       "share the pieces of its elements");
     }
     struct place *place = record_place(spread);
     const enum err err = run_read(run, place, READ_DEEP, READ_FOR_BOTH, out);
@@ -378,7 +378,7 @@ const char *spread_no_stream(const struct spread *spread, struct value name)
     if (has_gone(spread, key)) {
         why = "its element was removed from the list";
     } else if (value_text(&rest).length == 0) {
-        why = "that is an element of a list";
+        why = "this is the address of an element of a list";
     } else if (piece != NULL) {
         why = piece_no_stream(piece, rest);
     }

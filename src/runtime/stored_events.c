@@ -66,7 +66,7 @@ static void tell_denied(const struct look *look,
     }
     struct buf text = {0};
     buf_printf(&text,
-               "%s that waited was dropped: %s",
+               "%s was dropped from the queue: %s",
                stored->is_timer ? "a timer" : "an event",
                look->why.text);
     runtime->notice(runtime->notice_ctx, look->denied, buf_text(&text));

@@ -276,7 +276,7 @@ static enum err try_to_write(struct task *task,
                                        output,
                                        value_ref(task->outcome),
                                        detail)
-               : err_set(detail, ERR_GIVEN_UP, "the outcome is not wanted");
+               : err_set(detail, ERR_GIVEN_UP, "the outcome is obsolete");
     place_unref(output);
     return err == ERR_OK ? transaction_commit(transaction, detail) : err;
 }

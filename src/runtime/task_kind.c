@@ -69,7 +69,7 @@ bool task_call_number(struct task_call *call,
         value_integer(value) > high) {
         task_call_fail(call,
                        (struct task_failure){.code = "ARGUMENT"},
-                       "%s must be a whole number from %lld to %lld",
+                       "%s must be an integer from %lld to %lld",
                        name,
                        (long long)low,
                        (long long)high);

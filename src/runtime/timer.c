@@ -46,11 +46,11 @@ static enum err check(const struct timer_request *request,
     } else if (has_cron && request->every > 0) {
         what = "'every' and cron fields exclude each other";
     } else if (has_cron && (request->has_after || request->has_at)) {
-        what = "cron fields have their own times: leave out 'after' and 'at'";
+        what = "'after' and 'at' cannot be combined with cron fields";
     } else if (!has_cron && !value_is_absent(request->zone)) {
-        what = "the time zone is for cron fields";
+        what = "a time zone requires cron fields";
     } else if (!repeats && !value_is_absent(request->missed)) {
-        what = "'missed' is for timers that repeat: give 'every', too";
+        what = "'missed' requires 'every'";
     } else if (request->every > 0 && request->every < TIMER_EVERY_LEAST_MS) {
         what = "'every' must be at least 100 ms";
     } else if (request->every > TIMER_TIME_MOST ||
@@ -111,7 +111,7 @@ static enum err cron_after(struct runtime *runtime,
     if (!cron_next(&cron, zone, (int64_t)(time / 1000), &next)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the cron fields name no time that ever comes");
+                       "the cron fields never match a time");
     }
     *out = (uint64_t)next * 1000;
     return ERR_OK;

@@ -243,8 +243,8 @@ void circle_write(const struct circle *circle, struct buf *to)
     write_names(to, circle);
     buf_append_text(to,
                     circle_is_empty(circle)
-                        ? " form a circle in which no value comes first: "
-                        : " form a circle that does not settle: ");
+                        ? " form a cycle without an initial value: "
+                        : " form a cycle that does not settle: ");
     write_reads(to, circle);
     buf_append_text(to,
                     has_effect(circle)

@@ -152,8 +152,8 @@ enum err claims_add(struct sched *sched,
     if (search.unknown || !told) {
         return err_set(detail,
                        ERR_STALE,
-                       "what it has read of computations rests on documents "
-                       "that have not come yet");
+                       "computed values that it read depend on documents that "
+                       "are not loaded yet");
     }
     transaction_claim_view(transaction);
     return ERR_OK;

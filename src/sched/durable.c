@@ -180,8 +180,8 @@ enum err durable_queue(struct event *event, struct err_detail *detail)
         event->events->policy.no_receipts) {
         err = err_set(detail,
                       ERR_MISUSE,
-                      "there is no store that could keep the event: send it "
-                      "without queueing it");
+                      "the runtime has no store to keep the event: send it "
+                      "without queueing");
     } else {
         const struct value id = event_receipt_id(event);
         event->is_queued = true;

@@ -145,8 +145,8 @@ static enum err refuse(struct sched *sched,
     if (evaluation->error.err == ERR_OK) {
         (void)err_set(&evaluation->error,
                       ERR_GIVEN_UP,
-                      "%.*s cannot be computed with what this transaction has "
-                      "written: %s",
+                      "%.*s cannot be computed from the writes of this "
+                      "transaction: %s",
                       (int)text.length,
                       text.at,
                       why);
@@ -504,7 +504,10 @@ static enum err read_outside(struct reading *reading,
         }
     }
     if (evaluation->deep != NULL) {
-        err = refuse(sched, evaluation->deep, "too much depends on each other");
+        err = refuse(sched,
+                     evaluation->deep,
+                     "the dependencies are nested too "
+                     "deeply");
         evaluation->deep = NULL;
     }
     if (err != ERR_OK) { /* what is there is not whole */

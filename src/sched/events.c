@@ -217,7 +217,7 @@ enum err events_handle(struct sched *sched,
         const struct text id = value_text(&stream->place->entity->id);
         return err_set(detail,
                        ERR_HANDLER_EXISTS,
-                       "the stream %.*s has a handler already",
+                       "the stream %.*s already has a handler",
                        (int)id.length,
                        id.at);
     }
@@ -473,19 +473,18 @@ static enum err check_spec(const struct event_spec *spec,
     if (has_id != !value_is_absent(spec->session)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "an event id is the caller's own in his session: both "
-                       "are given or none");
+                       "an event id and its session must be given together");
     }
     if (has_id &&
         (!value_is_string(spec->id) || !value_is_string(spec->session))) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the id of an event and its session are strings");
+                       "the id of an event and its session must be strings");
     }
     if (spec->origin != NULL && spec->origin->state != TRANSACTION_OPEN) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the transaction that sends it has ended");
+                       "the transaction that sends the event has ended");
     }
     return ERR_OK;
 }
@@ -560,8 +559,8 @@ static enum err refuse_full(struct events *events,
     events->counters.refused++;
     return err_set(detail,
                    ERR_BACKLOG,
-                   "the backlog of the stream %.*s is full: %u events wait for "
-                   "it, and that is the limit; send fewer at once, or later",
+                   "the backlog of the stream %.*s is full: %u events wait, "
+                   "which is the limit; send fewer at once, or retry later",
                    text_shown(text.at, text.length, 80),
                    text.at,
                    (unsigned)events->policy.backlog);
@@ -640,10 +639,10 @@ COLD static enum err refuse_hops(struct events *events,
     events->counters.refused++;
     (void)err_set(&why,
                   ERR_LIMIT_HOPS,
-                  "handlers have caused %u events in a row, and the next one, "
-                  "from %s to the stream %.*s, is refused: let one of them "
-                  "stop sending, or raise the limit (--hops N, or 'hops' of "
-                  "the runtime's options)",
+                  "handlers caused a chain of %u events, and the next one, "
+                  "from %s to the stream %.*s, is refused: let a handler stop "
+                  "sending, or raise the limit (--hops N, or 'hops' in the "
+                  "runtime's options)",
                   (unsigned)events->policy.hops,
                   buf_text(&sender),
                   text_shown(text.at, text.length, 80),
@@ -855,7 +854,7 @@ void event_end_orphan(struct event *event)
     struct err_detail why = {0};
     (void)err_set(&why,
                   ERR_ORIGIN_FAILED,
-                  "the transaction that sent it did not land");
+                  "the transaction that sent the event was rejected");
     event_end(event, EVENT_DROPPED, &why);
 }
 
@@ -863,7 +862,7 @@ void event_end_orphan(struct event *event)
 
 static void say_closed(struct err_detail *why)
 {
-    (void)err_set(why, ERR_CLOSED, "the runtime has ended");
+    (void)err_set(why, ERR_CLOSED, "the runtime was closed");
 }
 
 /* One that flies: its sender is told now, and the record goes with the last
@@ -877,8 +876,8 @@ static void end_in_flight(struct event *event)
     };
     (void)err_set(&result.error,
                   ERR_CLOSED,
-                  "the runtime has ended before the store has answered: it may "
-                  "have been handled");
+                  "the runtime was closed before the store answered: the event "
+                  "may have been handled");
     count_end(event->events, result.outcome, result.error.err);
     event->state = EVENT_OVER;
     tell_listeners(event, &result);

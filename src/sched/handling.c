@@ -128,10 +128,10 @@ static void fail_to_converge(struct event *event, const struct verdict *refusal)
                                                        : err_text(refusal->err);
     (void)err_set(&why,
                   ERR_NOT_CONVERGED,
-                  "others were faster in all of %u attempts, the last time at "
+                  "gave up after conflicts in all of %u attempts, the last at "
                   "%s: %s",
                   (unsigned)event->attempts,
-                  rival.length > 0 ? buf_text(&rival) : "what it read",
+                  rival.length > 0 ? buf_text(&rival) : "its reads",
                   last);
     buf_release(&rival);
     event_fail(event, &why);
@@ -269,7 +269,7 @@ void handling_look_for_receipts(struct sched *sched)
         struct event *event = EVENT_OF(at);
         if (is_found(event)) {
             struct err_detail why = {0};
-            (void)err_set(&why, ERR_RECEIPT_EXISTS, "it was handled before");
+            (void)err_set(&why, ERR_RECEIPT_EXISTS, "it was already handled");
             event_end_duplicate(event, &why);
         }
     }
@@ -606,7 +606,7 @@ static void discard(struct event *event, enum gate_state why_not)
         struct err_detail why = {0};
         (void)err_set(&why,
                       ERR_NOT_SETTLED,
-                      "what it reads was not up to date in %u attempts",
+                      "its inputs were stale in all of %u attempts",
                       (unsigned)event->attempts);
         event_fail(event, &why);
         return;
@@ -621,7 +621,7 @@ void handling_finish(struct run *run, enum run_result result)
     sched->run = NULL;
     if (UNLIKELY(sched->disposed)) { /* while it went on */
         struct err_detail why = {0};
-        (void)err_set(&why, ERR_CLOSED, "the runtime has ended");
+        (void)err_set(&why, ERR_CLOSED, "the runtime was closed");
         end_run(run, OUTCOME_DROPPED);
         event_end(event, EVENT_DROPPED, &why);
         return;
@@ -652,12 +652,12 @@ void handling_finish(struct run *run, enum run_result result)
     case RUN_AGAIN:
     case RUN_WAITING:
         end_run(run, OUTCOME_GIVEN_UP);
-        (void)err_set(&why, ERR_STALE, "the handler asked to be called again");
+        (void)err_set(&why, ERR_STALE, "the handler asked for a retry");
         retry(event, &(struct verdict){.err = ERR_STALE, .detail = why});
         return;
     case RUN_FAILED:
         if (why.err == ERR_OK) { /* not said: a sender is told anyway */
-            (void)err_set(&why, ERR_GIVEN_UP, "the handler gave it up");
+            (void)err_set(&why, ERR_GIVEN_UP, "the handler aborted the event");
         }
         end_run(run, OUTCOME_FAILED);
         event_fail(event, &why);

@@ -133,7 +133,7 @@ static void write_cause(const struct sched *sched,
     if (change->source > 0) {
         write_source(sched, change, out);
     } else {
-        buf_printf(out, "%s from outside", notification_name(change->kind));
+        buf_printf(out, "external %s", notification_name(change->kind));
     }
     if (change->local_seq > 0) {
         buf_printf(out,
@@ -171,9 +171,9 @@ static const char *outcome_text(enum run_outcome outcome)
         return ", and failed";
     case OUTCOME_GIVEN_UP:
     case OUTCOME_WAITED:
-        return ", and was given up, to run again";
+        return ", and was aborted, to run again";
     case OUTCOME_DROPPED:
-        return ", and was removed meanwhile";
+        return ", and was removed during the run";
     }
     return "";
 }
@@ -202,7 +202,8 @@ void introspection_why(const struct sched *sched,
     if (record == NULL) {
         buf_printf(out,
                    node->runs == 0 ? " has never run"
-                                   : " ran too long ago to say why");
+                                   : " ran so long ago that the reason is no "
+                                     "longer recorded");
         return;
     }
     buf_printf(out,
@@ -217,8 +218,7 @@ void introspection_why(const struct sched *sched,
                      out);
     } else {
         buf_printf(out,
-                   record->first ? ", for the first time"
-                                 : ", because it was asked to");
+                   record->first ? ", for the first time" : ", on request");
     }
     buf_append_text(out, outcome_text(record->outcome));
 }
@@ -232,13 +232,13 @@ static void write_gate(const struct sched *sched,
     const mono_ms at = gates_eligible_at(node);
     if (node->gate->rearm || at <= sched->now) {
         buf_printf(out,
-                   " has to run, and waits for its %s: the time counts from "
-                   "the next step on",
+                   " is dirty and waits for its %s: the time counts from the "
+                   "next step on",
                    gate);
         return;
     }
     buf_printf(out,
-               " has to run, and waits for its %s: it runs in %llu ms",
+               " is dirty and waits for its %s: it runs in %llu ms",
                gate,
                (unsigned long long)(at - sched->now));
 }
@@ -249,16 +249,14 @@ static void write_clean(struct sched *sched,
 {
     const struct node *source = preflight_stale_source(sched, node);
     if (source == NULL) {
-        buf_printf(out,
-                   " is up to date: it runs when something that it read "
-                   "changes");
+        buf_printf(out, " is clean: it runs when one of its inputs changes");
         return;
     }
     buf_printf(out, " waits for ");
     introspection_write_name(out, node_name(source), source->ordinal);
     buf_printf(out,
-               ", which has to run first: it runs if that changes something "
-               "that it read");
+               ", which must run first: it runs if that changes one of its "
+               "inputs");
 }
 
 /* The first condition that is missing, and what would make it true. */
@@ -276,12 +274,12 @@ void introspection_why_not(struct sched *sched,
         write_clean(sched, node, out);
     } else if (!node->counted && !node->again) {
         buf_printf(out,
-                   " has to run, and nobody looks: it runs when an effect "
-                   "reads what it writes");
+                   " is dirty but dormant: it runs when an effect reads its "
+                   "output");
     } else if (gate != NULL) {
         write_gate(sched, node, gate, out);
     } else {
-        buf_printf(out, " has to run, and does so in the next step");
+        buf_printf(out, " is dirty and runs in the next step");
         write_causes(sched,
                      node->causes.at,
                      introspection_kept_causes(node->causes.count),

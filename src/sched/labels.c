@@ -368,8 +368,8 @@ static enum err check_declared(const struct place *place,
     if (!path_is_prefix(replica->payload_path, place->path)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "labels are given to the payload of a document, or to "
-                       "a part of it");
+                       "labels apply to the payload of a document or to a part "
+                       "of it");
     }
     bool valid = value_is_array(labels);
     struct array_iter iter = array_iter(valid ? labels : VALUE_NONE);
@@ -379,7 +379,8 @@ static enum err check_declared(const struct place *place,
     return valid ? ERR_OK
                  : err_set(detail,
                            ERR_ARGUMENT,
-                           "labels are an array of strings of 1 to %d bytes",
+                           "labels must be an array of strings of 1 to %d "
+                           "bytes",
                            LIMIT_LABEL_BYTES);
 }
 

@@ -147,7 +147,7 @@ enum err labels_read(struct run *run,
     read_label(run->transaction, labelled, flags);
     const struct label_set *set = labels_of_read(labels, labelled, place, kind);
     const enum err err =
-        set == NULL ? ERR_OK : take(run, set, place, "it was to read");
+        set == NULL ? ERR_OK : take(run, set, place, "it tried to read");
     if (err != ERR_OK) { /* it stays one who wants to know */
         struct value unseen;
         (void)transaction_read(run->transaction, place, kind, flags, &unseen);

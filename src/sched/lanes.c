@@ -55,11 +55,11 @@ static void fail_unsettled(struct event *event, const struct gate_look *look)
         look->waits != NULL ? node_name(look->waits) : VALUE_NONE;
     const struct text name = value_is_string(given)
                                  ? value_text(&given)
-                                 : (struct text){"what it reads", 13};
+                                 : (struct text){"its input", 9};
     (void)err_set(&why,
                   ERR_NOT_SETTLED,
-                  "%.*s did not come to rest in the %u times that the event "
-                  "waited for it",
+                  "%.*s did not settle in the %u times that the event waited "
+                  "for it",
                   (int)name.length,
                   name.at,
                   (unsigned)event->parks);
@@ -72,7 +72,7 @@ static void fail_lost(struct event *event, const struct gate_look *look)
     const struct text id = value_text(&look->loads->entity->id);
     (void)err_set(&why,
                   ERR_SESSION_LOST,
-                  "%.*s, which the event needs, will not come: the session "
+                  "%.*s, which the event needs, cannot be loaded: the session "
                   "has ended",
                   (int)id.length,
                   id.at);
@@ -308,7 +308,7 @@ static enum head look_for_receipt(struct event *event)
         return HEAD_DONE;
     }
     struct err_detail why = {0};
-    (void)err_set(&why, ERR_RECEIPT_EXISTS, "it was handled before");
+    (void)err_set(&why, ERR_RECEIPT_EXISTS, "it was already handled");
     event_end_duplicate(event, &why);
     return HEAD_ENDED;
 }

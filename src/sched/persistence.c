@@ -349,7 +349,7 @@ static struct doubt doubt_reads(const struct persisted *persisted)
         const struct entity *entity = read->place->entity;
         if (UNLIKELY(entity->pinned) &&
             !entity_state_exists(&entity->visible)) {
-            return (struct doubt){"what never changes was not there", false};
+            return (struct doubt){"an immutable document was missing", false};
         }
         if (LIKELY(entity->space == persisted->space)) {
             continue;
@@ -358,7 +358,8 @@ static struct doubt doubt_reads(const struct persisted *persisted)
             return (struct doubt){"a space without a store was read", false};
         }
         if (entity->overlay != NULL) {
-            return (struct doubt){"what was read elsewhere has not landed",
+            return (struct doubt){"a value read from another space is not "
+                                  "committed yet",
                                   true};
         }
     }
@@ -372,7 +373,9 @@ static struct doubt doubt_transaction(const struct persisted *persisted,
         if (UNLIKELY((read->flags & READ_NOT_FOR_COMMIT) != 0) &&
             (read->flags & READ_NOT_FOR_SCHEDULING) == 0 &&
             read->place->entity->overlay != NULL) {
-            return (struct doubt){"what was read has not landed", true};
+            return (struct doubt){"a value that was read is not committed "
+                                  "yet",
+                                  true};
         }
     }
     if (transaction->quick.count > 0) {
@@ -404,14 +407,16 @@ static struct doubt doubt_run(const struct persisted *persisted,
                               const struct run *run)
 {
     if (persisted->node->status != NODE_CLEAN) {
-        return (struct doubt){"what was read has changed meanwhile", false};
+        return (struct doubt){"a value that was read has changed "
+                              "meanwhile",
+                              false};
     }
     struct doubt doubt = doubt_reads(persisted);
     if (doubt.problem == NULL) {
         doubt = doubt_transaction(persisted, run->transaction);
     }
     if (doubt.problem == NULL && has_earlier(run)) {
-        doubt = (struct doubt){"an earlier commit has not landed", true};
+        doubt = (struct doubt){"an earlier commit is not confirmed yet", true};
     }
     return doubt;
 }
@@ -607,11 +612,11 @@ static enum err check_identity(const struct node_identity *identity,
     if (!value_is_string(identity->piece) ||
         value_text(&identity->piece).length == 0 ||
         value_text(&identity->piece).length > LIMIT_ID_BYTES) {
-        return err_set(detail, ERR_ARGUMENT, "the piece has no usable name");
+        return err_set(detail, ERR_ARGUMENT, "the piece has no valid name");
     }
     if (spec->output_count + spec->envelope_count > LIMIT_OBSERVATION_PLACES ||
         identity->generation > INT64_MAX) {
-        return err_set(detail, ERR_ARGUMENT, "there is too much to tell");
+        return err_set(detail, ERR_ARGUMENT, "the observation is too large");
     }
     return ERR_OK;
 }
@@ -654,12 +659,12 @@ bool persistence_register(struct sched *sched,
                                         identity->piece,
                                         identity->generation,
                                         &identity->action) != NULL) {
-        err = err_set(&detail, ERR_ARGUMENT, "there is one already");
+        err = err_set(&detail, ERR_ARGUMENT, "it is already registered");
     }
     if (err != ERR_OK) {
         log_write(sched->replica->log,
                   LOG_LEVEL_WARNING,
-                  "a node's runs are not kept: %s",
+                  "the runs of a node are not recorded: %s",
                   detail.text);
         persisted_free(persistence, persisted);
         return false;

@@ -688,7 +688,7 @@ static void spend_attempts(struct sched *sched, struct node *node)
     struct err_detail detail = {0};
     (void)err_set(&detail,
                   ERR_STALE,
-                  "could not be run in %d attempts",
+                  "could not run in %d attempts",
                   SCHED_ATTEMPTS_MAX);
     invalidation_clear_causes(node);
     node->attempts = 0;

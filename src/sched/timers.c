@@ -87,8 +87,8 @@ static enum err check(struct sched *sched,
         events->policy.no_receipts) {
         return err_set(detail,
                        ERR_MISUSE,
-                       "there is no store that could keep the timer: open the "
-                       "runtime with a directory");
+                       "the runtime has no store to keep the timer: open it "
+                       "with a directory");
     }
     if (event_is_of_handling(events, spec) &&
         events->handling.event->stream->place->entity->space != entity->space) {

@@ -49,7 +49,7 @@ static int attempt_set(lua_State *L)
     struct stage *stage;
     (void)cells_check(L, 2, &stage);
     if (stage != frame->stage) {
-        return luaL_error(L, "the cell is one of another runtime");
+        return luaL_error(L, "the cell belongs to a different runtime");
     }
     cells_set(L, 2, 3);
     return 0;
@@ -61,7 +61,7 @@ static int attempt_abort(lua_State *L)
     return script_stop(L,
                        SCRIPT_STOPPED,
                        ATTEMPT_ABORTED,
-                       "the attempt was given up");
+                       "the attempt was aborted");
 }
 
 static int attempt_log(lua_State *L)
@@ -213,7 +213,7 @@ static const void *check_group(lua_State *L, struct stage *stage)
     const void *group = value_is_string(name) ? stage_group(stage, name) : NULL;
     value_unref(name);
     if (group == NULL) {
-        (void)luaL_error(L, "group is a string");
+        (void)luaL_error(L, "group must be a string");
     }
     lua_pop(L, 1);
     return group;
@@ -265,7 +265,7 @@ static enum err edit_write(void *ctx,
     }
     if (frame.aborted) {
         script_error_release(&error);
-        return err_set(detail, ERR_GIVEN_UP, "the attempt was given up");
+        return err_set(detail, ERR_GIVEN_UP, "the attempt was aborted");
     }
     struct buf text = {0};
     script_error_write(&text, &error);
@@ -319,7 +319,7 @@ int attempts_edit(lua_State *L, struct stage *stage)
     luaL_checktype(L, 2, LUA_TFUNCTION);
     const void *group = check_group(L, stage);
     if (!frame_is_ground(stage->frame)) {
-        return luaL_error(L, "edit() is not for code inside of a run");
+        return luaL_error(L, "edit() cannot be called inside a run");
     }
     struct commit_handle *handle =
         script_object_push(L, &handle_class, sizeof *handle);

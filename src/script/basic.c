@@ -157,8 +157,11 @@ static int do_setmetatable(lua_State *L)
     }
     lua_settop(L, 2);
     if (type == LUA_TTABLE) {
-        refuse_field(L, "__gc", "no budget holds for a finalizer");
-        refuse_field(L, "__mode", "results must not depend on the collector");
+        refuse_field(L, "__gc", "finalizers would run outside of the budget");
+        refuse_field(L,
+                     "__mode",
+                     "results must not depend on the garbage "
+                     "collector");
     }
     (void)lua_setmetatable(L, 1);
     return 1;
@@ -192,7 +195,9 @@ static int do_collectgarbage(lua_State *L)
 {
     const char *what = luaL_optstring(L, 1, "collect");
     if (strcmp(what, "count") != 0) {
-        return luaL_error(L, "collectgarbage(\"count\") is all there is here");
+        return luaL_error(L,
+                          "only collectgarbage(\"count\") is available "
+                          "here");
     }
     lua_pushnumber(L, (lua_Number)script_of(L)->memory_used / 1024);
     return 1;

@@ -226,7 +226,8 @@ static void tell_once(struct stage *stage,
     struct buf text = {0};
     const struct text of = value_text(&name);
     buf_printf(&text,
-               "%.*s runs at every start: its function has no fingerprint (%s)",
+               "%.*s runs again at every start: its function has no "
+               "fingerprint (%s)",
                (int)of.length,
                of.at,
                detail->text);

@@ -81,7 +81,7 @@ struct place *builders_check_place(lua_State *L,
         luaL_argcheck(L,
                       stage == p->stage,
                       argument,
-                      "the cell is one of another runtime");
+                      "the cell belongs to a different runtime");
         return place;
     }
     struct value *name = builders_hold(state, HELD_PART);
@@ -172,8 +172,8 @@ static int declare_list(lua_State *L, list_fn *declare, const char *stem)
     const bool declares = elements_declares(L, p, 3);
     if (declares && declare != builder_map) {
         return luaL_error(L,
-                          "the function of p:%s gives a value and cannot use "
-                          "p: only that of p:map can declare pieces",
+                          "the function of p:%s returns a value and cannot use "
+                          "p: only the function of p:map can declare pieces",
                           stem);
     }
     struct builder_list list = {

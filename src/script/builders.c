@@ -71,12 +71,12 @@ struct builder_object *builders_check(lua_State *L)
     struct builder_object *object = script_object_check(L, 1, &builder_class);
     if (object->state == NULL) {
         (void)luaL_error(L,
-                         "the pattern has been built: declare everything in "
+                         "the pattern is already built: declare everything in "
                          "its function");
     }
     script_charge(L, DECLARATION_STEPS);
     if (object->stage->frame->node != NULL || !object->stage->frame->building) {
-        (void)luaL_error(L, "nothing can be declared inside of a run");
+        (void)luaL_error(L, "nothing can be declared inside a run");
     }
     return object;
 }
@@ -137,7 +137,7 @@ struct value builders_name_option(lua_State *L,
         if (type == LUA_TSTRING) {
             *name = convert_check(L, -1, field);
         } else if (type != LUA_TNIL) {
-            (void)luaL_error(L, "%s is a string", field);
+            (void)luaL_error(L, "%s must be a string", field);
         }
         lua_pop(L, 1);
     }
@@ -176,7 +176,9 @@ static enum scope scope_option(lua_State *L,
     const struct value name = builders_name_option(L, state, index, "scope");
     enum scope scope = SCOPE_SPACE;
     if (!value_is_absent(name) && !scope_read(name, &scope)) {
-        (void)luaL_error(L, "a scope is \"space\", \"user\" or \"session\"");
+        (void)luaL_error(L,
+                         "the scope must be \"space\", \"user\" or "
+                         "\"session\"");
     }
     return scope;
 }
@@ -295,7 +297,7 @@ static struct value check_label(lua_State *L, const struct builder_object *p)
         is_list = value_is_string(array_at(*held, i));
     }
     if (!is_list) {
-        (void)luaL_error(L, "label is a word or a list of words");
+        (void)luaL_error(L, "label must be a string or a list of strings");
     }
     lua_pop(L, 1);
     return *held;

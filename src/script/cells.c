@@ -92,7 +92,7 @@ struct place *cells_check(lua_State *L, int argument, struct stage **stage)
     }
     CHECK(cell != NULL); /* that does not return */
     if (cell->binding.stage == NULL) {
-        (void)luaL_error(L, "the runtime of this cell has ended");
+        (void)luaL_error(L, "the runtime of this cell was closed");
     }
     *stage = cell->binding.stage;
     return cell->place;
@@ -166,8 +166,8 @@ static int cell_keys(lua_State *L)
         convert_push(L, keys);
     } else {
         return luaL_error(L,
-                          "keys() is for objects and arrays; there is a value "
-                          "of the type %s",
+                          "keys() needs an object or an array; the value has "
+                          "the type %s",
                           value_kind_name(value_kind(value)));
     }
     return 1;
@@ -181,7 +181,7 @@ static struct value check_segment(lua_State *L, int argument)
         luaL_argcheck(L,
                       position >= 1 && position <= LIMIT_ARRAY_ELEMENTS,
                       argument,
-                      "a position begins with 1");
+                      "positions begin with 1");
         const struct path_segment segment =
             path_segment_of_index((uint32_t)(position - 1));
         return segment.key;
@@ -339,8 +339,8 @@ void cells_set(lua_State *L, int cell, int value)
     if (lua_isnoneornil(L, value)) {
         (void)luaL_argerror(L,
                             value,
-                            "a value is missing: heddle.null is null, and "
-                            "delete() removes it");
+                            "a value is missing: use heddle.null for null, or "
+                            "delete() to remove it");
     }
     const struct value given = convert_check(L, value, "the value");
     hold_converted(L, stage);
@@ -453,7 +453,7 @@ static enum err cell_as_value(void *object,
     if (cell->binding.stage == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the runtime of this cell has ended");
+                       "the runtime of this cell was closed");
     }
     *out = cell_link(cell->place, NULL);
     return ERR_OK;
@@ -559,7 +559,7 @@ enum err cells_place(struct stage *stage,
     if (!value_is_absent(scope_name) && !scope_read(scope_name, &scope)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a scope is \"space\", \"user\" or \"session\"");
+                       "the scope must be \"space\", \"user\" or \"session\"");
     }
     struct entity *entity;
     const enum err err = entity_of(space, scope, id, &entity, detail);
@@ -583,7 +583,7 @@ static void push_option(lua_State *L, int options, const char *field)
     luaL_checktype(L, options, LUA_TTABLE);
     const int type = lua_getfield(L, options, field);
     if (type != LUA_TNIL && type != LUA_TSTRING) {
-        (void)luaL_error(L, "%s is a string", field);
+        (void)luaL_error(L, "%s must be a string", field);
     }
 }
 

@@ -169,7 +169,7 @@ static int t_ok(lua_State *L)
     struct buf *text = script_buffer_push(L);
     show_what(L, text, 3);
     buf_append_text(text, lua_isnil(L, 2) ? "is nil" : "is false");
-    buf_append_text(text, ", expected something that is true");
+    buf_append_text(text, ", expected a true value");
     return luaL_error(L, "%s", buf_text(text));
 }
 
@@ -201,7 +201,7 @@ static int t_fails(lua_State *L)
     }
     lua_pushvalue(L, 2);
     if (lua_pcall(L, 0, 0, 0) == LUA_OK) {
-        return luaL_error(L, "an error was expected, and there was none");
+        return luaL_error(L, "expected an error, but there was none");
     }
     script_pass_stop(L);
     (void)sandbox_push_text(L, 4, NULL); /* at 5 */
@@ -240,10 +240,10 @@ static int t_seeds(lua_State *L)
     luaL_argcheck(L,
                   count >= 1 && count <= SEEDS_MAX,
                   2,
-                  "a number of rounds from 1 to 1000000 is expected");
+                  "the number of rounds must be from 1 to 1000000");
     luaL_checktype(L, 3, LUA_TFUNCTION);
     if (trial->heddle->frame != NULL) {
-        return luaL_error(L, "seeds() is not for code inside of a run");
+        return luaL_error(L, "seeds() cannot be called inside a run");
     }
     const size_t rigs = rig_count(trial);
     for (lua_Integer i = 0; i < count; i++) {
@@ -328,7 +328,7 @@ static void note_violations(struct trial *trial, const struct rig *rig)
         } else {
             write_offence(&trial->notes,
                           violation,
-                          "writes outside of its surface");
+                          "writes outside its declared surface");
             buf_append_char(&trial->notes, '\n');
         }
     }

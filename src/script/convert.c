@@ -564,8 +564,7 @@ static enum err next_field(struct reader *reader, bool *found)
     if (lua_type(L, -2) != LUA_TSTRING) {
         return refuse(reader,
                       ERR_TYPE,
-                      "is under a key that is no string, in a table that is "
-                      "no array");
+                      "has a non-string key in a table that is not an array");
     }
     struct value key = VALUE_NONE;
     enum err err = count_bytes(reader, VALUE_BYTES);

@@ -53,7 +53,7 @@ int heddle_push_random(lua_State *L, struct random *random, int first)
     const lua_Integer low = count == 1 ? 1 : luaL_checkinteger(L, first);
     const int last = count == 1 ? first : first + 1;
     const lua_Integer high = luaL_checkinteger(L, last);
-    luaL_argcheck(L, low <= high, last, "there is no number in between");
+    luaL_argcheck(L, low <= high, last, "the interval is empty");
     lua_pushinteger(L, random_between(random, low, high));
     return 1;
 }
@@ -65,8 +65,8 @@ static struct random *check_random(lua_State *L, const char *what)
     if (heddle->frame != NULL) {
         if (heddle->frame->building) {
             (void)luaL_error(L,
-                             "there is no %s while a pattern is built: it has "
-                             "to declare the same each time",
+                             "%s is not available while a pattern is built: a "
+                             "pattern must declare the same each time",
                              what);
         }
         return &heddle->frame->random;
@@ -75,19 +75,22 @@ static struct random *check_random(lua_State *L, const char *what)
                                 ? heddle->source.random(heddle->source.ctx)
                                 : NULL;
     if (random == NULL) {
-        (void)luaL_error(L, "there is no %s outside of a test or a run", what);
+        (void)luaL_error(L,
+                         "%s is not available outside a test or a "
+                         "run",
+                         what);
     }
     return random;
 }
 
 static int do_random(lua_State *L)
 {
-    return heddle_push_random(L, check_random(L, "chance"), 1);
+    return heddle_push_random(L, check_random(L, "heddle.random()"), 1);
 }
 
 static int do_now(lua_State *L)
 {
-    (void)check_random(L, "time");
+    (void)check_random(L, "heddle.now()");
     const struct heddle *heddle = heddle_of(L);
     lua_pushinteger(L,
                     heddle->frame != NULL
@@ -158,7 +161,7 @@ static void check_effect(lua_State *L, const char *name)
     const struct frame *frame = heddle_of(L)->frame;
     const struct run *run = frame != NULL ? frame->access.run : NULL;
     if (run == NULL || run->node->kind != NODE_EFFECT) {
-        (void)luaL_error(L, "heddle.%s is for effects", name);
+        (void)luaL_error(L, "heddle.%s can be called only in effects", name);
     }
 }
 

@@ -102,8 +102,8 @@ static int loop(lua_State *L, const char *metamethod)
     push_operand(L, 1);
     if (luaL_getmetafield(L, 2, metamethod) == LUA_TNIL) {
         return luaL_error(L,
-                          "a loop goes over an object or an array; there is a "
-                          "value of the type %s",
+                          "a loop needs an object or an array; the value has "
+                          "the type %s",
                           luaL_typename(L, 2));
     }
     lua_insert(L, 2);
@@ -231,7 +231,7 @@ static enum err item_value(void *object,
     if (place == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the runtime of this cell has ended");
+                       "the runtime of this cell was closed");
     }
     if (stage->frame->building) {
         *out = cell_link(place, NULL);

@@ -85,7 +85,7 @@ static int leaf_index(lua_State *L)
 
 static int leaf_newindex(lua_State *L)
 {
-    return luaL_error(L, "this value cannot be changed: make another one");
+    return luaL_error(L, "this value is immutable: create a new one");
 }
 
 static const luaL_Reg leaf_metamethods[] = {

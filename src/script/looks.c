@@ -191,7 +191,9 @@ int looks_trace(lua_State *L, struct rig *rig)
     static const char *const kinds[] = {"runs", "triggers", "passes", NULL};
     const int kind = luaL_checkoption(L, 2, "runs", kinds);
     if (rig->trace == NULL) {
-        return luaL_error(L, "there is no trace: t:runtime{ trace = true }");
+        return luaL_error(L,
+                          "there is no trace: create the runtime with "
+                          "t:runtime{ trace = true }");
     }
     return looks_push_adopt(L, rig, trace_value(rig->trace, kinds[kind]));
 }

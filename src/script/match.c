@@ -17,7 +17,7 @@ const char *match_fault_text(enum match_fault fault)
     case MATCH_FINE:
         return "no fault";
     case MATCH_OUT_OF_STEPS:
-        return "the budget of steps is used up";
+        return "the step budget is used up";
     case MATCH_TOO_COMPLEX:
         return "pattern too complex";
     case MATCH_ENDS_IN_ESCAPE:

@@ -148,7 +148,10 @@ static enum err run_migration(struct migration *migration,
     frame_end(&calling.frame);
     enum err err = ERR_OK;
     if (stale) {
-        err = err_set(detail, ERR_STALE, "what it read has changed");
+        err = err_set(detail,
+                      ERR_STALE,
+                      "conflict: a value that it read has "
+                      "changed");
     } else if (cause != SCRIPT_FINE) {
         struct buf text = {0};
         script_error_write(&text, &error);
@@ -168,12 +171,13 @@ int migrations_declare(lua_State *L)
     const lua_Integer version =
         lua_isinteger(L, 2) && lua_type(L, 2) == LUA_TNUMBER
             ? lua_tointeger(L, 2)
-            : luaL_argerror(L, 2, "a version is a whole number");
+            : luaL_argerror(L, 2, "a version must be an integer");
     luaL_checktype(L, 3, LUA_TFUNCTION);
     if (version < 2 || version > INT32_MAX) {
         (void)luaL_argerror(L,
                             2,
-                            "versions go from 2 on: a piece begins with 1");
+                            "the version must be 2 or later: a piece begins "
+                            "with version 1");
     }
     const struct script_function function = script_function_keep(L, 3);
     struct lua_migration *own = mem_alloc_zero(sizeof *own);

@@ -179,7 +179,7 @@ static void add_place(lua_State *L,
     struct stage *of = NULL;
     struct place *place = cells_test(L, index, &of);
     if (place == NULL || of != stage) {
-        (void)luaL_error(L, "%s is a list of cells of this runtime", name);
+        (void)luaL_error(L, "%s must be a list of cells of this runtime", name);
     }
     buf_append(places, (const void *)&place, sizeof(struct place *));
 }
@@ -202,7 +202,7 @@ size_t nodes_check_places(lua_State *L,
             lua_pop(L, 1);
         }
     } else if (type != LUA_TNIL) {
-        (void)luaL_error(L, "%s is a list of cells", name);
+        (void)luaL_error(L, "%s must be a list of cells", name);
     }
     lua_pop(L, 1);
     *out = (struct place *const *)(const void *)places->at;
@@ -213,7 +213,7 @@ static mono_ms check_ms(lua_State *L, int index, const char *name)
 {
     const lua_Integer ms = luaL_checkinteger(L, index);
     if (ms < 0 || ms > INT32_MAX) {
-        (void)luaL_error(L, "%s is a number of milliseconds", name);
+        (void)luaL_error(L, "%s must be a number of milliseconds", name);
     }
     return (mono_ms)ms;
 }
@@ -223,7 +223,7 @@ mono_ms nodes_field_ms(lua_State *L, int index, const char *name)
     mono_ms ms = 0;
     if (lua_getfield(L, index, name) != LUA_TNIL) {
         if (!lua_isinteger(L, -1)) {
-            (void)luaL_error(L, "%s is a number of milliseconds", name);
+            (void)luaL_error(L, "%s must be a number of milliseconds", name);
         }
         ms = check_ms(L, -1, name);
     }
@@ -248,7 +248,7 @@ struct value nodes_field_clearance(lua_State *L, int index, struct value *held)
             is_list = label_is_valid(array_at(*held, i));
         }
         if (!is_list && !lua_isboolean(L, -1)) {
-            (void)luaL_error(L, "clearance is a list of labels, or true");
+            (void)luaL_error(L, "clearance must be a list of labels, or true");
         }
     }
     const bool any = lua_toboolean(L, -1) != 0;
@@ -322,7 +322,7 @@ static int use_child(lua_State *L,
                      struct stage_node *known)
 {
     if (stage->frame->node == NULL) {
-        return luaL_error(L, "there is a node of that name already");
+        return luaL_error(L, "a node with this name already exists");
     }
     const struct script_function function = script_function_keep(L, 3);
     script_function_release(script_of(L), &known->function);
@@ -353,7 +353,7 @@ static void check_spec(lua_State *L,
         nodes_field_clearance(L, 2, &view_hold(&stage->ground.views)->value);
     if (lua_getfield(L, 2, "group") != LUA_TNIL) {
         if (lua_type(L, -1) != LUA_TSTRING) {
-            (void)luaL_error(L, "group is a string");
+            (void)luaL_error(L, "group must be a string");
         }
         const struct value group = convert_check(L, -1, "group");
         spec->group = stage_group(stage, group);
@@ -413,11 +413,11 @@ int nodes_register(lua_State *L, struct stage *stage, enum node_kind kind)
     builders_check_options(L, 2, names, COUNT_OF(names));
     refuse_handlers(L, stage);
     if (lua_getfield(L, 2, "fn") != LUA_TFUNCTION) { /* at 3 */
-        return luaL_error(L, "fn is missing: the function of the node");
+        return luaL_error(L, "fn, the function of the node, is missing");
     }
     const int type = lua_getfield(L, 2, "name"); /* at 4 */
     if (type != LUA_TSTRING && type != LUA_TNIL) {
-        return luaL_error(L, "name is a string");
+        return luaL_error(L, "name must be a string");
     }
     if (type == LUA_TSTRING) {
         value_unref(convert_check(L, 4, "the name")); /* before all else */
@@ -454,7 +454,7 @@ int nodes_sink(lua_State *L, struct stage *stage)
 {
     struct stage *of = NULL;
     struct place *place = cells_check(L, 2, &of);
-    luaL_argcheck(L, of == stage, 2, "the cell is one of another runtime");
+    luaL_argcheck(L, of == stage, 2, "the cell belongs to a different runtime");
     luaL_checktype(L, 3, LUA_TFUNCTION);
     refuse_handlers(L, stage);
     struct stage_node *node = push_node(L, 3);
@@ -490,7 +490,7 @@ struct node *nodes_check(lua_State *L, int argument, const struct stage *stage)
         (void)luaL_error(L, "the node was cancelled");
     }
     if (stage_at(object) != stage) {
-        (void)luaL_error(L, "the node is one of another runtime");
+        (void)luaL_error(L, "the node belongs to a different runtime");
     }
     return node;
 }
@@ -637,7 +637,9 @@ static int node_cancel(lua_State *L)
     struct node_object *object = check_object(L, 1);
     struct node *node = node_at(object);
     if (node != NULL && object->node == NULL) {
-        return luaL_error(L, "the nodes of a piece go with it: piece:stop()");
+        return luaL_error(L,
+                          "the nodes of a piece end with the piece: call "
+                          "piece:stop()");
     }
     if (node != NULL && node->registered) {
         scheduler_remove_all(stage_sched(stage_at(object)), node);

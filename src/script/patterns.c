@@ -40,7 +40,7 @@ static int push_builder(lua_State *L, void *ctx)
 static void take_field(lua_State *L, struct building *building)
 {
     if (lua_type(L, -2) != LUA_TSTRING) {
-        (void)luaL_error(L, "the fields of a result have names");
+        (void)luaL_error(L, "the fields of a result must have names");
     }
     struct value *key = builders_hold(&building->state, 0);
     *key = convert_check(L, -2, "the name of a field");
@@ -68,7 +68,7 @@ static void take_result(lua_State *L, int count, void *ctx)
     }
     if (lua_type(L, 1) != LUA_TTABLE) {
         (void)luaL_error(L,
-                         "a pattern returns a table with the fields of its "
+                         "a pattern must return a table with the fields of its "
                          "result, not a %s",
                          luaL_typename(L, 1));
     }
@@ -126,7 +126,7 @@ static enum err build(struct builder *builder,
     struct stage *stage =
         heddle_stage(pattern->heddle, builder_runtime(builder));
     if (stage == NULL) {
-        return err_set(detail, ERR_ARGUMENT, "this runtime runs no Lua");
+        return err_set(detail, ERR_ARGUMENT, "this runtime does not run Lua");
     }
     struct building building = {.builder = builder};
     const struct cell_access access = {stage->runtime, NULL, NULL};
@@ -196,7 +196,7 @@ int patterns_new(lua_State *L)
     struct err_detail detail = {0};
     enum err err = convert_read(L, 1, "the name", NULL, &name, &detail);
     if (err == ERR_OK && value_text(&name).length == 0) {
-        err = err_set(&detail, ERR_ARGUMENT, "a pattern has a name");
+        err = err_set(&detail, ERR_ARGUMENT, "a pattern must have a name");
     }
     struct lua_pattern *pattern = mem_alloc_zero(sizeof *pattern);
     pattern->heddle = heddle;
@@ -245,7 +245,10 @@ struct value patterns_check_arguments(lua_State *L, int index)
     const struct value arguments = convert_check(L, index, "args");
     if (!value_is_object(arguments)) {
         value_unref(arguments);
-        (void)luaL_argerror(L, index, "the arguments of a piece have names");
+        (void)luaL_argerror(L,
+                            index,
+                            "the arguments of a piece must have "
+                            "names");
     }
     return arguments;
 }
@@ -317,7 +320,7 @@ int patterns_launch(lua_State *L)
     struct pattern *pattern = patterns_check(L, 1);
     const struct frame *frame = heddle_of(L)->frame;
     if (frame == NULL || frame->handling == NULL) {
-        return luaL_error(L, "heddle.launch is for handlers");
+        return luaL_error(L, "heddle.launch can be called only in handlers");
     }
     if (frame->piece == NULL) {
         return luaL_error(L,

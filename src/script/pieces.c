@@ -104,7 +104,7 @@ static struct piece *check_piece(lua_State *L, struct stage **stage)
 {
     struct piece_object *object = script_object_check(L, 1, &piece_class);
     if (object->binding.stage == NULL) {
-        (void)luaL_error(L, "the runtime of this piece has ended");
+        (void)luaL_error(L, "the runtime of this piece was closed");
     }
     *stage = object->binding.stage;
     return object->piece;
@@ -300,7 +300,7 @@ static int piece_task(lua_State *L)
     const struct piece *piece = check_running(L, &stage);
     luaL_checktype(L, 2, LUA_TSTRING);
     if (stage->host->push_task == NULL) {
-        return luaL_error(L, "tasks are answered in tests only");
+        return luaL_error(L, "tasks can be answered only in tests");
     }
     struct view_found *held = view_hold(&stage->frame->views);
     held->value = convert_check(L, 2, "the name of the task");
@@ -344,7 +344,7 @@ static struct piece *check_ground(lua_State *L, const char *method)
     struct stage *stage;
     struct piece *piece = check_piece(L, &stage);
     if (!frame_is_ground(stage->frame)) {
-        (void)luaL_error(L, "%s() is not for code inside of a run", method);
+        (void)luaL_error(L, "%s() cannot be called inside a run", method);
     }
     return piece;
 }
@@ -384,7 +384,7 @@ static enum err object_as_value(void *ctx,
     if (object->piece == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the runtime of this piece has ended");
+                       "the runtime of this piece was closed");
     }
     struct place *result = piece_result(object->piece);
     *out = cell_link(result, NULL);

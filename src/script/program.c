@@ -291,12 +291,11 @@ enum err program_load(struct program *program,
     script_function_release(script, &environment);
     enum err err = say(&error, cause, detail);
     if (err == ERR_OK && returned.at.count == 0) {
-        err =
-            err_set(detail,
-                    ERR_ARGUMENT,
-                    "%s: a file of patterns returns what heddle.pattern(name, "
-                    "function(p) ... end) gives",
-                    source->file);
+        err = err_set(detail,
+                      ERR_ARGUMENT,
+                      "%s: a pattern file must return the result of "
+                      "heddle.pattern(name, function(p) ... end)",
+                      source->file);
     }
     if (err == ERR_OK) {
         const struct pattern_list before = program->returned;
@@ -375,7 +374,7 @@ static int line_piece(lua_State *L)
     struct piece *piece = piece_find(stage->runtime, NULL, name);
     value_unref(name);
     if (piece == NULL) {
-        return luaL_error(L, "no piece of that name is started");
+        return luaL_error(L, "no piece with this name is running");
     }
     pieces_push(L, stage, piece);
     return 1;

@@ -16,8 +16,8 @@ static enum err refuse_migrating(struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_ARGUMENT,
-                   "a migration reads states and arguments of its piece, and "
-                   "nothing else");
+                   "a migration can read only the states and arguments of its "
+                   "piece");
 }
 
 /* What could not be known now ends the run: no pcall catches it. In a migration

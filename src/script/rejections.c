@@ -10,7 +10,7 @@
 #include "value/array.h"
 #include "value/object.h"
 
-static const char refusal[] = "the test has refused it";
+static const char refusal[] = "rejected by the test";
 
 bool rejections_has_said(const char *message)
 {
@@ -179,8 +179,8 @@ static enum err check_kind(lua_State *L)
         }
     }
     (void)luaL_error(L,
-                     "kind is \"conflict\", \"permanent\", \"terminal\" or "
-                     "\"transient\"");
+                     "kind must be \"conflict\", \"permanent\", \"terminal\" "
+                     "or \"transient\"");
     return ERR_OK;
 }
 
@@ -193,12 +193,12 @@ int rejections_add(lua_State *L, struct rig *rig)
     if (lua_getfield(L, 2, "times") != LUA_TNIL) {
         times = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
         if (times < 1) {
-            return luaL_error(L, "times is a number from 1");
+            return luaL_error(L, "times must be a number from 1 on");
         }
     }
     const int when = lua_getfield(L, 2, "when");
     if (when != LUA_TNIL && when != LUA_TFUNCTION) {
-        return luaL_error(L, "when is a function");
+        return luaL_error(L, "when must be a function");
     }
     struct script_function function = {0};
     if (when == LUA_TFUNCTION) {

@@ -100,7 +100,7 @@ static void on_not_settling(void *ctx,
     add_error(ctx,
               count > 0 ? node_name(nodes[0]) : VALUE_NONE,
               NULL,
-              "it does not come to rest",
+              "it does not settle",
               true);
 }
 
@@ -130,7 +130,7 @@ static void on_not_idempotent(void *ctx, const struct violation *violation)
         report_new(rig,
                    node_name(violation->node),
                    violation->place,
-                   "a second run on the same inputs writes something else");
+                   "a second run on the same inputs wrote different values");
     object_put_adopt(&report, "kind", value_text_new("not-idempotent"));
     put_value(&report, "before", violation->before);
     put_value(&report, "after", violation->after);
@@ -169,7 +169,8 @@ static void check_surface(struct rig *rig, const struct run *run)
             struct value report = report_new(rig,
                                              node_name(run->node),
                                              write->place,
-                                             "a write outside of its surface");
+                                             "a write outside its declared "
+                                             "surface");
             object_put_adopt(&report, "kind", value_text_new("surface"));
             rig->violations = array_push_adopt(rig->violations, report);
         }

@@ -69,7 +69,7 @@ static struct rig *check_rig(lua_State *L, int argument)
     const struct runtime_object *handle =
         script_object_check(L, argument, &runtime_class);
     if (handle->binding.stage == NULL) {
-        (void)luaL_error(L, "this runtime has ended");
+        (void)luaL_error(L, "this runtime was closed");
     }
     return rig_of(handle->binding.stage);
 }
@@ -79,7 +79,7 @@ static struct rig *check_ground(lua_State *L, const char *method)
 {
     struct rig *rig = check_rig(L, 1);
     if (!frame_is_ground(rig->stage.frame)) {
-        (void)luaL_error(L, "%s() is not for code inside of a run", method);
+        (void)luaL_error(L, "%s() cannot be called inside a run", method);
     }
     return rig;
 }
@@ -132,19 +132,21 @@ int runtimes_engine(lua_State *L, struct trial *trial)
         return 1;
     }
     if (lua_type(L, -1) != LUA_TSTRING) {
-        return luaL_error(L, "file is the name of a folder for the engine");
+        return luaL_error(L,
+                          "file must be the name of a directory for the "
+                          "engine");
     }
     const char *name = lua_tostring(L, -1);
     if (name[0] == '\0' || name[0] == '.' || strpbrk(name, "/\\") != NULL) {
         return luaL_error(L,
-                          "file is a name without slashes: the folder is made "
-                          "for the test and removed after it");
+                          "file must be a name without slashes: the directory "
+                          "is created for the test and removed after it");
     }
     name = lua_pushfstring(L, "%I-%s", (lua_Integer)trial->number, name);
     struct buf *path = script_buffer_push(L);
     if (trial->folder == NULL ||
         !trial->folder(trial->folder_ctx, name, path)) {
-        return luaL_error(L, "there is no folder for engines on files");
+        return luaL_error(L, "engines on files are not available here");
     }
     (void)push_engine(L, trial, buf_text(path));
     return 1;
@@ -161,9 +163,9 @@ static struct engine_object *push_engine_of(lua_State *L,
     }
     struct engine_object *engine = script_object_test(L, -1, &engine_class);
     if (engine == NULL) {
-        (void)luaL_error(L, "engine is what t:engine() gives");
+        (void)luaL_error(L, "engine must be the result of t:engine()");
     } else if (engine->trial != trial || engine->number != trial->number) {
-        (void)luaL_error(L, "the engine is one of another test");
+        (void)luaL_error(L, "the engine belongs to another test");
     }
     return engine;
 }
@@ -204,7 +206,7 @@ static void check_spaces(lua_State *L, int index, struct rig_options *options)
             is_list = value_is_string(array_at(options->spaces, i));
         }
         if (!is_list) {
-            (void)luaL_error(L, "spaces is a list of names");
+            (void)luaL_error(L, "spaces must be a list of names");
         }
     }
     lua_pop(L, 1);
@@ -217,7 +219,7 @@ static void check_lanes(lua_State *L, int index, struct rig_options *options)
         const char *word = lua_tostring(L, -1);
         if (word == NULL ||
             (strcmp(word, lanes[0]) != 0 && strcmp(word, lanes[1]) != 0)) {
-            (void)luaL_error(L, "lanes is \"one\" or \"space\"");
+            (void)luaL_error(L, "lanes must be \"one\" or \"space\"");
         } else if (strcmp(word, lanes[1]) == 0) {
             options->lanes = LANES_SPACE;
         }
@@ -230,7 +232,7 @@ static void check_hops(lua_State *L, int index, struct rig_options *options)
     if (lua_getfield(L, index, "hops") != LUA_TNIL) {
         const lua_Integer number = lua_tointeger(L, -1);
         if (number <= 0 || number > INT32_MAX) {
-            (void)luaL_error(L, "hops is a number of events");
+            (void)luaL_error(L, "hops must be a number of events");
         }
         options->hops = (uint32_t)number;
     }
@@ -373,7 +375,7 @@ static int rt_advance(lua_State *L)
     luaL_argcheck(L,
                   ms >= 0 && ms <= (lua_Integer)TIMER_TIME_MOST,
                   2,
-                  "a number of milliseconds is expected");
+                  "expected a number of milliseconds");
     struct world *world = rig->trial->world;
     const mono_ms target = world_now(world) + (mono_ms)ms;
     if (frame_is_ground(rig->stage.frame)) {
@@ -438,7 +440,7 @@ static enum err pull(struct rig *rig,
     for (unsigned hops = 0; at != NULL && err == ERR_OK; hops++) {
         struct place *next = NULL;
         err = hops > CELL_HOPS
-                  ? err_set(detail, ERR_ARGUMENT, "the links are a circle")
+                  ? err_set(detail, ERR_ARGUMENT, "the links form a cycle")
                   : pull_one(rig, at, out, &next, detail);
         place_unref(at);
         at = next;
@@ -455,7 +457,7 @@ static int rt_pull(lua_State *L)
     luaL_argcheck(L,
                   of == &rig->stage,
                   2,
-                  "the cell is one of another runtime");
+                  "the cell belongs to a different runtime");
     struct err_detail detail = {0};
     struct view_found *held = view_hold(&rig->stage.frame->views);
     (void)world_step(rig->one);
@@ -567,7 +569,7 @@ static int rt_resume(lua_State *L)
     luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);
     if (rig->resuming != NULL) {
-        return luaL_error(L, "resume() is under way");
+        return luaL_error(L, "resume() is already in progress");
     }
     struct resuming *resuming =
         script_object_push(L, &resuming_class, sizeof *resuming);
@@ -616,7 +618,7 @@ static struct value check_piece_name(lua_State *L,
         const int type = lua_getfield(L, 4, "name");
         if (type != LUA_TNIL) {
             if (type != LUA_TSTRING) {
-                (void)luaL_error(L, "name is a string");
+                (void)luaL_error(L, "name must be a string");
             }
             held->value = convert_check(L, -1, "name");
             return held->value;
@@ -820,7 +822,7 @@ static int cluster_settled(lua_State *L)
     for (int i = 1; i <= count; i++) {
         (void)lua_rawgeti(L, 1, i);
         if (!frame_is_ground(check_rig(L, -1)->stage.frame)) {
-            return luaL_error(L, "settled() is not for code inside of a run");
+            return luaL_error(L, "settled() cannot be called inside a run");
         }
         lua_pop(L, 1);
     }
@@ -838,7 +840,7 @@ int runtimes_cluster(lua_State *L, struct trial *trial)
     luaL_argcheck(L,
                   count >= 1 && count <= CLUSTER_MAX,
                   2,
-                  "a cluster has 1 to 64 runtimes");
+                  "a cluster must have 1 to 64 runtimes");
     lua_settop(L, 3);
     const struct rig_options *options = push_options(L, trial, 3);
     lua_newtable(L);

@@ -318,7 +318,7 @@ static void push_host_module(lua_State *L, const char *name, int environment)
             ? ERR_NOT_FOUND
             : host->module(host->ctx, name, text, file, &detail);
     if (err == ERR_NOT_FOUND) {
-        (void)luaL_error(L, "there is no module '%s'", name);
+        (void)luaL_error(L, "module '%s' not found", name);
     } else if (err != ERR_OK) {
         const bool is_said = detail.text[0] != '\0';
         (void)luaL_error(L,
@@ -344,7 +344,7 @@ static int do_require(lua_State *L)
     luaL_argcheck(L,
                   is_module_name(name, length),
                   1,
-                  "a module's name is words joined by dots");
+                  "a module name must be words joined by dots");
     lua_settop(L, 1);
     if (push_registered(L, 1)) {
         return 1;
@@ -353,7 +353,7 @@ static int do_require(lua_State *L)
     const int loaded = lua_rawget(L, lua_upvalueindex(2));
     if (loaded == LUA_TLIGHTUSERDATA) {
         return luaL_error(L,
-                          "the module '%s' requires itself, or has failed",
+                          "the module '%s' requires itself, or failed to load",
                           name);
     }
     if (loaded != LUA_TNIL) {

@@ -53,7 +53,7 @@ static struct stream_object *check_stream(lua_State *L, int argument)
     struct stream_object *stream =
         script_object_check(L, argument, &stream_class);
     if (stream->binding.stage == NULL) {
-        (void)luaL_error(L, "the runtime of this stream has ended");
+        (void)luaL_error(L, "the runtime of this stream was closed");
     }
     return stream;
 }
@@ -264,7 +264,11 @@ static void read_times(lua_State *L, struct letter *letter)
         letter->cron = convert_check(L, -1, "every");
     } else if (every != LUA_TNIL) {
         request->every = check_ms(L, "every");
-        luaL_argcheck(L, request->every > 0, 3, "'every' must be above 0");
+        luaL_argcheck(L,
+                      request->every > 0,
+                      3,
+                      "'every' must be greater than "
+                      "0");
     }
     lua_pop(L, 3);
 }
@@ -292,8 +296,8 @@ static void check_names(lua_State *L)
         }
         if (!is_known) {
             (void)luaL_error(L,
-                             "send has no option '%s': it has id, session, "
-                             "after, at, every, cron, tz and missed",
+                             "send has no option '%s': its options are id, "
+                             "session, after, at, every, cron, tz and missed",
                              name);
         }
     }
@@ -327,7 +331,7 @@ static struct letter *push_letter(lua_State *L)
             value_unref(*to[i]);
             *to[i] = convert_check(L, -1, names[i]);
         } else if (type != LUA_TNIL) {
-            (void)luaL_error(L, "%s is a string", names[i]);
+            (void)luaL_error(L, "%s must be a string", names[i]);
         }
         lua_pop(L, 1);
     }
@@ -416,7 +420,9 @@ static void refuse_building(lua_State *L, const struct stage *stage)
                          "an effect or a computation reads");
     }
     if (stage->frame->migrating) {
-        (void)luaL_error(L, "a migration sends nothing: send in a handler");
+        (void)luaL_error(L,
+                         "a migration cannot send events: send in a "
+                         "handler");
     }
 }
 
@@ -477,8 +483,8 @@ int streams_follow_up(lua_State *L)
     struct stream *stream = check_target(L, 1, &stage);
     if (stage->frame->handling == NULL) {
         return luaL_error(L,
-                          "heddle.send is for handlers: outside of one use "
-                          "stream:send(payload)");
+                          "heddle.send can be called only in handlers: "
+                          "elsewhere use stream:send(payload)");
     }
     (void)streams_send_to(L, stage, stream);
     push_id(L, stage);
@@ -527,8 +533,8 @@ static enum err cancel_outside(struct stage *stage,
         cancelled->left = true;
         return err_set(detail,
                        ERR_BUSY,
-                       "the store has not answered yet: the timer may be "
-                       "cancelled");
+                       "the store has not answered yet: the timer may or may "
+                       "not be cancelled");
     }
     *was = cancelled->was;
     if (err == ERR_OK && cancelled->said.err != ERR_OK) {
@@ -592,8 +598,8 @@ int streams_cancel(lua_State *L)
     const struct frame *frame = heddle_of(L)->frame;
     if (frame == NULL || frame->handling == NULL) {
         return luaL_error(L,
-                          "heddle.cancel is for handlers: outside of one use "
-                          "stream:cancel(id)");
+                          "heddle.cancel can be called only in handlers: "
+                          "elsewhere use stream:cancel(id)");
     }
     lua_settop(L, 1);
     luaL_checktype(L, 1, LUA_TSTRING);
@@ -627,7 +633,7 @@ static enum err stream_as_value(void *object,
     if (stream->place == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the runtime of this stream has ended");
+                       "the runtime of this stream was closed");
     }
     *out = cell_link(stream->place, NULL);
     return ERR_OK;
@@ -784,7 +790,7 @@ int streams_on(lua_State *L, struct stage *stage)
     luaL_argcheck(L,
                   stream->binding.stage == stage,
                   2,
-                  "the stream is one of another runtime");
+                  "the stream belongs to a different runtime");
     luaL_checktype(L, 3, LUA_TFUNCTION);
     const struct declared_read *reads;
     const size_t read_count = streams_check_reads(L, stage, &reads);

@@ -73,8 +73,7 @@ int script_wait(lua_State *L)
 {
     const struct script *script = script_of(L);
     if (script->task == NULL) {
-        return luaL_error(L,
-                          "there is nothing to wait for here: not in a task");
+        return luaL_error(L, "only a task can wait here");
     }
     if (!script_task_is(script, L)) {
         return luaL_error(L,

@@ -179,7 +179,7 @@ static void begin_call(struct lua_attempt *attempt,
     task_kinds_write(runtime, &known);
     task_call_fail(&attempt->call,
                    (struct task_failure){.code = "NO_KIND"},
-                   "this process does no tasks of the kind '%.*s'%s%s",
+                   "this process cannot run tasks of the kind '%.*s'%s%s",
                    (int)name.length,
                    name.at,
                    known.length > 0 ? "; it knows " : "",
@@ -294,7 +294,7 @@ static int task_sleep(lua_State *L)
     luaL_argcheck(L,
                   ms >= 0 && ms <= INT32_MAX,
                   2,
-                  "it is a number of milliseconds");
+                  "expected a number of milliseconds");
     check_waits(L);
     end_release(attempt);
     task_wake_after(attempt->task, (mono_ms)ms, on_woken);
@@ -538,7 +538,7 @@ static lua_Integer number_option(lua_State *L,
         if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 0 ||
             lua_tointeger(L, -1) > high) {
             (void)luaL_error(L,
-                             "%s must be a whole number from 0 to %I",
+                             "%s must be an integer from 0 to %I",
                              name,
                              (LUAI_UACINT)high);
         }
@@ -623,7 +623,9 @@ static bool check_body(lua_State *L)
 {
     const bool body = lua_getfield(L, 4, "run") != LUA_TNIL;
     if (body && !lua_isfunction(L, -1)) {
-        (void)luaL_error(L, "run is a function: run = function(input, task)");
+        (void)luaL_error(L,
+                         "run must be a function: run = function(input, "
+                         "task)");
     }
     const bool kind = lua_getfield(L, 4, "kind") != LUA_TNIL;
     if (lua_getfield(L, 4, "key") != LUA_TNIL && !lua_isfunction(L, -1)) {
@@ -632,7 +634,7 @@ static bool check_body(lua_State *L)
     lua_pop(L, 3);
     if (body == kind) {
         (void)luaL_error(L,
-                         body ? "a task has a kind or a function, not both"
+                         body ? "a task can have a kind or a function, not both"
                               : "a task needs kind = \"...\" or run = "
                                 "function(input, task)");
     }

@@ -103,10 +103,10 @@ static int do_test(lua_State *L)
     struct testing *testing = lua_touserdata(L, lua_upvalueindex(1));
     size_t length = 0;
     const char *name = luaL_checklstring(L, 1, &length);
-    luaL_argcheck(L, length > 0, 1, "a test has a name");
+    luaL_argcheck(L, length > 0, 1, "a test must have a name");
     luaL_checktype(L, 2, LUA_TFUNCTION);
     if (testing->closed) {
-        return luaL_error(L, "a test cannot begin another one");
+        return luaL_error(L, "a test cannot start another test");
     }
     const struct script_function function = script_function_keep(L, 2);
     struct planned planned = {.function = function};

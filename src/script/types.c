@@ -58,7 +58,7 @@ static const char *const heddle_lines[] = {
     "---@param value heddle.value",
     "function cell:remove(value) end",
     "",
-    "---@param by? number 1 unless given",
+    "---@param by? number 1 by default",
     "function cell:increment(by) end",
     "",
     "function cell:delete() end",

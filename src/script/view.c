@@ -336,7 +336,7 @@ static int view_newindex(lua_State *L)
     const char *text = NULL;
     if (lua_isinteger(L, 2)) {
         return luaL_error(L,
-                          "what get() gives is read-only: use "
+                          "the value of get() is read-only: use "
                           "cell:key(%I):set(value) or cell:append(value)",
                           lua_tointeger(L, 2));
     }
@@ -344,12 +344,12 @@ static int view_newindex(lua_State *L)
         text = lua_tolstring(L, 2, &length);
         lua_pushlstring(L, text, (size_t)text_shown(text, length, 40));
         return luaL_error(L,
-                          "what get() gives is read-only: use "
+                          "the value of get() is read-only: use "
                           "cell:key(\"%s\"):set(value)",
                           lua_tostring(L, -1));
     }
     return luaL_error(L,
-                      "what get() gives is read-only: use "
+                      "the value of get() is read-only: use "
                       "cell:key(...):set(value)");
 }
 

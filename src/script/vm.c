@@ -192,10 +192,7 @@ void script_pass_stop(lua_State *L)
 
 int script_out_of_steps(lua_State *L)
 {
-    return script_stop(L,
-                       SCRIPT_STEPS_OUT,
-                       0,
-                       "the budget of steps is used up");
+    return script_stop(L, SCRIPT_STEPS_OUT, 0, "the step budget is used up");
 }
 
 void script_expect_memory(lua_State *L, uint64_t bytes)
@@ -231,8 +228,8 @@ void script_hold(lua_State *L, size_t bytes)
         (void)script_stop(L,
                           SCRIPT_MEMORY_OUT,
                           0,
-                          "what was written takes what is left of the memory "
-                          "budget of %zu bytes: write less in one call",
+                          "the writes of this call exceed the rest of the "
+                          "memory budget of %zu bytes: write less in one call",
                           script->config.memory_bytes);
     }
     script->host_bytes += bytes;

@@ -422,7 +422,8 @@ static enum err answer_making(struct step *step,
     if (strcmp(row->provision, answer->token) != 0) {
         log_write(service->log,
                   LOG_LEVEL_INFO,
-                  "environment %s: the answer to %s %s is to an old request",
+                  "environment %s: the answer to %s %s belongs to an old "
+                  "request",
                   row->id,
                   daemon_verb_name(answer->verb),
                   answer->token);
@@ -473,7 +474,8 @@ enum err environment_answer(struct step *step,
     if (err != ERR_OK || !found) {
         log_write(service->log,
                   LOG_LEVEL_INFO,
-                  "environment %s: an answer, and there is no such environment",
+                  "environment %s: received an answer, but the environment "
+                  "does not exist",
                   answer->id);
         return err;
     }
@@ -483,7 +485,7 @@ enum err environment_answer(struct step *step,
                   "environment %s: %s failed: %s",
                   row.id,
                   daemon_verb_name(answer->verb),
-                  answer->why != NULL ? answer->why : "it did not say why");
+                  answer->why != NULL ? answer->why : "no reason given");
     }
     err = answer->verb == DAEMON_DESTROY
               ? answer_destroy(step, &row, answer)
@@ -499,7 +501,7 @@ static enum err provision(struct step *step, const char *id)
     struct environment_row row = {.is_managed = true, .is_kept = true};
     bool found = false;
     if (!registry_name_is_valid(id)) {
-        return step_refuse(step, SERVICE_INVALID, "that is not an id");
+        return step_refuse(step, SERVICE_INVALID, "invalid id");
     }
     if (!step->service->is_connected) {
         return step_refuse(step, SERVICE_OFFLINE, "no daemon is connected");
@@ -513,7 +515,7 @@ static enum err provision(struct step *step, const char *id)
     if (found) {
         return step_refuse(step,
                            SERVICE_EXISTS,
-                           "there is an environment %s",
+                           "environment %s already exists",
                            id);
     }
     (void)snprintf(row.id, sizeof row.id, "%s", id);
@@ -534,7 +536,7 @@ static enum err reprovision_row(struct step *step,
         return err;
     }
     if (row->status == ENVIRONMENT_PROVISIONING) {
-        return step_nothing(step, "environment %s is being made", row->id);
+        return step_nothing(step, "environment %s is being created", row->id);
     }
     if (use.busy > 0) {
         return step_refuse(step,
@@ -557,7 +559,8 @@ static enum err destroy_row(struct step *step,
     if (!row->is_managed) {
         return step_refuse(step,
                            SERVICE_NOT_MANAGED,
-                           "environment %s is not ours to destroy",
+                           "environment %s is not managed here and cannot be "
+                           "destroyed",
                            row->id);
     }
     if (use.live > 0) {
@@ -590,7 +593,7 @@ static enum err with_row(struct step *step,
     bool found = false;
     enum err err = load(step, id, &row, &found);
     if (err == ERR_OK && !found) {
-        err = step_refuse(step, SERVICE_NOT_FOUND, "no such environment");
+        err = step_refuse(step, SERVICE_NOT_FOUND, "environment not found");
     } else if (err == ERR_OK) {
         err = what(step, &row);
     }

@@ -31,7 +31,7 @@ static enum err answer_run(struct step *step,
                   "thread %s: %s failed: %s",
                   answer->id,
                   daemon_verb_name(answer->verb),
-                  answer->why != NULL ? answer->why : "it did not say why");
+                  answer->why != NULL ? answer->why : "no reason given");
     }
     if (answer->verb == DAEMON_STOP && !answer->ok) {
         return ERR_OK; /* a sweep sends it again */
@@ -262,7 +262,7 @@ enum err service_session_open(struct service *service,
     struct service_outcome outcome;
     struct step step = {service, now, &outcome, detail};
     if (!registry_name_is_valid(instance)) {
-        return err_set(detail, ERR_ARGUMENT, "that is no name of an instance");
+        return err_set(detail, ERR_ARGUMENT, "invalid instance name");
     }
     service_session_close(service, now);
     enum err err = step_begin(&step);

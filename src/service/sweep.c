@@ -189,7 +189,7 @@ static enum err schedule_row(struct step *step,
     bool found = false;
     if (!registry_name_is_valid(schedule->name) || schedule->every_ms == 0 ||
         schedule->every_ms > INT64_MAX || schedule->first_at > INT64_MAX) {
-        return step_refuse(step, SERVICE_INVALID, "that is no schedule");
+        return step_refuse(step, SERVICE_INVALID, "invalid schedule");
     }
     enum err err = registry_thread(registry,
                                    schedule->thread,
@@ -201,13 +201,13 @@ static enum err schedule_row(struct step *step,
         return err;
     }
     if (!found) {
-        return step_refuse(step, SERVICE_NOT_FOUND, "no such thread");
+        return step_refuse(step, SERVICE_NOT_FOUND, "thread not found");
     }
     if (!thread_is_live(&thread)) {
         return step_refuse(step,
                            thread.is_deleted ? SERVICE_DELETED
                                              : SERVICE_ARCHIVED,
-                           "nobody uses %s any more",
+                           "%s is no longer in use",
                            thread.id);
     }
     struct schedule_row row = {

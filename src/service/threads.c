@@ -291,7 +291,7 @@ static enum err check_new(struct step *step,
     if (!registry_name_is_valid(thread->id) ||
         !registry_name_is_valid(thread->environment) ||
         (thread->parent != NULL && !registry_name_is_valid(thread->parent))) {
-        return step_refuse(step, SERVICE_INVALID, "that is not an id");
+        return step_refuse(step, SERVICE_INVALID, "invalid id");
     }
     if (!step->service->is_connected) {
         return step_refuse(step, SERVICE_OFFLINE, "no daemon is connected");
@@ -300,7 +300,7 @@ static enum err check_new(struct step *step,
     thread_row_release(&row);
     return err == ERR_OK && found ? step_refuse(step,
                                                 SERVICE_EXISTS,
-                                                "there is a thread %s",
+                                                "thread %s already exists",
                                                 thread->id)
                                   : err;
 }
@@ -509,7 +509,7 @@ static enum err with_row(struct service *service,
     }
     err = load(&step, id, &row, &found);
     if (err == ERR_OK && !found) {
-        err = step_refuse(&step, SERVICE_NOT_FOUND, "no such thread");
+        err = step_refuse(&step, SERVICE_NOT_FOUND, "thread not found");
     } else if (err == ERR_OK && row.is_deleted && what != finalize &&
                what != stop && what != delete_row) {
         err = step_refuse(&step, SERVICE_DELETED, "%s is deleted", row.id);
@@ -579,7 +579,7 @@ static enum err with_text(struct step *step,
     struct value value = read_text(step, text);
     enum err err = load(step, id, &row, &found);
     if (err == ERR_OK && !found) {
-        err = step_refuse(step, SERVICE_NOT_FOUND, "no such thread");
+        err = step_refuse(step, SERVICE_NOT_FOUND, "thread not found");
     }
     if (err == ERR_OK && !step_is_refused(step)) {
         err = what(step, &row, value);

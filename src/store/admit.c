@@ -265,7 +265,7 @@ static enum outcome check_texts(struct admission *admission)
     if (!is_text(admission->context_text)) {
         return admit_refuse(admission,
                             ERR_PROTOCOL,
-                            "what a commit reads must be UTF-8");
+                            "the reads of a commit must be UTF-8");
     }
     VEC_FOREACH (&admission->data, one) {
         if (!is_text(one->text)) {
@@ -395,7 +395,7 @@ static enum outcome check_content(struct admission *admission,
             admission,
             ERR_IMMUTABLE,
             op->target.id,
-            "content-addressed documents never change");
+            "content-addressed documents are immutable");
     }
     struct document *document = NULL;
     const enum outcome outcome =
@@ -639,7 +639,7 @@ static enum outcome check_sizes(struct admission *admission)
     if (text_bytes(admission->context_text) > LIMIT_TEXT_BYTES) {
         return admit_refuse(admission,
                             ERR_LIMIT_SIZE,
-                            "what the commit read has more than %d bytes",
+                            "the reads of the commit have more than %d bytes",
                             LIMIT_TEXT_BYTES);
     }
     return PASSED;

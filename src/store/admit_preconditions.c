@@ -119,12 +119,12 @@ static enum outcome check_waiting(struct admission *admission,
                          admission,
                          ERR_RECEIPT_EXISTS,
                          one->target.id,
-                         "the event was handled, replaced or cancelled "
-                         "before")
+                         "the event was already handled, replaced or cancelled")
                    : admit_refuse_document(admission,
                                            ERR_ORIGIN_FAILED,
                                            one->target.id,
-                                           "what sent the event did not land");
+                                           "the commit that sent the event was "
+                                           "rejected");
 }
 
 /* Whether the document's `value` has that digest; null is "no value". */

@@ -42,7 +42,7 @@ static enum outcome refuse_view(struct admission *admission)
     verdict->by = admit_author_of(admission->engine, head);
     return admit_refuse(admission,
                         ERR_CONFLICT,
-                        "stale view: what was read of computations rests on "
+                        "stale view: computed values that were read are from "
                         "seq %llu and %llu own commits, and the head is %llu",
                         (unsigned long long)view->seq,
                         (unsigned long long)view->commits,

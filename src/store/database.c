@@ -407,9 +407,9 @@ static enum err check_empty(struct database *database,
     return empty && written
                ? err_set(detail,
                          ERR_CORRUPT,
-                         "the file is empty, and it was not before: restore a "
-                         "backup, or remove it with its -wal and -lock files "
-                         "to begin anew")
+                         "the file was truncated to 0 bytes: restore a backup, "
+                         "or remove it with its -wal and -lock files to start "
+                         "over")
                : ERR_OK;
 }
 
@@ -602,9 +602,9 @@ static enum err refuse_file(const struct database *database,
 {
     return err_set(detail,
                    ERR_CORRUPT,
-                   "%s %s while this process had it open, and nothing more is "
-                   "written: end the processes that use it, and put the file "
-                   "back or restore a backup",
+                   "%s %s while this process had it open, so writing stopped: "
+                   "end the processes that use it, and put the file back or "
+                   "restore a backup",
                    database->files.names[file],
                    file_change_text(change));
 }
@@ -621,7 +621,10 @@ static enum err reconnect(struct database *database, struct err_detail *detail)
     database->thaws++;
     enum err err = connect_writer(database, detail);
     if (err == ERR_OK && !is_wal(database)) {
-        err = err_set(detail, ERR_CORRUPT, "the database has no WAL any more");
+        err = err_set(detail,
+                      ERR_CORRUPT,
+                      "the database is no longer in WAL "
+                      "mode");
     }
     return err == ERR_OK ? set_level(database, detail) : err;
 }
@@ -641,8 +644,8 @@ enum err database_check_shm(struct database *database,
     return shm_guard_is_lost(&database->shm)
                ? err_set(detail,
                          ERR_IO,
-                         "%s was cut short while it was used: nothing is lost, "
-                         "try again",
+                         "%s was truncated while in use: no data is lost, "
+                         "retry",
                          database->files.names[FILE_SHM])
                : ERR_OK;
 }
@@ -691,9 +694,7 @@ static enum err open_transaction(struct database *database,
 
 static enum err refuse_to_write(struct err_detail *detail)
 {
-    return err_set(detail,
-                   ERR_READ_ONLY,
-                   "the space was opened for reading only");
+    return err_set(detail, ERR_READ_ONLY, "the space was opened read-only");
 }
 
 /* A sentence about who is in the way is better than SQLite's. */

@@ -715,7 +715,7 @@ enum err engine_list(struct engine *engine,
     if (branch == NULL) {
         err = engine_unknown_branch(page->branch, detail);
     } else if (page->limit == 0) {
-        err = err_set(detail, ERR_ARGUMENT, "a page has at least one id");
+        err = err_set(detail, ERR_ARGUMENT, "a page must have at least one id");
     } else if (page->seq != 0 && page->seq != engine->seq) {
         err = err_set(detail,
                       ERR_LISTING_MOVED,
@@ -742,20 +742,22 @@ enum err engine_check_fork(struct engine *engine,
         !utf8_is_valid(text.at, text.length)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a branch has a name of 1 to 1024 bytes of UTF-8");
+                       "the name of a branch must have 1 to 1024 bytes of "
+                       "UTF-8");
     }
     const struct branch *taken = engine_branch(engine, name);
     if (taken != NULL && !taken->active) {
         return err_set(detail,
                        ERR_BRANCH_CLOSED,
-                       "a deleted branch had this name: %s",
+                       "the name of a deleted branch cannot be reused: %s",
                        "choose another");
     }
     if (taken != NULL &&
         (taken->parent != parent || taken->fork_seq != fork_seq)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the name is taken by a branch with another origin");
+                       "a branch with this name and another origin already "
+                       "exists");
     }
     if (taken == NULL && !parent->active) {
         const struct text of = value_text(&parent->name);

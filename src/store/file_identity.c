@@ -82,7 +82,7 @@ const char *file_change_text(enum file_change change)
         [FILE_DELETED] = "was deleted",
         [FILE_REPLACED] = "was replaced by another file",
         [FILE_EMPTIED] = "was emptied",
-        [FILE_CUT] = "was cut short",
+        [FILE_CUT] = "was truncated",
     };
     return texts[change];
 }

@@ -461,7 +461,7 @@ static void tell(const struct image_key *key,
     (void)snprintf(sentence,
                    sizeof sentence,
                    "the image of actions %llu to %llu of piece %llu does not "
-                   "stand for its rows",
+                   "match its rows",
                    (unsigned long long)key->first,
                    (unsigned long long)key->last,
                    (unsigned long long)key->piece);

@@ -187,7 +187,8 @@ static void explain(struct change *change)
         (change->outcome.effects & EFFECT_CLAIM) != 0) {
         (void)snprintf(result->detail,
                        sizeof result->detail,
-                       "a thread is live or busy, or the %s has moved",
+                       "a thread is live or busy, or the %s has changed "
+                       "meanwhile",
                        change->machine->name);
     } else {
         lifecycle_detail(change->machine,

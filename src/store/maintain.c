@@ -235,7 +235,7 @@ static enum err damaged_name(const struct document_name *name,
 {
     return err_set(detail,
                    ERR_CORRUPT,
-                   "the row of document %llu is damaged: 'heddle check' says "
+                   "the row of document %llu is damaged: 'heddle check' shows "
                    "more",
                    (unsigned long long)name->number);
 }
@@ -454,7 +454,7 @@ static enum err rewrite(struct database *database,
                                   NULL);
     if (code != SQLITE_OK) {
         err = (code & 0xFF) == SQLITE_INTERRUPT
-                  ? err_set(detail, ERR_BUSY, "the work was stopped")
+                  ? err_set(detail, ERR_BUSY, "interrupted")
                   : database_error(database, code, detail);
     }
     sqlite3_progress_handler(database->db, 0, NULL, NULL);
@@ -525,7 +525,7 @@ static enum err copy_pages(const struct backup *backup)
         return ERR_OK;
     }
     return code == SQLITE_OK
-               ? err_set(backup->detail, ERR_BUSY, "the copy was stopped")
+               ? err_set(backup->detail, ERR_BUSY, "the copy was interrupted")
                : backup_error(backup, code);
 }
 

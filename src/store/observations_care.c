@@ -302,7 +302,7 @@ static enum err inspect_page(struct inspection *inspection,
         }
         if (err == ERR_OK && !fits) {
             differs(inspection,
-                    "action %llu of piece %llu: its rows do not fit together",
+                    "action %llu of piece %llu: its rows are inconsistent",
                     (unsigned long long)action->number,
                     (unsigned long long)piece);
             if (inspection->doomed != NULL) {
@@ -344,7 +344,7 @@ static enum err inspect_orphans(struct inspection *inspection)
         "edges have no action",
         "actions have no run",
         "actions have no piece",
-        "edges of mirrors lead nowhere",
+        "edges of mirrors have no target",
     };
     struct query query =
         query_begin(&inspection->engine->database, STATEMENT_OBSERVED_ORPHANS);

@@ -91,7 +91,7 @@ enum err registry_text(const char *text,
     if (length > REGISTRY_TEXT_MAX) {
         return err_set(detail,
                        ERR_LIMIT_STRING,
-                       "a text has at most %d bytes",
+                       "a text can have at most %d bytes",
                        REGISTRY_TEXT_MAX);
     }
     if (!utf8_is_valid(text, length)) {

@@ -268,7 +268,7 @@ static enum err load_writes(struct engine *engine,
     return err_set(
         detail,
         ERR_CORRUPT,
-        "what commit %llu wrote is damaged: 'heddle check' says more",
+        "the writes of commit %llu are damaged: 'heddle check' shows more",
         (unsigned long long)commit->seq);
 }
 
@@ -345,7 +345,7 @@ enum err commit_at(struct engine *engine,
     }
     return err_set(detail,
                    ERR_NOT_FOUND,
-                   "there is no commit %llu, or it was folded",
+                   "commit %llu not found, or compacted",
                    (unsigned long long)seq);
 }
 

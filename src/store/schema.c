@@ -208,8 +208,8 @@ static enum err check_file(struct database *database,
     if (*version > SCHEMA_VERSION || *version < 0) {
         return err_set(detail,
                        ERR_STORE,
-                       "the file has schema version %lld, this program knows "
-                       "%d: use a newer one",
+                       "the file has schema version %lld, and this program "
+                       "supports up to %d: use a newer program",
                        (long long)*version,
                        SCHEMA_VERSION);
     }
@@ -262,7 +262,7 @@ enum err schema_open(struct database *database, struct err_detail *detail)
         return err_set(detail,
                        ERR_READ_ONLY,
                        "the file has schema version %lld, and this program "
-                       "reads %d: open it once for writing",
+                       "reads %d: open it once with write access to upgrade it",
                        (long long)version,
                        SCHEMA_VERSION);
     }

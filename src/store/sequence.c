@@ -50,7 +50,10 @@ static enum err bind_applied(const struct binding *binding,
     } else {
         const struct value trace = traces_write(traces.at, patch->ops.count);
         if (!value_equal(trace, write->trace)) {
-            err = does_not_fit(binding, "trace", "the patch meets another");
+            err = does_not_fit(binding,
+                               "trace",
+                               "the patch applies to another "
+                               "kind of value");
         }
         value_unref(trace);
     }
@@ -137,7 +140,7 @@ static enum err check_number(struct engine *engine,
                ? err
                : err_set(detail,
                          ERR_CORRUPT,
-                         "a record's localSeq %llu is that of another commit",
+                         "a record's localSeq %llu belongs to another commit",
                          (unsigned long long)effects->local_seq);
 }
 
@@ -166,7 +169,7 @@ static enum err bind_fork(struct engine *engine,
 {
     const struct branch *parent = engine_branch(engine, effects->parent);
     if (engine_branch(engine, effects->branch) != NULL) {
-        return err_set(detail, ERR_SEQUENCE, "the branch is there already");
+        return err_set(detail, ERR_SEQUENCE, "the branch already exists");
     }
     return parent != NULL ? engine_check_fork(engine,
                                               effects->branch,
@@ -184,7 +187,7 @@ enum err sequence_bind(struct engine *engine,
         (effects->kind == EFFECTS_COMMIT && effects->seq != engine->seq + 1)) {
         return err_set(detail,
                        ERR_SEQUENCE,
-                       "record %llu is not the one after %llu",
+                       "record %llu does not follow record %llu",
                        (unsigned long long)effects->record,
                        (unsigned long long)engine->record);
     }
@@ -200,7 +203,7 @@ enum err sequence_bind(struct engine *engine,
         (branch->number == 0 && effects->kind == EFFECTS_CLOSE)) {
         return err_set(detail,
                        ERR_BRANCH_CLOSED,
-                       "a record's branch is deleted, or cannot be");
+                       "a record's branch is deleted, or cannot be deleted");
     }
     return effects->kind == EFFECTS_COMMIT
                ? bind_commit(engine, effects, branch, detail)
@@ -285,7 +288,7 @@ static enum err resolve_unknown(struct engine *engine,
                                  : LOG_CONFLICT;
     }
     if (err == ERR_OK && *outcome == LOG_FAILED) {
-        (void)err_set(detail, ERR_IO, "the log did not take the record");
+        (void)err_set(detail, ERR_IO, "the log did not accept the record");
     }
     return err;
 }

@@ -96,7 +96,7 @@ static const char *find_why_not(const char *path,
         return "it cannot be read";
     }
     if (memcmp(header, header_text, sizeof header_text) != 0) {
-        return header[0] == 0 ? "it is empty" : "it is no database";
+        return header[0] == 0 ? "it is empty" : "it is not a database";
     }
     if (read_id(&header[APPLICATION_ID_AT]) == SCHEMA_APPLICATION_ID ||
         (has_wal && has_id_in_wal(path))) {
@@ -142,7 +142,7 @@ static void add_file(const char *folder, const char *name, space_files *out)
     put_path(&path, folder, name, "");
     const bool there = stat(buf_text(&path), &file) == 0;
     if ((!there || !S_ISDIR(file.st_mode)) && !is_companion(folder, name)) {
-        struct space_file entry = {.why_not = "it is no file"};
+        struct space_file entry = {.why_not = "it is not a file"};
         buf_append_text(&entry.name, name);
         if (there && S_ISREG(file.st_mode)) {
             entry.why_not = find_why_not(buf_text(&path), name, has_wal);
@@ -179,7 +179,7 @@ enum err spaces_list(const char *folder,
     if (dir == NULL) {
         return err_set(detail,
                        ERR_IO,
-                       "cannot read the folder: %s",
+                       "cannot read the directory: %s",
                        strerror(errno));
     }
     errno = 0;
@@ -198,7 +198,7 @@ enum err spaces_list(const char *folder,
         space_files_release(out);
         return err_set(detail,
                        ERR_IO,
-                       "cannot read the folder: %s",
+                       "cannot read the directory: %s",
                        strerror(code));
     }
     if (out->count > 0) {

@@ -120,8 +120,8 @@ static enum err check_record(void *ctx, const struct history_record *record)
     const struct digest chain = effects_chain(verify->chain, effects);
     if (memcmp(chain.bytes, record->chain.bytes, sizeof chain.bytes) != 0) {
         differs(verify,
-                "the chain breaks at record %llu: it or one before it was "
-                "changed",
+                "the digest chain breaks at record %llu: it or an earlier "
+                "record was changed",
                 (unsigned long long)effects->record);
     }
     verify->record = effects->record;
@@ -189,7 +189,7 @@ static enum err check_row(struct verify *verify,
     enum commit_op_kind op = COMMIT_SET;
     const uint64_t before = verify->counts->differences;
     if (!query_step(&query)) {
-        differs(verify, "%s: a row without revisions", name);
+        differs(verify, "%s: its row has no revisions", name);
     } else if (query_get_int(&query, 0) != document->head_seq ||
                query_get_int(&query, 1) != document->head_index ||
                !document_op_read(query_get_text(&query, 2), &op) ||
@@ -205,7 +205,7 @@ static enum err check_row(struct verify *verify,
     query_int(&query, 2, INT64_MAX);
     const uint64_t base = query_step(&query) ? query_get_int(&query, 0) : 0;
     if (base != document->base_seq) {
-        differs(verify, "%s: its row names another base", name);
+        differs(verify, "%s: its row refers to the wrong base", name);
     }
     if (verify->counts->differences > before) {
         is_wrong(verify, document->number, 0);
@@ -235,7 +235,7 @@ static enum err check_fold(struct verify *verify,
     }
     if (!value_equal(got, want)) {
         differs(verify,
-                "%s: %s at seq %llu is not the fold of its revisions",
+                "%s: %s at seq %llu does not match its revisions",
                 name,
                 what,
                 (unsigned long long)seq);
@@ -318,7 +318,7 @@ static enum err check_waiting(struct verify *verify,
         differs(verify,
                 waiting_is_due(document, head)
                     ? "%s: its event is not listed as waiting"
-                    : "%s: it is listed as waiting, and holds no event",
+                    : "%s: it is listed as waiting, but holds no event",
                 name);
         is_wrong(verify, document->number, 0);
     }
@@ -417,7 +417,7 @@ static enum err check_strays(struct verify *verify)
         waiting_strays(verify->engine, &numbers, verify->detail);
     VEC_FOREACH (&numbers, number) {
         differs(verify,
-                "document %llu is listed as waiting, and does not exist",
+                "document %llu is listed as waiting, but does not exist",
                 (unsigned long long)*number);
         is_wrong(verify, *number, 0);
     }

@@ -105,8 +105,7 @@ enum err wal_mend(struct database *database, struct err_detail *detail)
     if (code != SQLITE_OK) {
         return err_set(detail,
                        (code & 0xFF) == SQLITE_FULL ? ERR_FULL : ERR_IO,
-                       "a sync of the WAL has failed, and it cannot be "
-                       "repeated yet: %s",
+                       "a sync of the WAL failed, and the retry failed too: %s",
                        sqlite3_errstr(code));
     }
     atomic_store(&state->unsynced, 0);

@@ -91,7 +91,7 @@ static void on_too_late(struct loop_timer *timer)
     struct program *program = CONTAINER_OF(timer, struct program, timer);
     task_call_fail(take_call(program),
                    (struct task_failure){.code = "TIMEOUT", .may_retry = true},
-                   "'%s' took longer than %lld ms, and was killed",
+                   "'%s' exceeded %lld ms and was killed",
                    buf_text(&program->name),
                    (long long)program->timeout);
 }
@@ -150,7 +150,7 @@ static void fail(struct program *program, struct task_call *call, int status)
                    },
                    "'%s' %s %d%s%s",
                    buf_text(&program->name),
-                   exited ? "exited with" : "was ended by signal",
+                   exited ? "exited with" : "was killed by signal",
                    number,
                    words[0] != '\0' ? ": " : "",
                    words);
@@ -348,8 +348,8 @@ static bool read_words(struct program *program,
     if (!right) {
         refuse(program,
                "ARGUMENT",
-               "args must be a list of at most 255 texts and numbers, without "
-               "zero bytes");
+               "args must be a list of at most 255 strings and numbers, "
+               "without zero bytes");
     }
     return right;
 }

@@ -463,14 +463,14 @@ static void redirect(struct request *request, const char *location, long status)
     if (request->redirects-- == 0) {
         fail(request,
              (struct task_failure){.code = "REDIRECT"},
-             "there are too many redirects, the last one to %.300s",
+             "too many redirects, the last one to %.300s",
              location);
     } else if (!right || is_weaker) {
         fail(request,
              (struct task_failure){.code = "REDIRECT"},
              "the redirect to %.300s is refused: %s",
              location,
-             right ? "it leads from https to http" : "it is no http URL");
+             right ? "it leads from https to http" : "it is not an http URL");
     } else if (check_remote(request, &to, "the redirect to")) {
         if (!is_same_host(&from, &to)) {
             drop_secrets(request);
@@ -739,7 +739,7 @@ static bool read_headers(struct request *request)
         return true;
     }
     if (!value_is_object(headers)) {
-        return refuse(request, "headers must be a table of names and texts");
+        return refuse(request, "headers must be a table of names and strings");
     }
     struct object_iter at = object_iter(headers);
     struct value name;
@@ -749,7 +749,7 @@ static bool read_headers(struct request *request)
             memchr(value_text(&name).at, ':', value_text(&name).length) !=
                 NULL) {
             return refuse(request,
-                          "headers must be names and texts without line "
+                          "headers must be names and strings without line "
                           "breaks");
         }
         add_header(request, name, value);
@@ -769,10 +769,10 @@ static bool read_body(struct request *request)
     const struct value body = task_call_field(request->call, "body");
     request->has_body = !value_is_absent(json) || !value_is_absent(body);
     if (!value_is_absent(json) && !value_is_absent(body)) {
-        return refuse(request, "a request has json or body, not both");
+        return refuse(request, "a request can have json or body, not both");
     }
     if (!value_is_absent(body) && !value_is_string(body)) {
-        return refuse(request, "body must be a text; json takes any value");
+        return refuse(request, "body must be a string; json takes any value");
     }
     if (value_is_string(body)) {
         const struct text text = value_text(&body);
@@ -927,8 +927,8 @@ static void start(void *ctx, struct task_call *call)
     if (request->easy == NULL) {
         fail(request,
              (struct task_failure){.code = "START", .may_retry = true},
-             "the process cannot make requests now: it has no memory or no "
-             "descriptor left");
+             "cannot make requests: the process is out of memory or file "
+             "descriptors");
         return;
     }
     set_options(request);

@@ -77,8 +77,8 @@ enum err scope_key_new(enum scope scope,
     if (scope != SCOPE_SPACE && !is_known(identity.principal)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the scope '%s' needs a principal: say whose data it "
-                       "is (--user NAME, or 'user' of the runtime's options)",
+                       "the scope '%s' needs a user: name one with --user "
+                       "NAME, or with 'user' in the runtime's options",
                        scope_name(scope));
     }
     if (scope == SCOPE_SESSION && !is_known(identity.session)) {
@@ -140,7 +140,7 @@ static enum err bad_scope_key(struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_SYNTAX,
-                   "a scope key is space, user:PRINCIPAL or "
+                   "a scope key must be space, user:PRINCIPAL or "
                    "session:PRINCIPAL:SESSION, percent-encoded");
 }
 
@@ -222,7 +222,7 @@ static inline bool is_usual(struct value id)
 enum err document_id_check(struct value id, struct err_detail *detail)
 {
     if (!value_is_string(id)) {
-        return err_set(detail, ERR_TYPE, "an id is a string");
+        return err_set(detail, ERR_TYPE, "an id must be a string");
     }
     if (LIKELY(is_usual(id))) {
         return ERR_OK;
@@ -234,11 +234,14 @@ enum err document_id_check(struct value id, struct err_detail *detail)
     if (text.length > LIMIT_ID_BYTES) {
         return err_set(detail,
                        ERR_LIMIT_ID,
-                       "an id has at most %d bytes",
+                       "an id can have at most %d bytes",
                        LIMIT_ID_BYTES);
     }
     if (memchr(text.at, '\0', text.length) != NULL) {
-        return err_set(detail, ERR_ARGUMENT, "an id has no zero byte");
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "an id must not contain a zero "
+                       "byte");
     }
     if (!utf8_is_valid(text.at, text.length)) {
         struct buf shown = {0};
@@ -267,7 +270,8 @@ enum err space_id_check(struct value id, struct err_detail *detail)
         memchr(text.at, '\\', text.length) != NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a space id is not '.' or '..' and has no '/' or '\\'");
+                       "a space id must not be '.' or '..' or contain '/' or "
+                       "'\\'");
     }
     return ERR_OK;
 }

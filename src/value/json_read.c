@@ -166,10 +166,7 @@ static bool read_unicode_escape(struct reader *reader, const char **at)
             low = hex4(at, reader->end);
         }
         if (low < 0xDC00 || low > 0xDFFF) {
-            return refuse(reader,
-                          ERR_SYNTAX,
-                          start,
-                          "half of a surrogate pair stands alone");
+            return refuse(reader, ERR_SYNTAX, start, "unpaired surrogate");
         }
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }

@@ -251,7 +251,7 @@ static enum err read_fields(const struct op_reader *reader, struct patch_op *op)
 static enum err read_op(const struct op_reader *reader, struct patch *out)
 {
     if (!value_is_object(reader->object)) {
-        return malformed(reader, "an operation is an object");
+        return malformed(reader, "an operation must be an object");
     }
     struct patch_op op = {0};
     enum err err = read_kind(reader, &op.kind);
@@ -275,13 +275,13 @@ enum err patch_read(struct value list,
     if (!value_is_array(list)) {
         return err_set(detail,
                        ERR_PATCH_MALFORMED,
-                       "a patch is an array of operations");
+                       "a patch must be an array of operations");
     }
     const uint32_t count = array_count(list);
     if (count > LIMIT_PATCH_OPERATIONS) {
         return err_set(detail,
                        ERR_LIMIT_PATCH,
-                       "a patch has at most %d operations",
+                       "a patch can have at most %d operations",
                        LIMIT_PATCH_OPERATIONS);
     }
     enum err err = ERR_OK;

@@ -177,7 +177,7 @@ static enum err read_segment(const char *from,
                 buf_release(&text);
                 return err_set(detail,
                                ERR_SYNTAX,
-                               "a pointer has '~' only as '~0' or '~1'");
+                               "in a pointer, '~' must be followed by 0 or 1");
             }
             c = *at == '0' ? '~' : '/';
         }
@@ -218,7 +218,7 @@ enum err path_too_long(struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_LIMIT_PATH,
-                   "a path has at most %d segments",
+                   "a path can have at most %d segments",
                    LIMIT_PATH_SEGMENTS);
 }
 
@@ -233,7 +233,7 @@ enum err path_read(struct path_table *table,
                ? path_read_stored(table, pointer, length, out, detail)
                : err_set(detail,
                          ERR_LIMIT_PATH,
-                         "a pointer has at most %d bytes",
+                         "a pointer can have at most %d bytes",
                          LIMIT_POINTER_BYTES);
 }
 
@@ -247,7 +247,7 @@ enum err path_read_stored(struct path_table *table,
     if (length > 0 && pointer[0] != '/') {
         return err_set(detail,
                        ERR_SYNTAX,
-                       "a pointer is empty or begins with '/'");
+                       "a pointer must be empty or begin with '/'");
     }
     if (!utf8_is_valid(pointer, length)) {
         return err_set(detail, ERR_SYNTAX, "a pointer must be UTF-8");
@@ -270,7 +270,7 @@ enum err path_of_array(struct path_table *table,
 {
     *out = NULL;
     if (!value_is_array(array)) {
-        return err_set(detail, ERR_TYPE, "a path is an array of strings");
+        return err_set(detail, ERR_TYPE, "a path must be an array of strings");
     }
     const uint32_t count = array_count(array);
     enum err err = path_check(count, detail);
@@ -284,7 +284,10 @@ enum err path_of_array(struct path_table *table,
         if (value_is_string(key)) {
             stack_push(&segments, path_segment(key));
         } else {
-            err = err_set(detail, ERR_TYPE, "a path is an array of strings");
+            err = err_set(detail,
+                          ERR_TYPE,
+                          "a path must be an array of "
+                          "strings");
         }
     }
     if (err == ERR_OK) {

@@ -396,16 +396,16 @@ static enum err refuse_rule(const struct walk *walk,
         const char *before;
         const char *after;
     } words[] = {
-        [SCHEMA_ENUM] = {"is none of the values of the enum", ""},
+        [SCHEMA_ENUM] = {"is not one of the values of the enum", ""},
         [SCHEMA_CONST] = {"is not the value of the const", ""},
         [SCHEMA_MINIMUM] = {"must be ", " or more"},
         [SCHEMA_MAXIMUM] = {"must be ", " or less"},
         [SCHEMA_EXCLUSIVE_MINIMUM] = {"must be more than ", ""},
         [SCHEMA_EXCLUSIVE_MAXIMUM] = {"must be less than ", ""},
         [SCHEMA_MIN_LENGTH] = {"must have ", " characters or more"},
-        [SCHEMA_MAX_LENGTH] = {"must have ", " characters or less"},
+        [SCHEMA_MAX_LENGTH] = {"must have ", " characters or fewer"},
         [SCHEMA_MIN_ITEMS] = {"must have ", " elements or more"},
-        [SCHEMA_MAX_ITEMS] = {"must have ", " elements or less"},
+        [SCHEMA_MAX_ITEMS] = {"must have ", " elements or fewer"},
     };
     char digits[NUMBER_TEXT_MAX];
     int length = 0;
@@ -462,7 +462,7 @@ static enum err enter(struct walk *walk,
                       struct value value)
 {
     if (index == SCHEMA_NOTHING) {
-        return refuse(walk, VALUE_NONE, "must not be there");
+        return refuse(walk, VALUE_NONE, "must be absent");
     }
     if (index == SCHEMA_ANY || value_kind(value) == VALUE_LINK ||
         value_is_same(before, value)) {

@@ -109,7 +109,7 @@ static enum err add_part(struct compiler *compiler,
                       ERR_SCHEMA_MALFORMED,
                       keyword,
                       key,
-                      "a schema is an object or a boolean, not %s",
+                      "a schema must be an object or a boolean, not %s",
                       value_kind_name(value_kind(source)));
     }
     const uint32_t depth =
@@ -120,7 +120,8 @@ static enum err add_part(struct compiler *compiler,
                       ERR_LIMIT_SCHEMA,
                       keyword,
                       key,
-                      "a schema is at most %d deep and has at most %d parts",
+                      "a schema can be at most %d levels deep and have at most "
+                      "%d parts",
                       LIMIT_SCHEMA_DEPTH,
                       LIMIT_SCHEMA_NODES);
     }
@@ -177,7 +178,7 @@ static enum err read_type_name(struct compiler *compiler,
             return ERR_OK;
         }
     }
-    return MALFORMED(compiler, name, "this is not the name of a type");
+    return MALFORMED(compiler, name, "unknown type name");
 }
 
 static enum err read_type(struct compiler *compiler,
@@ -216,7 +217,7 @@ static enum err read_enum(struct compiler *compiler,
                           struct value operand)
 {
     if (!value_is_array(operand) || array_count(operand) == 0) {
-        return MALFORMED(compiler, name, "a list of values is needed here");
+        return MALFORMED(compiler, name, "expected a list of values");
     }
     add_rule(compiler, keyword->rule, operand);
     return ERR_OK;
@@ -238,7 +239,7 @@ static enum err read_bound(struct compiler *compiler,
                            struct value operand)
 {
     if (!value_is_number(operand) || isnan(value_real(operand))) {
-        return MALFORMED(compiler, name, "a number is needed here");
+        return MALFORMED(compiler, name, "expected a number");
     }
     add_rule(compiler, keyword->rule, operand);
     return ERR_OK;
@@ -250,7 +251,7 @@ static enum err read_count(struct compiler *compiler,
                            struct value operand)
 {
     if (value_kind(operand) != VALUE_INT || value_integer(operand) < 0) {
-        return MALFORMED(compiler, name, "an integer from 0 on is needed here");
+        return MALFORMED(compiler, name, "expected an integer from 0 on");
     }
     add_rule(compiler, keyword->rule, operand);
     return ERR_OK;
@@ -297,7 +298,7 @@ static enum err add_property(struct compiler *compiler,
                       ERR_LIMIT_SCHEMA,
                       VALUE_NONE,
                       VALUE_NONE,
-                      "a schema names at most %d properties",
+                      "a schema can name at most %d properties",
                       LIMIT_SCHEMA_NODES);
     }
     struct schema_property *property = vec_add(&compiler->schema->properties);
@@ -312,7 +313,7 @@ static enum err read_properties(struct compiler *compiler,
                                 struct value operand)
 {
     if (!value_is_object(operand)) {
-        return MALFORMED(compiler, name, "an object of schemas is needed here");
+        return MALFORMED(compiler, name, "expected an object of schemas");
     }
     struct object_iter iter = object_iter(operand);
     struct value key;
@@ -344,7 +345,7 @@ static enum err read_required(struct compiler *compiler,
         strings = value_is_string(key);
     }
     return strings ? ERR_OK
-                   : MALFORMED(compiler, name, "a list of keys is needed here");
+                   : MALFORMED(compiler, name, "expected a list of keys");
 }
 
 static enum err read_default(struct compiler *compiler,
@@ -561,7 +562,7 @@ static enum err finish_default(struct compiler *compiler)
     const struct value name = value_text_new("default");
     return MALFORMED(compiler,
                      name,
-                     "does not fit: %s%s%.120s",
+                     "does not match: %s%s%.120s",
                      fault.pointer,
                      fault.pointer[0] != '\0' ? " " : "",
                      fault.text);

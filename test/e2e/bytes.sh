@@ -26,7 +26,7 @@ refused() {
 "$HEDDLE" send list add '{"text": "one"}' >/dev/null
 refused "the name of a piece" "heddle: --name must be UTF-8, and 'caf\xe9' is not*" run list.lua --once --name $'caf\xe9'
 refused "a name that comes from the file" \
-    "heddle: a piece cannot be called 'caf\xe9', which is not UTF-8: choose a name with --name*" run $'caf\xe9.lua' --once
+    "heddle: 'caf\xe9' cannot be the name of a piece: it is not UTF-8; choose a name with --name*" run $'caf\xe9.lua' --once
 refused "the name of a pattern" "heddle: --pattern must be UTF-8*" run list.lua --once --pattern $'\xff'
 refused "a user" "heddle: --user must be UTF-8*" run list.lua --once --user $'m\xfcller'
 refused "a piece to read" "heddle: PIECE must be UTF-8, and 'l\xff' is not*" get $'l\xff'
@@ -131,7 +131,7 @@ print(rows.fetchall())'
 before=$(rows)
 run check --repair --dir damaged
 same "a history that does not hold is not mended" "$code" 1
-check "which is said" grep -qF "the chain breaks at record 2" out.txt
+check "which is said" grep -qF "the digest chain breaks at record 2" out.txt
 same "its rows are as they were" "$(rows)" "$before"
 
 finish

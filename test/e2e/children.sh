@@ -27,7 +27,7 @@ try "and they answer" 0 '["2: todo -> doing","2: doing -> done"]' '' get kanban 
 try "an event for a card can be queued" 0 "$("$HEDDLE" send kanban/cards/0 comment '{"text": "red"}' --queue --id q --session s)" '' \
     send kanban/cards/0 comment '{"text": "red"}' --queue --id q --session s
 same "events lists it by the address of the card" "$("$HEDDLE" events kanban/cards/0 | grep -c cards/0/card1/comment)" 1
-same "and not by that of another card" "$("$HEDDLE" events kanban/cards/1 2>&1)" 'heddle: no event waits'
+same "and not by that of another card" "$("$HEDDLE" events kanban/cards/1 2>&1)" 'heddle: no events are waiting'
 run run kanban.lua --once
 try "the next process that runs the board handles it" 0 1 '' get kanban/cards/0 view.comments
 
@@ -181,15 +181,15 @@ refused "a card of a list" "'cards/0' is a piece: set one of its states ('heddle
     parts cards/0 5
 refused "nor deleted: it" "'cards/1' is a piece: *" parts cards/1 --delete
 refused "a child" "'k' is a piece: set one of its states ('heddle set parts/k --help' lists them)" parts k 5
-refused "a list of pieces" "'cards' is computed: set what it is computed from" parts cards '[]'
+refused "a list of pieces" "'cards' is computed: set one of its inputs instead" parts cards '[]'
 refused "an element that is computed" "'titles/0' is computed: *" parts titles/0 5
-refused "the output of a task" "'words' is the output of a task: set its inputs" parts words 3
+refused "the output of a task" "'words' is the output of a task: set one of its inputs instead" parts words 3
 refused "nor forged: it" "'words' is the output of a task: *" parts words '{"state":"done","value":7}'
 refused "a stream of a card" "'cards/0/start' is a stream: 'heddle send parts/cards/0/card1 start JSON'" parts cards/0/start 5
 refused "by the address of the card, it" "'start' is a stream: *" parts/cards/0 start 5
 refused "a stream of a child" "'inc' is a stream: 'heddle send parts/k inc JSON'" parts/k inc 5
 refused "what a child computes" "'k/twice' is computed: *" parts k/twice 5
-refused "the copy of an element" "'cards/0/title' is a copy of an element of the list that 'cards' is made from: set it in that list" \
+refused "the copy of an element" "'cards/0/title' is a copy of an element of the source list of 'cards': set it in that list" \
     parts cards/0/title '"z"'
 try "a field that a card does not have" 1 '' "heddle: there is no 'lat' in this piece; did you mean 'late'?" set parts/cards/0 lat 1
 same "nothing of it was written" "$("$HEDDLE" get parts)" "$before"
@@ -226,7 +226,7 @@ try "and take events" 0 '{"from":"todo","to":"doing"}' '' send board/cards/0 mov
 refuse_part() {
     run "$@"
     same "a card is no piece for $1" "$code $err" \
-        "2 heddle: 'board/cards/0' is part of the piece 'board': this takes a whole piece; see 'heddle $1 --help'"
+        "2 heddle: 'board/cards/0' is part of the piece 'board': give the whole piece; see 'heddle $1 --help'"
 }
 refuse_part rm board/cards/0 --yes
 refuse_part rename board/cards/0 other

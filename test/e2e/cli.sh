@@ -96,7 +96,7 @@ try "get of a missing key answers 1" 1 '' \
     "heddle: doc.json: no value at /z: the value has no key 'z'" value get doc.json /z
 try "get past the end answers 1" 1 '' \
     'heddle: doc.json: no value at /b/3: /b has only 3 elements' value get doc.json /b/3
-try "get with a bad pointer is an error" 2 '' "heddle: b: a pointer is empty or begins with '/'" value get doc.json b
+try "get with a bad pointer is an error" 2 '' "heddle: b: a pointer must be empty or begin with '/'" value get doc.json b
 
 try "set creates what is missing" 0 '{"a":{"b":5}}' '' value set --text '{}' /a/b 5
 try "set inserts into an array" 0 '[1,-5,2]' '' value set --text '[1,2]' /1 -5
@@ -110,7 +110,7 @@ echo '[{"op": "remove", "path": "/b"}]' >patch.json
 try "patch applies operations" 0 '{"a":"café"}' '' value patch doc.json patch.json
 try "a patch that fails is an error" 2 '' 'heddle: patch.json: operation 0 (remove): missing path /b' \
     value patch --text '{}' patch.json
-try "a patch that is none is an error" 2 '' 'heddle: doc.json: a patch is an array of operations' \
+try "a patch that is none is an error" 2 '' 'heddle: doc.json: a patch must be an array of operations' \
     value patch doc.json doc.json
 
 the_diff='[{"op":"replace","path":"/b/1","value":3}]'
@@ -174,12 +174,12 @@ refuse "an operand where there is none" "'version' takes no operands; see 'heddl
 # shellcheck disable=SC2046
 refuse "many operands too many" "too many operands from 255; see 'heddle value parse --help'" value parse $(seq 260)
 refuse "a text that is missing" "a value is missing after --text; see 'heddle value parse --help'" value parse --text
-refuse "a value for an option that has none" "the option takes no value: --pretty=2; see 'heddle value parse --help'" \
+refuse "a value for an option that has none" "the option does not take a value: --pretty=2; see 'heddle value parse --help'" \
     value parse --pretty=2 doc.json
 refuse "standard input twice" "standard input can be read only once; see 'heddle value equal --help'" value equal - -
-refuse "a prefix with other characters" "PREFIX is 1 to 16 letters, digits and ':'; see 'heddle value id --help'" \
+refuse "a prefix with other characters" "PREFIX must be 1 to 16 letters, digits and ':'; see 'heddle value id --help'" \
     value id a-b --text 1
-refuse "a prefix that is too long" "PREFIX is 1 to 16 letters, digits and ':'; see 'heddle value id --help'" \
+refuse "a prefix that is too long" "PREFIX must be 1 to 16 letters, digits and ':'; see 'heddle value id --help'" \
     value id abcdefghijklmnopq --text 1
 
 # ---- bad input ----

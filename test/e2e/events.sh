@@ -126,10 +126,10 @@ same "a chain at the limit" "$? $("$HEDDLE" get steps n)" "0 11"
 "$HEDDLE" send steps down 6 --hops 5 >out 2>err
 same "a chain above it fails where it is too long, and what was before stays" "$? $("$HEDDLE" get steps n)" "1 16"
 check "and says why" \
-  grep -qF "handlers have caused 5 events in a row, and the next one, from the handler steps/down to the stream steps/down" err
+  grep -qF "handlers caused a chain of 5 events, and the next one, from the handler steps/down to the stream steps/down" err
 "$HEDDLE" send steps ping 1 --hops 100 >out 2>err
 same "handlers that send to each other come to an end" "$? $("$HEDDLE" get steps n)" "1 116"
-check "with the same sentence" grep -qF "handlers have caused 100 events in a row" err
+check "with the same sentence" grep -qF "handlers caused a chain of 100 events" err
 "$HEDDLE" send steps down 200 >/dev/null
 same "unless told, longer chains are fine" "$? $("$HEDDLE" get steps n)" "0 317"
 "$HEDDLE" send steps down 1 --hops none >out 2>err
@@ -169,7 +169,7 @@ LUA
 "$HEDDLE" run round.lua --once --hops 20 >out 2>err
 same "an effect whose event makes it run again comes to an end" "$? $("$HEDDLE" get round n)" "1 22"
 same "and is told, once, with its name and that of the stream" \
-  "$(grep -c "caused 20 events in a row, and the next one, from the effect round/again to the stream round/bump, is refused" err)" 1
+  "$(grep -c "caused a chain of 20 events, and the next one, from the effect round/again to the stream round/bump, is refused" err)" 1
 
 # ---- work that takes long, without a circle ----
 
@@ -213,7 +213,7 @@ end)
 LUA
 "$HEDDLE" run many/many.lua --dir late --once --timeout 20 >out 2>err
 same "a body that declares nodes ends at its deadline" "$? $(cat err)" \
-    "1 heddle: the start of the piece did not come to an end within 20 ms: try again with a longer --timeout"
+    "1 heddle: the start of the piece did not finish within 20 ms: retry with a longer --timeout"
 "$HEDDLE" run many/many.lua --dir stopped --once >out 2>err &
 start=$!
 until [ -e stopped/main.db ] || ! kill -0 "$start"; do sleep 0.01; done

@@ -52,7 +52,7 @@ The target depends on the row: ready if workspace, else destroying." "a target t
     explain environment provisioning provision.cancelled --fact=workspace
 run 0 "applied: turn.failed goes from idle to error
 Predicates that hold: notStopRequested.
-Questionable: an error though no turn runs." "what is questionable is called so" \
+Questionable: an error although no turn runs." "what is questionable is called so" \
     explain thread idle turn.failed --profile observed
 run 1 '{"machine":"thread","profile":"observed","status":"active","event":"turn.started","facts":["deleted","stop-requested"],'\
 '"outcome":"superseded","to":"active","predicate":"notStopRequested","effects":[],"questionable":null,"detail":"a stop is requested"}' \
@@ -114,7 +114,7 @@ same "with --json a refusal is an object" "$("$HEDDLE" value get --raw "$scratch
 
 refuse "operands are counted" "'lifecycle explain' takes MACHINE STATUS EVENT; see 'heddle lifecycle explain --help'" explain thread
 refuse "one machine at most" "'lifecycle diagram' takes one MACHINE at most; see 'heddle lifecycle diagram --help'" diagram thread piece
-refuse "a profile is given once" "the option is given twice: --profile; see 'heddle lifecycle diagram --help'" \
+refuse "a profile is given once" "the option was given twice: --profile; see 'heddle lifecycle diagram --help'" \
     diagram --profile strict --profile strict
 refuse "options are known" "'lifecycle page' has no option --fact; see 'heddle lifecycle page --help'" page --fact deleted
 many=$(seq 17 | sed 's/.*/--fact deleted/')

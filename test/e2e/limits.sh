@@ -183,9 +183,9 @@ for number in 997 998; do
 done
 for number in 999 1000 5000; do
     begin
-    try "a path of $number keys and a name is refused" 2 '' 'heddle: a path has at most 1000 segments' set box "$(path "$number")" 1
-    try "also where it is read" 2 '' 'heddle: a path has at most 1000 segments' get box "$(path "$number")"
-    try "and watched" 2 '' 'heddle: a path has at most 1000 segments' watch box "$(path "$number")"
+    try "a path of $number keys and a name is refused" 2 '' 'heddle: a path can have at most 1000 segments' set box "$(path "$number")" 1
+    try "also where it is read" 2 '' 'heddle: a path can have at most 1000 segments' get box "$(path "$number")"
+    try "and watched" 2 '' 'heddle: a path can have at most 1000 segments' watch box "$(path "$number")"
     run show box "$(path "$number")"
     same "there was nothing" "$code" 1
 done
@@ -387,7 +387,7 @@ check "and no error" sh -c '! grep -q "1 to 256 bytes" err.txt'
 sed 's/rep(256)/rep(257)/' label.lua >longer.lua
 run run longer.lua --once --name longer
 same "a label of 257 bytes is refused" "$code" 1
-check "and the limit is named" grep -q "longer/longest: labels are an array of strings of 1 to 256 bytes" err.txt
+check "and the limit is named" grep -q "longer/longest: labels must be an array of strings of 1 to 256 bytes" err.txt
 cat >labels.lua <<'LUA'
 local heddle = require "heddle"
 return heddle.pattern("labels", function(p)

@@ -236,7 +236,7 @@ has "why-not: nothing waits" '^look: it is up to date' why-not slow look --dir w
 "$HEDDLE" send slow bump --dir waits.d >/dev/null
 "$HEDDLE" set slow n --increment 1 --dir waits.d
 has "why-not: what reads from a node that has to run waits for it" \
-    '^more: what it reads is out of date: another node has to run first$' why-not slow more --dir waits.d
+    '^more: its inputs are stale: another node must run first$' why-not slow more --dir waits.d
 has "why-not: also behind others" '^look: what it reads is out of date' why-not slow look --dir waits.d
 has "why-not: and which node that is" 'heddle why-not slow late$' why-not slow look --dir waits.d
 has "why-not: the same for programs" '"condition":"waits".*"waitsFor":{"piece":"slow","node":"late"}' why-not slow look --dir waits.d --json

@@ -93,7 +93,7 @@ require "heddle.test"("counts itself up", function(t)
   rt:pull(o)
 end)
 END
-run 1 "a computation without a name writes outside of its surface: at p
+run 1 "a computation without a name writes outside its declared surface: at p
 FAIL  counts itself up
       up is not idempotent: at o a run left 1 and a second one 2
       a computation without a name is not idempotent: at p a run left 1 and a second one 2
@@ -195,7 +195,7 @@ refuse "a file that is not Lua" "syntax.lua:1: <name> expected near '='" syntax.
 echo 'error("no")' >"$scratch/error.lua"
 refuse "a file that fails" "error.lua:1: no" error.lua
 refuse "no file" "'test' takes FILE...; see 'heddle test --help'"
-refuse "a seed that is none" "a seed is a number from 1; see 'heddle test --help'" --seed x mixed.lua
+refuse "a seed that is none" "--seed takes a number from 1 on; see 'heddle test --help'" --seed x mixed.lua
 "$HEDDLE" test --tap --json "$scratch/mixed.lua" >/dev/null 2>"$scratch/stderr"
 same "two forms" "$? $("$HEDDLE" value get --raw "$scratch/stderr" /message)" \
     "2 --tap and --json exclude each other; see 'heddle test --help'"
@@ -205,7 +205,7 @@ TMPDIR="$scratch/lib" "$HEDDLE" test test/lua/runtimes.lua --filter file >/dev/n
 same "folders of engines are removed" "$(ls "$scratch/lib")" "words.lua"
 echo 'require "heddle.test"("loop", function() while true do end end)' >"$scratch/loop.lua"
 run 1 "FAIL  loop
-      loop.lua:1: the budget of steps is used up
+      loop.lua:1: the step budget is used up
 0 passed, 1 failed" "an endless loop ends" loop.lua
 
 finish

@@ -157,7 +157,7 @@ gives "nor with a command" '{"moves":1,"todo":["one"]}' get tasks
 gives "a new piece has no need of it" '{"moves":0,"todo":[]}' run tasks.lua --name fresh --once
 
 pattern tasks 'return { todo = p:state("todo", heddle.array{}) }' >tasks.lua
-refused "an older pattern is refused" 2 "has version 2, and this pattern has version 1" get tasks
+refused "an older pattern is refused" 2 "has version 2, but this pattern has version 1" get tasks
 
 # ---- migrations that fail ----
 

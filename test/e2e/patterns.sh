@@ -31,7 +31,7 @@ watch=$pid
 check "a file that is watched" until_true says watch '{"n":2,"times":20,"word":"one"}'
 edited computd 10
 check "one that fails while the piece is built is told" until_true says watch "computd"
-check "and what ran goes on" until_true says watch "heddle: what ran before goes on"
+check "and what ran goes on" until_true says watch "heddle: the previous version keeps running"
 run send edited bump
 same "other commands see the file that is broken" "$code" 2
 try "a state can be set" 0 '' '' set edited n 3

@@ -73,7 +73,7 @@ try "nobody has that stream" 1 '' "heddle: shopping: the piece has no stream 'se
 try "nobody has that piece" 1 '' \
     "heddle: there is no piece shoping in ./heddle-data; did you mean 'shopping'?" get shoping
 try "nothing is there" 1 '' "heddle: no value at 'items/9' of shopping" get shopping items/9
-try "what is computed cannot be set" 2 '' "heddle: 'total' is computed: set what it is computed from" set shopping total 3
+try "what is computed cannot be set" 2 '' "heddle: 'total' is computed: set one of its inputs instead" set shopping total 3
 try "a stream cannot be set" 2 '' "heddle: 'add' is a stream: 'heddle send shopping add JSON'" set shopping add 3
 try "JSON that is none" 2 '' "heddle: JSON: line 1, column 1:*" set shopping rate high
 try "two ways at once" 2 '' "heddle: --append, --add-unique,*" set shopping items 1 --append --remove
@@ -185,7 +185,7 @@ sed 's/\* 2/* 3/' rate.lua >rate.new && mv rate.new rate.lua
 check "a changed file is taken" until_true says reload '"twice":15'
 check "who has not changed keeps its state" says reload "starts again: 1 node restored, 0 dirty, 1 unknown"
 sed 's/return n:get/return n;get/' rate.lua >rate.new && mv rate.new rate.lua
-check "a broken file is told" until_true says reload "what ran before goes on"
+check "a broken file is told" until_true says reload "the previous version keeps running"
 try "and what ran before does go on" 0 '' '' set rate n 7
 check "as it was" until_true says reload '"twice":21'
 sed 's/return n;get/return n:get/; s/\* 3/* 4/' rate.lua >rate.new && mv rate.new rate.lua
@@ -218,7 +218,7 @@ return heddle.pattern("loops", function(p)
 end)
 LUA
 try "an endless loop is ended" 1 '{"n":1}' "heddle: loops is new*" run loops.lua --once
-check "with a sentence" grep -q "^heddle: loops/c: loops.lua:6: the budget of steps is used up" err.txt
+check "with a sentence" grep -q "^heddle: loops/c: loops.lua:6: the step budget is used up" err.txt
 try "and the piece is well" 0 '' '' set loops n 0
 try "as it shows" 0 '1' '' get loops c
 mv rate.lua gone.lua
@@ -249,7 +249,7 @@ check "exec has to be allowed" grep -q "start: effects.lua:5: heddle.exec is not
 same "and did nothing" "$(echo made-*)" "made-*"
 run run effects.lua --once --allow exec
 check "then it starts a program" until_true test -e made-1
-try "only what is known can be allowed" 2 '' "heddle: --allow knows exec, not 'all'*" run effects.lua --allow all
+try "only what is known can be allowed" 2 '' "heddle: --allow takes only exec, not 'all'*" run effects.lua --allow all
 
 # ---- a place that cannot be written ----
 

@@ -73,30 +73,30 @@ refused "a payload of another type is refused" 2 \
 refused "so is one that lacks a key" 2 "kanban/add: the payload at /title: is missing" send kanban add '{}'
 refused "so is none at all" 2 "kanban/add: the payload: must be object, not null" send kanban add
 refused "so is one that is to be queued" 2 \
-    "kanban/add: the payload at /x: must not be there" send kanban add '{"title":"a","x":1}' --queue
+    "kanban/add: the payload at /x: must be absent" send kanban add '{"title":"a","x":1}' --queue
 refused "and one with an id" 2 "kanban/add: the payload at /title: must be string, not integer" \
     send kanban add '{"title":5}' --id 1 --session me
 try "whose id is not spent" 0 '{"count":2}' '' send kanban add '{"title":"spin"}' --id 1 --session me
 try "a handled one has its receipt" 0 '{"count":2}' '' send kanban add '{"title":"spin"}' --id 1 --session me
-try "nothing waits" 0 '' 'heddle: no event waits' events kanban
+try "nothing waits" 0 '' 'heddle: no events are waiting' events kanban
 refused "a handler that sends what does not fit fails" 1 \
     "kanban/copy: $scratch/kanban.lua:23: the payload at /title: must have 1 characters or more" send kanban copy '{"title":""}'
 refused "a handler that writes what does not fit fails" 1 \
-    "kanban/break_name: $scratch/kanban.lua:24: piece:kanban/name does not fit its schema: must be string, not integer" \
+    "kanban/break_name: $scratch/kanban.lua:24: piece:kanban/name does not match its schema: must be string, not integer" \
     send kanban break_name
 
 # ---- heddle set ----
 
 refused "set refuses what does not fit" 2 \
-    "cards/0/title: piece:kanban/cards does not fit its schema at /0/title: must be string, not integer" \
+    "cards/0/title: piece:kanban/cards does not match its schema at /0/title: must be string, not integer" \
     set kanban cards/0/title 5
 refused "set refuses an element that does not fit" 2 \
-    "cards: piece:kanban/cards does not fit its schema at /2/title: is missing" set kanban cards '{}' --append
+    "cards: piece:kanban/cards does not match its schema at /2/title: is missing" set kanban cards '{}' --append
 refused "set refuses to delete what is required" 2 \
-    "cards/0/title: piece:kanban/cards does not fit its schema at /0/title: is missing" set kanban cards/0/title --delete
+    "cards/0/title: piece:kanban/cards does not match its schema at /0/title: is missing" set kanban cards/0/title --delete
 try "set takes what fits" 0 '' '' set kanban cards/0/title '"wind"'
 same "and it is there" "$("$HEDDLE" get kanban cards/0)" '{"column":"todo","title":"wind"}'
-refused "an argument has a schema, too" 2 "limit: piece:kanban/limit does not fit its schema: must be 1 or more" \
+refused "an argument has a schema, too" 2 "limit: piece:kanban/limit does not match its schema: must be 1 or more" \
     set kanban limit 0
 
 # ---- what a piece takes ----
@@ -212,7 +212,7 @@ try "an argument that is given twice" 2 '' "heddle: the argument 'limit' is give
 
 mv kanban.lua away.lua
 refused "without the file of the pattern, set refuses what does not fit" 2 \
-    "cards/0/title: piece:kanban/cards does not fit its schema at /0/title: must be string, not integer" \
+    "cards/0/title: piece:kanban/cards does not match its schema at /0/title: must be string, not integer" \
     set kanban cards/0/title 5
 try "and takes what fits" 0 '' '' set kanban cards/0/title '"dye"'
 
@@ -229,13 +229,13 @@ LUA
 link='{"board":{"/":{"link@1":{"id":"piece:kanban"}}}}'
 try "a piece that writes to another one" 0 '{}' 'heddle: writer is new*' run writer.lua --once --args "$link"
 refused "its handler is refused what does not fit" 1 \
-    "writer/first: $scratch/writer.lua:4: piece:kanban/cards does not fit its schema at /0/title: must be string, not integer" \
+    "writer/first: $scratch/writer.lua:4: piece:kanban/cards does not match its schema at /0/title: must be string, not integer" \
     send writer first 5
 try "and may write what fits" 0 '{}' '' send writer first '"full"'
 same "which is there" "$("$HEDDLE" get kanban cards/0/title --stored)" '"full"'
 refused "an event to the other piece is refused where it is sent" 1 \
     "writer/add: $scratch/writer.lua:5: the payload at /title: is missing" send writer add '{}'
-try "no such event waits" 0 '' 'heddle: no event waits' events
+try "no such event waits" 0 '' 'heddle: no events are waiting' events
 same "its streams are still listed" "$("$HEDDLE" completion streams kanban | head -n 1)" "add"
 mv away.lua kanban.lua
 
@@ -246,10 +246,10 @@ start first run kanban.lua
 runner=$pid
 check "the piece is taken up" until_true says first "kanban goes on"
 refused "while it runs, set refuses what does not fit" 2 \
-    "name: piece:kanban/name does not fit its schema: must be string, not integer" set kanban name 5
+    "name: piece:kanban/name does not match its schema: must be string, not integer" set kanban name 5
 stop "$runner" KILL
 refused "after a kill as well" 2 \
-    "name: piece:kanban/name does not fit its schema: must be string, not integer" set kanban name 5
+    "name: piece:kanban/name does not match its schema: must be string, not integer" set kanban name 5
 before=$(stored)
 try "a restart with the same schemas" 0 "$("$HEDDLE" get kanban)" 'heddle: kanban goes on*' run kanban.lua --once
 same "writes nothing" "$(stored)" "$before"
@@ -270,13 +270,13 @@ cp kanban.lua kept.lua
 cp strict.lua kanban.lua
 run run kanban.lua --once
 same "data that does not fit a new schema is told" "$(grep -F schema err.txt)" \
-    "heddle: kanban: the state 'cards' does not fit its schema at /0/title: must have 3 characters or less; its data is kept, and writes \
+    "heddle: kanban: the state 'cards' does not match its schema at /0/title: must have 3 characters or fewer; its data is kept, and writes \
 that change this part have to make it fit"
 same "and kept" "$("$HEDDLE" get kanban cards/0/title)" '"full"'
 run run kanban.lua --once
 same "it is told once" "$(grep -F schema err.txt)" ""
 refused "the new schema holds" 2 \
-    "cards/1/title: piece:kanban/cards does not fit its schema at /1/title: must have 3 characters or less" \
+    "cards/1/title: piece:kanban/cards does not match its schema at /1/title: must have 3 characters or fewer" \
     set kanban cards/1/title '"long"'
 try "other parts can be written" 0 '' '' set kanban cards/0/column '"done"'
 try "and the part can be made right" 0 '' '' set kanban cards/0/title '"cut"'
@@ -289,7 +289,7 @@ try "a schema that is gone does not hold" 0 '' '' set kanban name 5
 cp kept.lua kanban.lua
 run run kanban.lua --once
 same "one that is new is told" "$(grep -F schema err.txt)" \
-    "heddle: kanban: the state 'name' does not fit its schema: must be string, not integer; its data is kept, and writes \
+    "heddle: kanban: the state 'name' does not match its schema: must be string, not integer; its data is kept, and writes \
 that change this part have to make it fit"
 try "a value of the right type is taken" 0 '' '' set kanban name '"mine"'
 
@@ -315,14 +315,14 @@ run run kanban.lua --once
 # ---- whole pieces ----
 
 try "a renamed piece" 0 '' '*' rename kanban board
-try "has its schemas" 2 '' 'heddle: name: piece:board/name does not fit its schema: must be string, not integer' \
+try "has its schemas" 2 '' 'heddle: name: piece:board/name does not match its schema: must be string, not integer' \
     set board name 5
 try "so has a copy" 0 '' '*' export board board.jsonl
 try "that was imported" 0 '' '*' import board.jsonl --name copy
-try "under another name" 2 '' 'heddle: name: piece:copy/name does not fit its schema: must be string, not integer' \
+try "under another name" 2 '' 'heddle: name: piece:copy/name does not match its schema: must be string, not integer' \
     set copy name 5
 try "a branch" 0 '' '*' branch create draft
-try "has them, too" 2 '' 'heddle: name: piece:board/name does not fit its schema: must be string, not integer' \
+try "has them, too" 2 '' 'heddle: name: piece:board/name does not match its schema: must be string, not integer' \
     set board name 5 --branch draft
 try "a piece that was removed" 0 '' '*' rm copy --yes
 sed 's/, { schema = { type = "string".*/)/' kept.lua >plain.lua
@@ -347,7 +347,7 @@ bad "an unknown keyword" "the schema of 's' at /properties/a/pattern: " '{ prope
 bad "a keyword that is misspelt" "the schema of 's' at /minimun: unknown keyword 'minimun'; did you mean 'minimum'?" \
     '{ minimun = 1 }'
 bad "a type that does not exist" "the schema of 's' at /type: " '{ type = "text" }'
-bad "a schema that is a number" "the schema of 's': a schema is an object or a boolean, not integer" '5'
+bad "a schema that is a number" "the schema of 's': a schema must be an object or a boolean, not integer" '5'
 bad "a list without a tag is an object" "the schema of 's' at /required: " '{ required = {} }'
 bad "a default that does not fit" "the schema of 's' at /default: " '{ type = "string", default = 5 }'
 bad "text that is not UTF-8" "" '{ description = "\xff" }'
@@ -374,13 +374,13 @@ end)
 LUA
 try "schemas at the limits" 0 '{"m":{},"w":"word 1"}' 'heddle: large is new*' run large.lua --once
 try "hold: the last of many parts" 2 '' \
-    'heddle: m/k9999: piece:large/m does not fit its schema at /k9999: must be integer, not string' set large m/k9999 '"x"'
+    'heddle: m/k9999: piece:large/m does not match its schema at /k9999: must be integer, not string' set large m/k9999 '"x"'
 try "the last of many words" 0 '' '' set large w '"word 100000"'
-try "and none of them" 2 '' 'heddle: w: piece:large/w does not fit its schema: *' set large w '"word 100001"'
+try "and none of them" 2 '' 'heddle: w: piece:large/w does not match its schema: *' set large w '"word 100001"'
 deep=$(printf '[%.0s' $(seq 63))5$(printf ']%.0s' $(seq 63))
 wrong=$(printf '[%.0s' $(seq 63))'""'$(printf ']%.0s' $(seq 63))
 try "the deepest part fits" 0 '' '' set large d "$deep"
-try "or is refused" 2 '' 'heddle: d: piece:large/d does not fit its schema at /0/0*' set large d "$wrong"
+try "or is refused" 2 '' 'heddle: d: piece:large/d does not match its schema at /0/0*' set large d "$wrong"
 
 # A payload of 100,000 elements, and one of them is wrong.
 cat >bulk.lua <<'LUA'
@@ -399,7 +399,7 @@ same "a large payload fits" "$(cat out.txt)" "100000"
 "$HEDDLE" send bulk put - <wrong.json >out.txt 2>err.txt
 same "or not, with the path" "$(cat err.txt)" "heddle: bulk/put: the payload at /99998: must be integer, not string"
 "$HEDDLE" set bulk list - <wrong.json >out.txt 2>err.txt
-same "so with set" "$(cat err.txt)" "heddle: list: piece:bulk/list does not fit its schema at /99998: must be integer, not string"
+same "so with set" "$(cat err.txt)" "heddle: list: piece:bulk/list does not match its schema at /99998: must be integer, not string"
 
 # ---- pieces in a list ----
 

@@ -90,7 +90,7 @@ db.commit()
 PY
     "$HEDDLE" store check copy.db >out
     same "a changed byte is found" "$?" 1
-    check "and the place is named" grep -q "the chain breaks at record 1" out
+    check "and the place is named" grep -q "the digest chain breaks at record 1" out
     check "also as JSON" sh -c '"$HEDDLE" store check --json copy.db | "$HEDDLE" value get - /differences/0 | grep -q chain'
 else
     skip "a changed byte is found" "there is no python3"
@@ -124,7 +124,7 @@ db.commit()
 PY
     "$HEDDLE" store check seen.db >out
     same "a missing row is found" "$?" 1
-    check "and the action is named" grep -q "action 1 of piece 1: its rows do not fit together" out
+    check "and the action is named" grep -q "action 1 of piece 1: its rows are inconsistent" out
     "$HEDDLE" store check --repair seen.db >out
     same "what can be had again can be removed" "$?" 0
     check "and is gone" grep -q "^1 commit, 1 document, 0 snapshots: 0 differences$" out
@@ -157,7 +157,7 @@ db.commit()
 PY
     "$HEDDLE" store check --repair broken.db >out
     same "from a history that was changed nothing is rebuilt" "$?" 1
-    check "and the break is named" grep -q "the chain breaks at record 3" out
+    check "and the break is named" grep -q "the digest chain breaks at record 3" out
     check "and so is the row" grep -q "of:a: its row does not match" out
 else
     skip "a missing row is found" "there is no python3"
@@ -201,7 +201,7 @@ same "a folder with other files is no error" "$?" 0
 same "spaces come first, the latest changed before the others" \
     "$(awk '{ print $NF }' out | head -n 2 | tr '\n' ' ')" "new.db old.db "
 check "with the time of the change" grep -q '^2001-02-03T04:05:06Z .* old.db$' out
-check "a file that is no store is named as such" grep -qx 'not a space: it is no database: letter.txt' out
+check "a file that is no store is named as such" grep -qx 'not a space: it is not a database: letter.txt' out
 check "so is an empty one" grep -qx 'not a space: it is empty: empty' out
 same "locks and folders are left out" "$(wc -l <out)" 4
 check "also as JSON" sh -c '"$HEDDLE" store list folder --json | "$HEDDLE" value get - /spaces/1/file | grep -qx "\"old.db\""'

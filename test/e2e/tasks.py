@@ -525,7 +525,7 @@ def once_gives_up_after_its_timeout():
         done = subprocess.run([HEDDLE, "run", "one.lua", "--once", "--timeout", "300", *piece.allowed], cwd=piece.folder,
                               env=piece.environment, capture_output=True, text=True, timeout=LONGEST_WAIT, check=False)
         expect_equal(done.returncode, 1)
-        expect_in("a task did not come to an end within 300 ms", done.stderr)
+        expect_in("a task did not finish within 300 ms", done.stderr)
         expect_equal(piece.get()["state"], "running")
 
 

@@ -212,9 +212,9 @@ remove_card none
 "$HEDDLE" get desk cards >/dev/null
 same "what waits for an element that has gone is listed" "$(waiting | cut -c 1-13)" '3 {"events":['
 same "a process that runs the piece says once that it ends" "$(run_desk)" \
-    "heddle: desk: an event that waited was dropped: $gone
-heddle: desk: a timer that waited was dropped: $gone
-heddle: desk: a timer that waited was dropped: $gone"
+    "heddle: desk: an event was dropped from the queue: $gone
+heddle: desk: a timer was dropped from the queue: $gone
+heddle: desk: a timer was dropped from the queue: $gone"
 same "and it is gone, but for what waits for another element" "$(waiting)" '1 {"events":[]}'
 same "nothing is said again" "$(run_desk)" ''
 check "the history is sound" "$HEDDLE" check
@@ -227,11 +227,11 @@ begin_desk
 "$HEDDLE" send desk add '{"id":9}' 2>err
 same "an event to an element that the same handler adds ends, and the reason is said" "$? $(cat err)" \
     "1 heddle: desk/add: an event for the stream piece:desk/cards/2 was not handled: the piece desk has no stream 'cards/2': \
-that is an element of a list"
+this is the address of an element of a list"
 "$HEDDLE" send desk wrong 2>err
 same "so does one to what is declared as something else" "$? $(cat err)" \
     "1 heddle: desk/wrong: an event for the stream piece:desk/total was not handled: the piece desk has no stream 'total': \
-it is something else"
+it is not a handler"
 same "nothing of them waits" "$(waiting)" '0 {"events":[]}'
 same "and nothing is said again" "$(run_desk)" ''
 
@@ -333,9 +333,9 @@ refused "a session" "the id of a timer is its name in the piece: leave out --ses
 # ---- what ps says ----
 
 begin
-same "nothing waits" "$("$HEDDLE" ps | head -n 1)" 'bell  asleep: no process has it started'
+same "nothing waits" "$("$HEDDLE" ps | head -n 1)" 'bell  dormant: no process runs it'
 "$HEDDLE" send bell ring 1 --queue >/dev/null
-same "ps says that an event waits" "$("$HEDDLE" ps | head -n 1)" 'bell  asleep: no process has it started; 1 event waits'
+same "ps says that an event waits" "$("$HEDDLE" ps | head -n 1)" 'bell  dormant: no process runs it; 1 event waits'
 "$HEDDLE" send bell ring 2 --queue >/dev/null
 "$HEDDLE" send bell ring 3 --at 2200-01-01T00:00:00Z --id far >/dev/null
 same "and when the next timer is due" "$("$HEDDLE" ps --json | sed 's/.*"waiting"/"waiting"/')" \

@@ -69,11 +69,11 @@ same "a card that its handler launched" "$(alice get "$launched" title)" '"hello
 try "a name that is taken" 2 '' "heddle: there is a piece other already" rename board other
 try "a name that is none" 2 '' "heddle: the name of a piece has no '/'*" rename board a/b
 try "a piece that is not there" 1 '' "heddle: there is no piece bord in ./heddle-data; did you mean 'board'?" rename bord wall
-try "a launched piece keeps its name" 2 '' "heddle: $launched was launched by a handler and keeps its name" rename "$launched" x
+try "a launched piece keeps its name" 2 '' "heddle: $launched was launched by a handler and cannot be renamed" rename "$launched" x
 start runs run board.lua --user alice
 runner=$pid
 check "a process runs it" until_true says runs "heddle: up to date"
-try "then it is refused" 2 '' "heddle: the piece board is started by the process $runner: stop that first" rename board wall
+try "then it is refused" 2 '' "heddle: the piece board is running in process $runner: stop that process first" rename board wall
 try "and not removed" 2 '' "heddle: the piece board is started by*" rm board --yes
 stop "$runner" TERM
 try "a piece gets another name" 0 '' 'heddle: wall renamed, 15 documents of 2 pieces; links in *' rename board wall
@@ -91,7 +91,7 @@ check "the log calls it an edit" sh -c '"$1" log | grep -q "an external edit  *p
 
 # ---- rm ----
 
-try "without a terminal it wants to be sure" 2 '' "heddle: there is no terminal to ask on: --yes removes without asking*" rm board
+try "without a terminal it wants to be sure" 2 '' "heddle: not a terminal, so you cannot be asked: --yes removes without asking*" rm board
 try "a piece that is not there" 1 '' "heddle: there is no piece bord in ./heddle-data; did you mean 'board'?" rm bord --yes
 run rm board --yes
 same "a piece is removed" "$code $err" "0 heddle: board removed, 10 documents"
@@ -129,7 +129,7 @@ same "or replaced" "$code" 0
 same "it is as it was exported" "$(alice get copy --dir to)" "$full"
 check "the copy fits together" sound to
 "$HEDDLE" export --space all.jsonl --dir from 2>/dev/null
-try "a space is not imported into another one" 2 '' "heddle: there is something in this space already: --replace takes it away" \
+try "a space is not imported into another one" 2 '' "heddle: the space is not empty: --replace removes its data" \
     import all.jsonl --dir to
 "$HEDDLE" import all.jsonl --dir to --replace 2>/dev/null
 same "unless it replaces it" "$(alice get board --dir to)" "$full"
@@ -137,11 +137,11 @@ same "with all its pieces" "$(alice get other n --dir to)" 2
 try "and no others" 1 '' "heddle: there is no piece copy in to; there are board, other" get copy --dir to
 check "that fits together, too" sound to
 head -n 3 board.jsonl >cut.jsonl
-try "a file that was cut is refused" 2 '' "heddle: line 4: the file ends here, and is not whole" import cut.jsonl --dir none
+try "a file that was cut is refused" 2 '' "heddle: line 4: the file is truncated" import cut.jsonl --dir none
 echo '{"format":"other"}' >wrong.jsonl
-try "another one as well" 2 '' "heddle: line 1: this is not an export of heddle" import wrong.jsonl --dir none
+try "another one as well" 2 '' "heddle: line 1: this is not a heddle export" import wrong.jsonl --dir none
 sed '1s/"version":1/"version":2/' board.jsonl >later.jsonl
-try "and that of a later version" 2 '' "heddle: line 1: this version of exports is not known here" import later.jsonl --dir none
+try "and that of a later version" 2 '' "heddle: line 1: unknown version of the export format" import later.jsonl --dir none
 "$HEDDLE" export board - --dir from | "$HEDDLE" import - --dir pipe 2>/dev/null
 same "through a pipe" "$(alice get board --dir pipe)" "$full"
 

@@ -59,6 +59,6 @@ gets "it exists again" settings '{"size":{"height":4}}'
 same "below a number it is refused" "$?" 2
 "$HEDDLE" set box settings/list/0 1 >out 2>&1
 same "an array or an object above a number: the author decides" "$? $(cat out)" \
-    "1 heddle: settings/list/0: 'list' does not exist, and below it '0' can be a position or a key: set it to an array or an object first"
+    "1 heddle: settings/list/0: 'list' does not exist, and '0' below it can be a position or a key: set it to an array or an object first"
 
 finish

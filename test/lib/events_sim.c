@@ -388,7 +388,7 @@ static void heal(struct sim *sim)
         }
         step_all(sim);
         replace_revoked(sim);
-        expect(sim, ++rounds < QUIET_ROUNDS, "it does not come to rest");
+        expect(sim, ++rounds < QUIET_ROUNDS, "it does not settle");
     }
 }
 

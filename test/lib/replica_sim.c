@@ -729,7 +729,7 @@ static void heal(struct sim *sim)
         pass(sim);
         hub_flush(&sim->hub);
         replace_revoked(sim);
-        expect(sim, ++rounds < QUIET_ROUNDS, "it does not come to rest");
+        expect(sim, ++rounds < QUIET_ROUNDS, "it does not settle");
     }
 }
 

@@ -35,7 +35,7 @@ test("a write that looks at a whole list is paid for with steps", function(t)
     for i = 1, math.huge do list:remove(-1) end
   end)
   t:eq(ticket:state(), "failed")
-  t:ok(ticket:error().message:find("the budget of steps is used up", 1, true))
+  t:ok(ticket:error().message:find("the step budget is used up", 1, true))
 end)
 
 test("writes of twenty thousand keys are within the budget", function(t)

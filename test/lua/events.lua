@@ -382,7 +382,7 @@ test("a circle of an effect, an event and a handler ends at the limit of hops", 
   local errors = rt:errors()
   t:eq(#errors, 1)
   t:eq(errors[1].source, "again")
-  t:ok(errors[1].message:find("handlers have caused 5 events in a row, and the next one, from the effect again", 1, true))
+  t:ok(errors[1].message:find("handlers caused a chain of 5 events, and the next one, from the effect again", 1, true))
   -- A change from outside begins a chain of its own.
   n:set(100)
   t:ok(rt:settled())
@@ -398,7 +398,7 @@ test("an effect that ignores the limit of hops fails all the same", function(t)
   bump:send(1)
   t:ok(rt:settled())
   t:eq(n:get(), 3)
-  t:ok(rt:errors()[1].message:find("caused 2 events in a row", 1, true))
+  t:ok(rt:errors()[1].message:find("caused a chain of 2 events", 1, true))
 end)
 
 test("effects that an event creates, each of which sends one, end at the limit", function(t)

@@ -320,10 +320,10 @@ test("a clearance is a list of labels or true, of an effect", function(t)
   end
   local nothing = function() end
   for _, wrong in ipairs{ "salary", 1, { 1 }, { "" }, { salary = true } } do
-    t:ok(refused(function(p) p:effect("e", nothing, { clearance = wrong }) end):find("clearance is a list of labels, or true", 1, true))
+    t:ok(refused(function(p) p:effect("e", nothing, { clearance = wrong }) end):find("clearance must be a list of labels, or true", 1, true))
     local ok, why = pcall(function() rt:effect{ name = "e", fn = nothing, clearance = wrong } end)
     t:eq(ok, false)
-    t:ok(tostring(why):find("clearance is a list of labels, or true", 1, true))
+    t:ok(tostring(why):find("clearance must be a list of labels, or true", 1, true))
   end
   t:ok(refused(function(p) p:computed("c", nothing, { clearance = true }) end):find("unknown option 'clearance'", 1, true))
 end)

@@ -298,7 +298,7 @@ test("what is wrong with a declaration is said", function(t)
   t:ok(declare(t, { kind = "http", run = function() end }):find("not both", 1, true))
   t:ok(declare(t, { run = 3 }):find("run is a function", 1, true))
   t:ok(declare(t, { kind = "http", retrys = 3 }):find("unknown option 'retrys'; did you mean 'retries'?", 1, true))
-  t:ok(declare(t, { kind = "http", retries = 1000 }):find("retries must be a whole number from 0 to 100", 1, true))
+  t:ok(declare(t, { kind = "http", retries = 1000 }):find("retries must be an integer from 0 to 100", 1, true))
   t:ok(declare(t, { kind = 4 }):find("kind is a string", 1, true))
 end)
 

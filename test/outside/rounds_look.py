@@ -247,7 +247,7 @@ def broken(round):
     follow(round, runner)
     for version in range(round.random.randrange(1, 3)):
         break_file(round)
-        if not runner.wait_for_error("what ran before goes on", 30):
+        if not runner.wait_for_error("the previous version keeps running", 30):
             round.fail("a broken file is not told: %s" % runner.errors())
         edit(round, "p", *round.generator.edit(places_of(pattern), near_lists(round.world, "p")))
         follow(round, runner)

@@ -399,7 +399,7 @@ TEST(an_effect_does_not_see_what_it_is_not_cleared_for)
     EXPECT_SEEN(g, "1");
     EXPECT_TEXT(kit_errors(&kit),
                 "E CLEARANCE: not cleared for \"secret\", the label of "
-                "c/value, which it was to read;");
+                "c/value, which it tried to read;");
     /* Another change wakes it, and it is refused again, before it runs. */
     kit_set(&kit, "s.x", "6");
     EXPECT_IDLE(&kit);

@@ -346,7 +346,7 @@ TEST(rcpt_16_a_payload_that_does_not_fit_fails_and_does_not_spend_the_id)
     EXPECT_END(bad, "failed SCHEMA");
     EXPECT_TEXT(bad->error.text,
                 "the payload at /n: must be integer, not string");
-    EXPECT_TEXT(worse->error.text, "the payload at /m: must not be there");
+    EXPECT_TEXT(worse->error.text, "the payload at /m: must be absent");
     EXPECT_SEEN(h, "");
     EXPECT_CONTAINS(kit_errors(&on.kit), "H SCHEMA");
     EXPECT_TEXT(receipt_stored(bad), "(absent)");

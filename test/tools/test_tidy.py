@@ -89,6 +89,15 @@ BAD = [
     ("output_printf_in_the_library", {"src/base/buf.c": statement('printf("x");')}, ["src/base/buf.c:4: output"]),
     ("output_a_stream_in_the_library", {"src/base/buf.c": statement("log_to(stderr);")}, ["src/base/buf.c:4: output"]),
 
+    ("words_a_message_without_an_actor", {"src/base/buf.c": statement('fail("somebody holds the file");')},
+     ["src/base/buf.c:4: words"]),
+    ("words_also_where_a_sentence_begins", {"src/base/buf.c": statement('fail("Nobody reads the output");')},
+     ["src/base/buf.c:4: words"]),
+    ("words_in_two_strings_and_two_lines",
+     {"src/base/buf.c": statement('help("prints 100 commits, unless"\n         "\\ntold otherwise");'),
+      "src/value/value.c": HEADER + 'const char *const text = "the piece goes "\n                         "on";\n'},
+     ["src/base/buf.c:4: words", "src/value/value.c:2: words"]),
+
     ("writer_a_second_one_by_pointer", {"src/base/buf.c": statement("node->status = 1;")}, ["src/base/buf.c:4: writer"]),
     ("writer_a_second_one_in_sql",
      {"src/base/buf.c": statement('run("UPDATE thread SET run = NULL,"\n        " status = ?2 WHERE id = ?1");')},
@@ -137,6 +146,10 @@ GOOD = [
     ("length_70_lines_are_allowed", {"src/base/buf.c": body(70)}),
     ("length_a_long_table_says_so", {"src/base/buf.c": "/* One table of powers, all of it. */\n" + "int x;\n" * 1000}),
     ("header_may_be_a_docstring", {"test/tools/x.py": '"""Helps where it is\nof use."""\nimport os\n'}),
+    ("words_in_comments_names_and_tests",
+     {"src/base/buf.c": HEADER + '/* somebody goes on */\nconst char *const reason = "nobody-looks";\n',
+      "test/lib/test.c": statement('expect("nobody waits");')}),
+    ("words_that_only_look_alike", {"src/base/buf.c": statement('say("a run of nobody-looks, whoevers");')}),
     ("banned_words_in_strings_and_comments",
      {"src/base/buf.c": HEADER + '/* not malloc(1)\n * nor time(0) */\nconst char *text = "\\"time(0)"; // rand()\n'
                         "char quote = '\"'; int y; /* system() */\n"}),

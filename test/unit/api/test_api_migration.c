@@ -210,7 +210,7 @@ TEST(migrations_run_in_order_and_once)
                   folder,
                   2,
                   &world,
-                  "the migration of piece to version 3 failed, and nothing has "
+                  "the migration of piece to version 3 failed, and nothing was "
                   "changed: the function returned HD_TYPE: the value has the "
                   "wrong type"));
     EXPECT_EQ(world.calls, 2);
@@ -233,8 +233,8 @@ TEST(migrations_run_in_order_and_once)
                 folder,
                 5,
                 &world,
-                "piece has version 3, and this pattern has version 2: use the "
-                "newer file that has migrated it"));
+                "piece has version 3, but this pattern has version 2: use the "
+                "newer file that migrated it"));
     kit_folder_remove(folder);
 }
 
@@ -252,7 +252,7 @@ TEST(a_migration_sees_data_alone)
                   folder,
                   2,
                   &world,
-                  "the migration of piece to version 3 failed, and nothing has "
+                  "the migration of piece to version 3 failed, and nothing was "
                   "changed: the function returned HD_MISUSE: not allowed in "
                   "this context"));
     EXPECT_INT(world.read, HD_MISUSE);
@@ -287,7 +287,7 @@ static hd_status build_wrong(hd_builder *builder, void *context)
                                   count_release,
                                   &error),
                HD_ARGUMENT);
-    EXPECT_TEXT(error.text, "there is a migration to version 2 already");
+    EXPECT_TEXT(error.text, "a migration to version 2 is already declared");
     return HD_OK;
 }
 

@@ -96,7 +96,9 @@ static void append(hd_cell *cell, const char *json, hd_status want)
     hd_error error;
     EXPECT_INT(hd_cell_append(cell, value, &error), want);
     if (want != HD_OK) {
-        EXPECT_CONTAINS(error.text, "piece:mine/list does not fit its schema");
+        EXPECT_CONTAINS(error.text,
+                        "piece:mine/list does not match its "
+                        "schema");
     }
     hd_value_unref(value);
 }
@@ -167,6 +169,6 @@ TEST(a_piece_with_a_wrong_schema_does_not_start)
     };
     expect_failed(&unknown,
                   HD_ARGUMENT,
-                  "a schema is given for 'lost', and the pattern declares no "
+                  "a schema was given for 'lost', but the pattern declares no "
                   "such state, argument or stream");
 }

@@ -366,7 +366,7 @@ TEST(a_disk_that_is_full_when_the_directory_is_opened_says_what_to_do)
     struct live_options options = site_options(&site);
     options.vfs = FAULT_REAL_VFS;
     fault_vfs_plan((struct fault_plan){FAULT_FULL, 1, true});
-    expect_refused(&options, ERR_FULL, "make room on the disk, and try again");
+    expect_refused(&options, ERR_FULL, "free some space on the disk and retry");
     fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
     site_leave(site_enter_with(&options));
     site_end(&site);

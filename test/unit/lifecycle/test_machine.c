@@ -441,7 +441,7 @@ TEST(every_kind_of_outcome_has_a_sentence)
     expect_detail(&(struct lifecycle_outcome){.kind = LIFECYCLE_ILLEGAL},
                   "no edge for run.started from stopping");
     expect_detail(&(struct lifecycle_outcome){.kind = LIFECYCLE_NOT_FOUND},
-                  "there is no such thread");
+                  "thread not found");
     expect_detail(&(struct lifecycle_outcome){.kind = LIFECYCLE_CONFLICT},
                   "the thread has moved from stopping while run.started was "
                   "applied");

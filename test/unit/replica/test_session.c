@@ -222,9 +222,8 @@ TEST(o07_another_session_gets_nothing_of_what_was_outstanding)
     stage_say(&stage, "opened s2");
     EXPECT_TEXT(stage_heard(&stage), "revert #1 SESSION_LOST A 1->0");
     EXPECT_TEXT(stage_fates(&stage),
-                "verdict #1 SESSION_LOST: the session was replaced by another "
-                "one; settled #1 SESSION_LOST: the session was replaced by "
-                "another one");
+                "verdict #1 SESSION_LOST: another session replaced this one; "
+                "settled #1 SESSION_LOST: another session replaced this one");
     const char *said = stage_said(&stage);
     EXPECT_CONTAINS(said, "watch ");
     EXPECT(strstr(said, "commits") == NULL);

@@ -575,12 +575,12 @@ TEST(a_name_is_declared_once)
     shop.twice = "sum";
     struct piece *piece = start(setting.one, "s", shop.pattern);
     EXPECT(piece->state == PIECE_FAILED);
-    EXPECT_TEXT(piece->error.text, "there is a sum in this piece already");
+    EXPECT_TEXT(piece->error.text, "'sum' is already declared in this piece");
     piece_stop(piece);
     shop.twice = "a/b";
     piece = start(setting.one, "s", shop.pattern);
     EXPECT_TEXT(piece->error.text,
-                "the name a/b must not have a '/' or a zero byte");
+                "the name a/b must not contain '/' or a zero byte");
     world_free(setting.world);
     shop_release(&shop);
 }

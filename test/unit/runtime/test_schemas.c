@@ -130,15 +130,16 @@ TEST(a_write_that_does_not_fit_changes_nothing_and_names_the_place)
                "'maxItems':2}}}",
                false);
     EXPECT_TEXT(put(&on, "d", "", "{'n':'x'}"),
-                "d does not fit its schema at /n: must be integer, not string");
+                "d does not match its schema at /n: must be integer, not "
+                "string");
     EXPECT_TEXT(put(&on, "d", "", "[]"),
-                "d does not fit its schema: must be object, not array");
+                "d does not match its schema: must be object, not array");
     EXPECT_TEXT(put(&on, "d", "", "{'n':1,'l':['a']}"), "ok");
     EXPECT_TEXT(put(&on, "d", "/n", "6"),
-                "d does not fit its schema at /n: must be 5 or less");
+                "d does not match its schema at /n: must be 5 or less");
     EXPECT_TEXT(
         put(&on, "d", "/l/0", "1"),
-        "d does not fit its schema at /l/0: must be string, not integer");
+        "d does not match its schema at /l/0: must be string, not integer");
     EXPECT_TEXT(put(&on, "d", "/l/5", "'x'"), "RANGE"); /* as ever */
     EXPECT_TEXT(put(&on, "d", "/new", "{'any':1}"), "ok");
     EXPECT_TEXT(put(&on, "other", "", "'free'"), "ok");
@@ -159,24 +160,24 @@ TEST(every_kind_of_write_is_judged_by_what_it_leaves)
     EXPECT_TEXT(put(&on, "d", "", "{'n':4,'l':['a']}"), "ok");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/n", WRITE_INCREMENT, "1"), "ok");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/n", WRITE_INCREMENT, "1"),
-                "d does not fit its schema at /n: must be 5 or less");
+                "d does not match its schema at /n: must be 5 or less");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/n", WRITE_INCREMENT, "'x'"), "TYPE");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/n", WRITE_DELETE, ""),
-                "d does not fit its schema at /n: is missing");
+                "d does not match its schema at /n: is missing");
     EXPECT_TEXT(
         write_in(&on, NULL, "d", "/l", WRITE_APPEND, "[1]"),
-        "d does not fit its schema at /l/1: must be string, not integer");
+        "d does not match its schema at /l/1: must be string, not integer");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_APPEND, "1"), "TYPE");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_ADD_UNIQUE, "['a','b']"),
                 "ok");
     EXPECT_TEXT(
         write_in(&on, NULL, "d", "/l", WRITE_APPEND, "['c']"),
-        "d does not fit its schema at /l: must have 2 elements or less");
+        "d does not match its schema at /l: must have 2 elements or fewer");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/l", WRITE_REMOVE_VALUE, "'a'"),
                 "ok");
     EXPECT_TEXT(
         write_in(&on, NULL, "d", "/l", WRITE_REMOVE_VALUE, "'b'"),
-        "d does not fit its schema at /l: must have 1 elements or more");
+        "d does not match its schema at /l: must have 1 elements or more");
     expect(&on, "d", "{'n':5,'l':['b']}");
     /* All of it may go. */
     EXPECT_TEXT(write_in(&on, NULL, "d", "", WRITE_DELETE, ""), "ok");
@@ -194,9 +195,9 @@ TEST(a_transaction_is_judged_write_by_write_on_what_it_sees)
     EXPECT_TEXT(write_in(&on, transaction, "d", "/n", WRITE_INCREMENT, "4"),
                 "ok");
     EXPECT_TEXT(write_in(&on, transaction, "d", "/n", WRITE_INCREMENT, "1"),
-                "d does not fit its schema at /n: must be 5 or less");
+                "d does not match its schema at /n: must be 5 or less");
     EXPECT_TEXT(write_in(&on, transaction, "d", "", WRITE_PUT, "{'n':9}"),
-                "d does not fit its schema at /n: must be 5 or less");
+                "d does not match its schema at /n: must be 5 or less");
     EXPECT_TEXT(write_in(&on, transaction, "d", "/m", WRITE_PUT, "1"), "ok");
     EXPECT_EQ(transaction_commit(transaction, NULL), ERR_OK);
     transaction_release(transaction);
@@ -211,11 +212,11 @@ TEST(a_schema_of_a_part_sees_writes_above_and_below)
     set_schema(&on, "d", "/a", "{'required':['x']}", false);
     EXPECT_TEXT(put(&on, "d", "", "{'b':1}"), "ok"); /* nothing is there */
     EXPECT_TEXT(put(&on, "d", "", "{'a':{}}"),
-                "d does not fit its schema at /a/x: is missing");
+                "d does not match its schema at /a/x: is missing");
     EXPECT_TEXT(put(&on, "d", "/b", "{}"), "ok");
     EXPECT_TEXT(put(&on, "d", "/a", "{'x':1}"), "ok");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/a/x", WRITE_DELETE, ""),
-                "d does not fit its schema at /a/x: is missing");
+                "d does not match its schema at /a/x: is missing");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/a", WRITE_DELETE, ""), "ok");
     expect(&on, "d", "{'b':{}}");
     stage_end(&on);
@@ -235,7 +236,7 @@ TEST(what_was_wrong_before_does_not_stand_in_the_way)
     EXPECT_TEXT(put(&on, "d", "/b/n", "2"), "ok");
     EXPECT_TEXT(
         put(&on, "d", "/a/n", "'y'"),
-        "d does not fit its schema at /a/n: must be integer, not string");
+        "d does not match its schema at /a/n: must be integer, not string");
     EXPECT_TEXT(put(&on, "d", "/a/n", "3"), "ok");
     expect(&on, "d", "{'a':{'n':3},'b':{'n':2}}");
     stage_end(&on);
@@ -252,7 +253,7 @@ TEST(a_put_is_filled_if_it_was_asked_for)
     expect(&on, "d", "{'b':2,'a':1}");
     set_schema(&on, "d", "", schema, false);
     EXPECT_TEXT(put(&on, "d", "", "{'b':2}"),
-                "d does not fit its schema at /a: is missing");
+                "d does not match its schema at /a: is missing");
     stage_end(&on);
 }
 
@@ -263,7 +264,7 @@ TEST(a_write_through_a_link_is_judged_where_it_goes)
     set_schema(&on, "d", "", "{'type':'integer'}", false);
     EXPECT_TEXT(put(&on, "l", "", "{'/':{'link@1':{'id':'d'}}}"), "ok");
     EXPECT_TEXT(put(&on, "l", "", "'x'"),
-                "d does not fit its schema: must be integer, not string");
+                "d does not match its schema: must be integer, not string");
     EXPECT_TEXT(put(&on, "l", "", "7"), "ok");
     expect(&on, "d", "7");
     stage_end(&on);
@@ -276,13 +277,13 @@ TEST(a_schema_can_be_taken_away)
     set_schema(&on, "d", "", "false", false);
     set_schema(&on, "d", "/a", "false", false);
     EXPECT_TEXT(put(&on, "d", "", "1"),
-                "d does not fit its schema: must not be there");
+                "d does not match its schema: must be absent");
     struct place *place = place_at(&on, "d", "");
     schemas_set(&on.runtime, &(struct schemas_option){.place = place});
     EXPECT(schemas_at(&on.runtime, place) == NULL);
     EXPECT_TEXT(put(&on, "d", "", "{}"), "ok");
     EXPECT_TEXT(put(&on, "d", "/a", "1"),
-                "d does not fit its schema at /a: must not be there");
+                "d does not match its schema at /a: must be absent");
     struct place *part = place_at(&on, "d", "/a");
     schemas_set(&on.runtime, &(struct schemas_option){.place = part});
     schemas_set(&on.runtime, &(struct schemas_option){.place = part});

@@ -38,14 +38,13 @@ TEST(why_tells_what_changed_and_who_changed_it)
     EXPECT_IDLE(&kit);
     EXPECT_TEXT(why(&kit, c),
                 "C ran in pass 2, sweep 1, because space/a#/value/x changed by "
-                "commit from outside");
+                "external commit");
     EXPECT_TEXT(why(&kit, e),
                 "E ran in pass 2, sweep 1, because space/b#/value changed by "
                 "C");
     scheduler_invalidate(kit.sched, c->node);
     EXPECT_IDLE(&kit);
-    EXPECT_TEXT(why(&kit, c),
-                "C ran in pass 3, sweep 1, because it was asked to");
+    EXPECT_TEXT(why(&kit, c), "C ran in pass 3, sweep 1, on request");
     kit_end(&kit);
 }
 
@@ -132,7 +131,9 @@ TEST(why_forgets_in_the_end)
         kit_set_number(&kit, "a", i);
         kit_step(&kit);
     }
-    EXPECT_TEXT(why(&kit, old), "old ran too long ago to say why");
+    EXPECT_TEXT(why(&kit, old),
+                "old ran so long ago that the reason is no "
+                "longer recorded");
     EXPECT_CONTAINS(why(&kit, e), "because space/a#/value changed");
     kit_end(&kit);
 }
@@ -172,36 +173,34 @@ TEST(why_not_tells_the_first_condition_that_is_missing)
     kit_set_all(&kit, "a=1 b=0");
     struct kit_node *c = kit_sum(&kit, "C", "a -> b", 0);
     EXPECT_TEXT(why_not(&kit, c),
-                "C has to run, and nobody looks: it runs when an effect reads "
-                "what it writes");
+                "C is dirty but dormant: it runs when an effect reads its "
+                "output");
     struct kit_node *e = kit_see(&kit, "E", "b");
-    EXPECT_TEXT(why_not(&kit, c), "C has to run, and does so in the next step");
+    EXPECT_TEXT(why_not(&kit, c), "C is dirty and runs in the next step");
     EXPECT_IDLE(&kit);
     EXPECT_TEXT(why_not(&kit, c),
-                "C is up to date: it runs when something that it read "
-                "changes");
+                "C is clean: it runs when one of its inputs changes");
     scheduler_set_throttle(kit.sched, c->node, 500);
     kit_set(&kit, "a", "2");
     kit_tick(&kit, 100);
     EXPECT_TEXT(why_not(&kit, c),
-                "C has to run, and waits for its throttle: it runs in 400 "
-                "ms");
+                "C is dirty and waits for its throttle: it runs in 400 ms");
     scheduler_set_throttle(kit.sched, c->node, 0);
     EXPECT_TEXT(why_not(&kit, c),
-                "C has to run, and does so in the next step, because "
-                "space/a#/value changed by commit from outside");
+                "C is dirty and runs in the next step, because space/a#/value "
+                "changed by external commit");
     EXPECT_IDLE(&kit);
     scheduler_set_debounce(kit.sched, e->node, 50);
     kit_set(&kit, "a", "3");
     kit_step(&kit);
     EXPECT_TEXT(why_not(&kit, e),
-                "E has to run, and waits for its debounce: it runs in 50 ms");
+                "E is dirty and waits for its debounce: it runs in 50 ms");
     kit_tick(&kit, 10);
     kit_set(&kit, "a", "4"); /* the window begins anew when time is known */
     scheduler_invalidate(kit.sched, e->node);
     EXPECT_TEXT(why_not(&kit, e),
-                "E has to run, and waits for its debounce: the time counts "
-                "from the next step on");
+                "E is dirty and waits for its debounce: the time counts from "
+                "the next step on");
     kit_end(&kit);
 }
 

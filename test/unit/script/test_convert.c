@@ -164,20 +164,16 @@ TEST(what_is_no_value_is_refused_with_its_place)
          "v[1] is missing: an array has no holes, use heddle.null"},
         {"return {a = {[5] = 1}}",
          ERR_TYPE,
-         "v.a[5] is under a key that is no string, in a table that is no "
-         "array"},
+         "v.a[5] has a non-string key in a table that is not an array"},
         {"return {[1.5] = 1}",
          ERR_TYPE,
-         "v[1.5] is under a key that is no string, in a table that is no "
-         "array"},
+         "v[1.5] has a non-string key in a table that is not an array"},
         {"return {[true] = 1}",
          ERR_TYPE,
-         "v[true] is under a key that is no string, in a table that is no "
-         "array"},
+         "v[true] has a non-string key in a table that is not an array"},
         {"return {[{}] = 1}",
          ERR_TYPE,
-         "v[a table] is under a key that is no string, in a table that is no "
-         "array"},
+         "v[a table] has a non-string key in a table that is not an array"},
         {"return {1, 2, x = 3}",
          ERR_TYPE,
          "v.x is a key in a table that is an array"},
@@ -189,7 +185,7 @@ TEST(what_is_no_value_is_refused_with_its_place)
          "v[7] is beyond the end of an array with holes"},
         {"return heddle.object{1, 2}",
          ERR_TYPE,
-         "v[1] is under a key that is no string, in a table that is no array"},
+         "v[1] has a non-string key in a table that is not an array"},
     };
     struct kit kit;
     init(&kit);

@@ -241,7 +241,7 @@ TEST(a_fingerprint_runs_no_code_and_keeps_to_the_budgets)
     EXPECT_TEXT(fingerprint_in(&kit,
                                "local t = {} for i = 1, 20000 do t[i] = {} end "
                                "return function() return t end"),
-                "the budget of steps is used up");
+                "the step budget is used up");
     kit_expect_health(&kit);
     kit_release(&kit);
 }

@@ -370,7 +370,7 @@ TEST(there_is_no_way_out)
         {"require('../secret')", "error: "},
         {"require('/etc/passwd')", "error: "},
         {"require('a..b')", "error: "},
-        {"require('io')", "error: test.lua:1: there is no module 'io'"},
+        {"require('io')", "error: test.lua:1: module 'io' not found"},
         {"string.rep = nil return ('x'):rep(2)", "xx"},
     };
     expect_rows(rows, COUNT_OF(rows));
@@ -379,7 +379,7 @@ TEST(there_is_no_way_out)
 TEST(code_cannot_raise_its_own_stop)
 {
     static const struct row rows[] = {
-        {"return (pcall(error, 'the budget of steps is used up'))", "false"},
+        {"return (pcall(error, 'the step budget is used up'))", "false"},
     };
     expect_rows(rows, COUNT_OF(rows));
 }

@@ -335,7 +335,7 @@ TEST(what_has_no_fingerprint_runs_at_every_start_and_is_told_of_once)
         "");
     EXPECT_TEXT(start(&troupe, "x"), "");
     EXPECT_TEXT(buf_text(&troupe.told),
-                "(a runs at every start: its function has no fingerprint "
+                "(a runs again at every start: its function has no fingerprint "
                 "('routine' is a thread, which has no identity));");
     EXPECT_TEXT(look(&troupe, "b"), "\"suspended\"");
     troupe_release(&troupe);
@@ -441,7 +441,7 @@ TEST(lines_are_expressions_or_statements_and_reach_documents_and_pieces)
         {"doc('a'):set{1, 2}", ""},
         {"doc('a'):get()", "[1,2]\n"},
         {"piece('c'):get('twice')", "0\n"},
-        {"piece('nobody')", "line:1: no piece of that name is started"},
+        {"piece('nobody')", "line:1: no piece with this name is running"},
         {"error('no')", "line:1: no"},
         {"if", "line:1: unexpected symbol near <eof>"},
     };
@@ -477,25 +477,25 @@ TEST(a_file_that_fails_says_where)
         {"error({})", "ARGUMENT: p.lua:1: an error object of type table"},
         {"error(nil)", "ARGUMENT: p.lua:1: an error object of type nil"},
         {"return 1",
-         "ARGUMENT: p.lua: a file of patterns returns what "
-         "heddle.pattern(name, function(p) ... end) gives"},
+         "ARGUMENT: p.lua: a pattern file must return the result of "
+         "heddle.pattern(name, function(p) ... end)"},
         {"return {}",
-         "ARGUMENT: p.lua: a file of patterns returns what "
-         "heddle.pattern(name, function(p) ... end) gives"},
+         "ARGUMENT: p.lua: a pattern file must return the result of "
+         "heddle.pattern(name, function(p) ... end)"},
         {"return require('heddle').pattern('', function() end)",
-         "ARGUMENT: p.lua:1: a pattern has a name"},
+         "ARGUMENT: p.lua:1: a pattern must have a name"},
         {"return require('heddle').pattern(1, function() end)",
          "ARGUMENT: p.lua:1: bad argument #1 to 'pattern' (string expected, "
          "got number)"},
         {"return require('heddle').pattern('x', 1)",
          "ARGUMENT: p.lua:1: bad argument #2 to 'pattern' (function expected, "
          "got number)"},
-        {"while true do end",
-         "ARGUMENT: p.lua:1: the budget of steps is used up"},
+        {"while true do end", "ARGUMENT: p.lua:1: the step budget is used up"},
         {"coroutine.yield()",
          "ARGUMENT: p.lua:1: attempt to yield from outside a coroutine"},
         {"return require('heddle').random()",
-         "ARGUMENT: p.lua:1: there is no chance outside of a test or a run"},
+         "ARGUMENT: p.lua:1: heddle.random() is not available outside a test "
+         "or a run"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct troupe troupe;
@@ -531,9 +531,9 @@ static const struct {
     const char *body;
     const char *error;
 } hostile[] = {
-    {"while true do end", "p.lua:2: the budget of steps is used up"},
+    {"while true do end", "p.lua:2: the step budget is used up"},
     {"pcall(function() while true do end end) return {}",
-     "p.lua:2: the budget of steps is used up"},
+     "p.lua:2: the step budget is used up"},
     {"local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end",
      "p.lua:2: the memory budget of 4194304 bytes is used up"},
     {"local s = 'x' while true do s = s .. s end",
@@ -544,17 +544,19 @@ static const struct {
      "p.lua:2: attempt to yield from outside a coroutine"},
     {"coroutine.wrap(function() p:state('a', 1) coroutine.yield() end)() "
      "return { b = p:state('a', 1) }",
-     "p.lua:2: there is a a in this piece already"},
+     "p.lua:2: 'a' is already declared in this piece"},
     {"error({})", "p.lua:2: an error object of type table"},
     {"error(setmetatable({}, {__tostring = function() error('x') end}))",
      "p.lua:2: an error object without a message"},
     {"return 5",
-     "p.lua:2: a pattern returns a table with the fields of its result, not a "
-     "number"},
+     "p.lua:2: a pattern must return a table with the fields of its result, "
+     "not a number"},
     {"return p",
-     "p.lua:2: a pattern returns a table with the fields of its result, not a "
-     "userdata"},
-    {"return { function() end }", "p.lua:2: the fields of a result have names"},
+     "p.lua:2: a pattern must return a table with the fields of its result, "
+     "not a userdata"},
+    {"return { function() end }",
+     "p.lua:2: the fields of a result must have "
+     "names"},
     {"return { f = function() end }",
      "p.lua:2: f is a function, which cannot be stored"},
     {"return { f = { g = print } }",
@@ -567,28 +569,26 @@ static const struct {
      "got string)"},
     {"p:state('')", "p.lua:2: a name has 1 to 128 bytes"},
     {"p:state('a/b')",
-     "p.lua:2: the name a/b must not have a '/' or a zero "
-     "byte"},
+     "p.lua:2: the name a/b must not contain '/' or a zero byte"},
     {"p:state('a', print)",
      "p.lua:2: the initial value is a function, which "
      "cannot be stored"},
     {"p:state('a', 1, {scope = 'moon'})",
-     "p.lua:2: a scope is \"space\", \"user\" or \"session\""},
+     "p.lua:2: the scope must be \"space\", \"user\" or \"session\""},
     {"p:state('a', 1, {scop = 'user'})",
      "p.lua:2: unknown option 'scop'; did you mean 'scope'?"},
     {"p:state('a') p:state('a')",
-     "p.lua:2: there is a a in this piece "
-     "already"},
+     "p.lua:2: 'a' is already declared in this piece"},
     {"p:state('a') p:computed('a', function() end)",
-     "p.lua:2: there is a a in this piece already"},
+     "p.lua:2: 'a' is already declared in this piece"},
     {"p:computed('a')",
      "p.lua:2: bad argument #2 to 'computed' (function expected, got nil)"},
     {"p:computed('a', function() end, {reads = 5})",
-     "p.lua:2: reads is a list of cells"},
+     "p.lua:2: reads must be a list of cells"},
     {"p:computed('a', function() end, {debounce = -1})",
-     "p.lua:2: debounce is a number of milliseconds"},
+     "p.lua:2: debounce must be a number of milliseconds"},
     {"p:computed('a', function() end, {label = 5})",
-     "p.lua:2: label is a word or a list of words"},
+     "p.lua:2: label must be a string or a list of strings"},
     {"p:effect('a', function() end, {read = {}})",
      "p.lua:2: unknown option 'read'; did you mean 'reads'?"},
     {"p:handler('a', function() end, {writes = {}})",
@@ -596,7 +596,7 @@ static const struct {
     {"p:piece({})",
      "p.lua:2: bad argument #1 to 'piece' (pattern expected, got table)"},
     {"p:piece(heddle.pattern('q', function() end), {1})",
-     "p.lua:2: bad argument #2 to 'piece' (the arguments of a piece have "
+     "p.lua:2: bad argument #2 to 'piece' (the arguments of a piece must have "
      "names)"},
     {"p:piece(heddle.pattern('q', function() error('inside') end))",
      "p.lua:2: p.lua:2: inside"},
@@ -613,15 +613,15 @@ static const struct {
      "p.lua:2: a pattern is built, not run: send in a function that is given "
      "to p:handler"},
     {"heddle.now()",
-     "p.lua:2: there is no time while a pattern is built: it "
-     "has to declare the same each time"},
+     "p.lua:2: heddle.now() is not available while a pattern is built: a "
+     "pattern must declare the same each time"},
     {"heddle.random()",
-     "p.lua:2: there is no chance while a pattern is built: it has to declare "
-     "the same each time"},
+     "p.lua:2: heddle.random() is not available while a pattern is built: a "
+     "pattern must declare the same each time"},
     {"heddle.launch(heddle.pattern('q', function() end))",
-     "p.lua:2: heddle.launch is for handlers"},
+     "p.lua:2: heddle.launch can be called only in handlers"},
     {"for i = 1, 1e9 do p:state('s' .. i, i) end",
-     "p.lua:2: the budget of steps is used up"},
+     "p.lua:2: the step budget is used up"},
 };
 
 TEST(a_hostile_pattern_fails_its_start_and_nothing_of_it_stays)
@@ -685,7 +685,7 @@ TEST(a_builder_is_of_no_use_after_the_building)
     EXPECT_EQ(world_idle(troupe.one, true), WORLD_AT_REST);
     const char *told = buf_text(&troupe.told);
     EXPECT(strstr(told,
-                  "e failed: p.lua:3: the pattern has been built: declare "
+                  "e failed: p.lua:3: the pattern is already built: declare "
                   "everything in its function;") != NULL);
     EXPECT(strstr(told,
                   "y failed: p.lua:4: attempt to yield from outside a "
@@ -716,7 +716,7 @@ TEST(a_building_has_a_budget_of_its_own)
     EXPECT_TEXT(start(&troupe, "x"), "");
     EXPECT_EQ(world_idle(troupe.one, true), WORLD_AT_REST);
     const char *told = buf_text(&troupe.told);
-    EXPECT(strstr(told, "p.lua:8: the budget of steps is used up") != NULL);
+    EXPECT(strstr(told, "p.lua:8: the step budget is used up") != NULL);
     troupe_release(&troupe);
 }
 

@@ -318,13 +318,13 @@ TEST(other_modules_come_from_the_host)
                 "8 helper 1");
     EXPECT_TEXT(
         kit_run(&kit, "require 'util.loop'"),
-        "error: util.loop.lua:1: the module 'util.loop' requires itself, "
-        "or has failed");
+        "error: util.loop.lua:1: the module 'util.loop' requires itself, or "
+        "failed to load");
     EXPECT_TEXT(
         kit_run(&kit, "require 'bad'"),
         "error: bad.lua:2: attempt to perform arithmetic on a nil value");
     EXPECT_TEXT(kit_run(&kit, "require 'missing'"),
-                "error: test.lua:1: there is no module 'missing'");
+                "error: test.lua:1: module 'missing' not found");
     EXPECT_TEXT(kit_run(&kit, "require 'broken'"),
                 "error: test.lua:1: the module 'broken' cannot be loaded: the "
                 "disk has a hole");

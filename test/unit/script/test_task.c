@@ -166,10 +166,8 @@ TEST(only_the_task_itself_can_wait)
     struct kit kit;
     struct script_task *task;
     init(&kit, NULL);
-    EXPECT_TEXT(
-        kit_run(&kit, "wait()"),
-        "error: test.lua:1: there is nothing to wait for here: not in a "
-        "task");
+    EXPECT_TEXT(kit_run(&kit, "wait()"),
+                "error: test.lua:1: only a task can wait here");
     EXPECT_EQ(start(&kit, "return coroutine.wrap(wait)()", &task),
               SCRIPT_ERROR);
     EXPECT_CONTAINS(buf_text(&kit.error.message),

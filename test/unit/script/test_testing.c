@@ -92,9 +92,8 @@ TEST(b1_tests_run_after_their_file_in_its_order)
                            &options,
                            &counts);
     EXPECT_TEXT(told,
-                ">the file;>in b;ok b;"
-                "no a: a.lua:3: is false, expected something that is true;"
-                "no c: a.lua:4: a test cannot begin another one;");
+                ">the file;>in b;ok b;no a: a.lua:3: is false, expected a true "
+                "value;no c: a.lua:4: a test cannot start another test;");
     EXPECT_EQ(counts.passed, 1);
     EXPECT_EQ(counts.failed, 2);
     buf_release(&audience.told);
@@ -147,7 +146,9 @@ TEST(there_is_no_time_and_no_chance_outside_of_a_test)
     const struct testing_options options = {0};
     const char *told =
         run(&audience, "require 'heddle'.now()", &options, &counts);
-    EXPECT_TEXT(told, "!a.lua:1: there is no time outside of a test or a run");
+    EXPECT_TEXT(told,
+                "!a.lua:1: heddle.now() is not available outside a test "
+                "or a run");
     told = run(&audience,
                "local h, kept = require 'heddle', nil\n"
                "local test = require 'heddle.test'\n"
@@ -187,7 +188,7 @@ TEST(a_write_outside_of_a_surface_is_told_and_fails_nothing)
     struct buf code = {0};
     buf_printf(&code, text, "");
     const char *told = run(&audience, buf_text(&code), &options, &counts);
-    EXPECT_TEXT(told, ">c writes outside of its surface: at x;ok a;");
+    EXPECT_TEXT(told, ">c writes outside its declared surface: at x;ok a;");
     buf_clear(&code);
     buf_printf(&code, text, "t:eq(#rt:violations(), 1)");
     told = run(&audience, buf_text(&code), &options, &counts);

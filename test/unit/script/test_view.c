@@ -257,22 +257,22 @@ TEST(views_are_read_only)
     stage_init(&stage, "{'a':[1]}");
     expect_seen(&stage,
                 "\nlocal v = ... v.price = 1",
-                "test.lua:2: what get() gives is read-only: use "
+                "test.lua:2: the value of get() is read-only: use "
                 "cell:key(\"price\"):set(value)",
                 "");
     expect_seen(&stage,
                 "(...).a[2] = 1",
-                "test.lua:1: what get() gives is read-only: use "
+                "test.lua:1: the value of get() is read-only: use "
                 "cell:key(2):set(value) or cell:append(value)",
                 "kind /a");
     expect_seen(&stage,
                 "table.insert((...).a, 5)",
-                "test.lua:1: what get() gives is read-only: use "
+                "test.lua:1: the value of get() is read-only: use "
                 "cell:key(2):set(value) or cell:append(value)",
                 "kind /a shape /a");
     expect_seen(&stage,
                 "(...)[{}] = 1",
-                "test.lua:1: what get() gives is read-only: use "
+                "test.lua:1: the value of get() is read-only: use "
                 "cell:key(...):set(value)",
                 "");
     expect_seen(

@@ -211,7 +211,7 @@ TEST(the_budget_of_steps_ends_a_loop)
     struct kit kit;
     kit_init(&kit, &(struct script_config){.steps = 100000});
     EXPECT_TEXT(kit_run(&kit, "\nwhile true do end"),
-                "steps: test.lua:2: the budget of steps is used up");
+                "steps: test.lua:2: the step budget is used up");
     EXPECT_CONTAINS(buf_text(&kit.error.traceback), "test.lua:2");
     kit_expect_health(&kit);
     kit_release(&kit);

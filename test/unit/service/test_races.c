@@ -311,7 +311,7 @@ TEST(a_deleted_thread_whose_turn_fails_still_waits_for_its_stop)
     kit_answer(&kit, DAEMON_STOP, "t", true, 0);
     EXPECT_TEXT(kit_rows(&kit), "k=idle e=ready");
     kit_answer(&kit, DAEMON_RUN, "t", false, 0);
-    EXPECT_CONTAINS(kit_log(&kit), "not-found: there is no such thread");
+    EXPECT_CONTAINS(kit_log(&kit), "not-found: thread not found");
     service_kit_close(&kit);
 }
 

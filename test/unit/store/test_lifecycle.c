@@ -418,8 +418,8 @@ TEST(w8_a_row_that_is_not_there_is_an_outcome)
                ERR_OK);
     EXPECT_INT(fixture.result.kind, LIFECYCLE_NOT_FOUND);
     EXPECT_CONTAINS(buf_text(&fixture.recorder.text),
-                    "thread nobody: run.started not applied: not-found: there "
-                    "is no such thread");
+                    "thread nobody: run.started not applied: not-found: thread "
+                    "not found");
     teardown(&fixture);
 }
 

@@ -123,12 +123,12 @@ TEST(a09_what_is_no_space_is_named_and_harms_no_other)
         const char *content;
         const char *why;
     } rows[] = {
-        {"letter", "Dear reader", "it is no database"},
-        {"short", "S", "it is no database"},
+        {"letter", "Dear reader", "it is not a database"},
+        {"short", "S", "it is not a database"},
         {"empty", "", "it is empty"},
         {"space.db.part-00", "SQLite format 3", "an unfinished copy"},
-        {"lost-wal", "x", "it is no database"},
-        {"\xFF\n", "x", "it is no database"},
+        {"lost-wal", "x", "it is not a database"},
+        {"\xFF\n", "x", "it is not a database"},
     };
     struct folder folder;
     folder_new(&folder);
@@ -161,7 +161,9 @@ TEST(a09_what_is_no_file_is_not_opened)
     CHECK(symlink("not-there", link) == 0);
     put_name(link, sizeof link, &folder, "inner");
     CHECK(mkdir(link, 0700) == 0);
-    EXPECT_TEXT(list(&folder), "nowhere: it is no file;pipe: it is no file;");
+    EXPECT_TEXT(list(&folder),
+                "nowhere: it is not a file;pipe: it is not a "
+                "file;");
     CHECK(rmdir(link) == 0);
     folder_release(&folder);
 }

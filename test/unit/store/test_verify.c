@@ -80,18 +80,18 @@ TEST(every_kind_of_damage_is_found_and_named)
     } rows[] = {
         {"UPDATE revision SET data = '{\"value\":{\"x\":7}}' WHERE seq = 1 AND "
          "op_index = 0",
-         "the chain breaks at record 1"},
+         "the digest chain breaks at record 1"},
         {"UPDATE \"commit\" SET chain = zeroblob(32) WHERE seq = 3",
-         "the chain breaks at record 3"},
+         "the digest chain breaks at record 3"},
         {"UPDATE \"commit\" SET local_seq = 77 WHERE seq = 2",
-         "the chain breaks at record 2"},
+         "the digest chain breaks at record 2"},
         {"DELETE FROM \"commit\" WHERE seq = 2", "commit 3 follows commit 1"},
         {"DELETE FROM revision WHERE seq = 4",
          "commit 4: a revision is missing"},
         {"UPDATE document SET head_seq = 2 WHERE id = 'A' AND branch = 0",
          "A: its row does not match its last revision"},
         {"UPDATE document SET base_seq = 2 WHERE id = 'A' AND branch = 0",
-         "A: its row names another base"},
+         "A: its row refers to the wrong base"},
         {"UPDATE snapshot SET value = '{\"value\":{\"x\":0}}'",
          "A: a snapshot at seq 3 is not the fold"},
         {"UPDATE snapshot SET value = 'nonsense'", "a snapshot is damaged"},
@@ -99,9 +99,9 @@ TEST(every_kind_of_damage_is_found_and_named)
         {"INSERT INTO revision VALUES(1, 5, 9, 'patch', '[]', NULL)",
          "revisions, but commits name"},
         {"UPDATE \"commit\" SET context = NULL WHERE seq = 2",
-         "the chain breaks at record 2"},
+         "the digest chain breaks at record 2"},
         {"UPDATE branch SET fork_seq = 2 WHERE branch = 1",
-         "the chain breaks at record 5"},
+         "the digest chain breaks at record 5"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct store_kit kit;

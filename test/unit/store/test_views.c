@@ -23,13 +23,13 @@ TEST(a_view_does_not_hold_if_others_have_committed)
     EXPECT_LANDED(&kit, 2, "s2 1 | set B 1");
     EXPECT_REFUSED(&kit,
                    ERR_CONFLICT,
-                   "stale view: what was read of computations rests on seq 1 "
+                   "stale view: computed values that were read are from seq 1 "
                    "and 0 own commits, and the head is 2",
                    "s1 2 | json 'view':{'seq':1} | set C 1");
     EXPECT_TEXT(kit_verdict(&kit, 0),
                 "{'error':{'by':'s2','class':'retry','conflictSeq':2,"
-                "'message':'stale view: what was read of computations rests on "
-                "seq 1 and 0 own commits, and the head is 2',"
+                "'message':'stale view: computed values that were read are "
+                "from seq 1 and 0 own commits, and the head is 2',"
                 "'name':'CONFLICT','readSeq':1,'retryAfterSeq':2}}");
     /* As many, and not all of them own. */
     EXPECT_LANDED(&kit, 3, "s1 2 | set A 2");

@@ -514,7 +514,10 @@ TEST(a_malformed_operation_is_named)
         const char *sentence;
     } rows[] = {
         {"{}", ERR_PATCH_MALFORMED, "array of operations"},
-        {"[7]", ERR_PATCH_MALFORMED, "operation 0: an operation is an object"},
+        {"[7]",
+         ERR_PATCH_MALFORMED,
+         "operation 0: an operation must be an "
+         "object"},
         {"[{}]", ERR_PATCH_MALFORMED, "operation 0: 'op'"},
         {"[{'op':1}]", ERR_PATCH_MALFORMED, "'op' must be a string"},
         {"[{'op':'copy'}]", ERR_PATCH_MALFORMED, "operation 'copy'"},
