@@ -117,7 +117,7 @@ runner=""
 start "heddle run shopping.lua > results.txt 2> messages.txt &"
 wait_for "up to date" messages.txt
 wait_for total results.txt
-step "cat messages.txt" 0 "heddle: shopping goes on: 7 nodes restored, 0 dirty, 0 unknown
+step "cat messages.txt" 0 "heddle: shopping resumed: 7 nodes restored, 0 dirty, 0 unknown
 heddle: up to date after 0 runs"
 step "tail -n 1 results.txt | heddle value get - /total" 0 "52.5"
 

@@ -106,7 +106,7 @@ typedef struct hd_runtime_options {
 
     /* What failed while nobody waited for it: a run, or a write that the store
      * refused later. error->address says whose. HD_NOT_SETTLED: computations
-     * or effects form a circle that does not settle; once per circle. */
+     * or effects form a cycle that does not settle; once per cycle. */
     void (*report)(void *context, const hd_error *error);
     void *report_context;
 

@@ -142,7 +142,7 @@ enum err build_check_cell(const hd_builder *builder,
     if (err == ERR_OK && cell->object.runtime != builder->object.runtime) {
         return err_set(detail,
                        ERR_MISUSE,
-                       "'%s' is a cell of a different runtime",
+                       "'%s' is a cell of another runtime",
                        name);
     }
     return err;
@@ -575,7 +575,7 @@ hd_status hd_build_result(hd_builder *builder,
     if (err == ERR_OK && cell->object.runtime != builder->object.runtime) {
         err = err_set(&detail,
                       ERR_MISUSE,
-                      "'cell' belongs to a different "
+                      "'cell' belongs to another "
                       "runtime");
     }
     if (err == ERR_OK) {

@@ -113,7 +113,7 @@ enum err cell_places(const hd_runtime *runtime,
         if (cells[i]->object.runtime != runtime) {
             return err_set(detail,
                            ERR_MISUSE,
-                           "a cell in '%s' belongs to a different runtime",
+                           "a cell in '%s' belongs to another runtime",
                            name);
         }
     }

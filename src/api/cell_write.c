@@ -149,7 +149,7 @@ hd_status hd_cell_set_link(hd_cell *cell, hd_cell *target, hd_error *error)
     if (err == ERR_OK && target->object.runtime != cell->object.runtime) {
         err = err_set(&detail,
                       ERR_MISUSE,
-                      "'target' is a cell of a different runtime");
+                      "'target' is a cell of another runtime");
     }
     if (err == ERR_OK) {
         err = runtime_check_writing(cell->object.runtime, &detail);

@@ -153,7 +153,7 @@ static void append_sessions(struct buf *to, struct value sessions)
         buf_printf(to, " (pid %" PRIu64 ")", number_of(one, "pid"));
     }
     if (count == 0) {
-        buf_append_text(to, "dormant: no process runs it");
+        buf_append_text(to, "asleep: no process runs it");
     }
 }
 

@@ -249,7 +249,8 @@ static void write_clean(struct sched *sched,
 {
     const struct node *source = preflight_stale_source(sched, node);
     if (source == NULL) {
-        buf_printf(out, " is clean: it runs when one of its inputs changes");
+        buf_printf(out,
+                   " is up to date: it runs when one of its inputs changes");
         return;
     }
     buf_printf(out, " waits for ");

@@ -49,7 +49,7 @@ static int attempt_set(lua_State *L)
     struct stage *stage;
     (void)cells_check(L, 2, &stage);
     if (stage != frame->stage) {
-        return luaL_error(L, "the cell belongs to a different runtime");
+        return luaL_error(L, "the cell belongs to another runtime");
     }
     cells_set(L, 2, 3);
     return 0;

@@ -81,7 +81,7 @@ struct place *builders_check_place(lua_State *L,
         luaL_argcheck(L,
                       stage == p->stage,
                       argument,
-                      "the cell belongs to a different runtime");
+                      "the cell belongs to another runtime");
         return place;
     }
     struct value *name = builders_hold(state, HELD_PART);

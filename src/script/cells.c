@@ -92,7 +92,7 @@ struct place *cells_check(lua_State *L, int argument, struct stage **stage)
     }
     CHECK(cell != NULL); /* that does not return */
     if (cell->binding.stage == NULL) {
-        (void)luaL_error(L, "the runtime of this cell was closed");
+        (void)luaL_error(L, "the runtime of this cell has ended");
     }
     *stage = cell->binding.stage;
     return cell->place;
@@ -181,7 +181,7 @@ static struct value check_segment(lua_State *L, int argument)
         luaL_argcheck(L,
                       position >= 1 && position <= LIMIT_ARRAY_ELEMENTS,
                       argument,
-                      "positions begin with 1");
+                      "a position begins with 1");
         const struct path_segment segment =
             path_segment_of_index((uint32_t)(position - 1));
         return segment.key;
@@ -453,7 +453,7 @@ static enum err cell_as_value(void *object,
     if (cell->binding.stage == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the runtime of this cell was closed");
+                       "the runtime of this cell has ended");
     }
     *out = cell_link(cell->place, NULL);
     return ERR_OK;

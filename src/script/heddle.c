@@ -161,7 +161,7 @@ static void check_effect(lua_State *L, const char *name)
     const struct frame *frame = heddle_of(L)->frame;
     const struct run *run = frame != NULL ? frame->access.run : NULL;
     if (run == NULL || run->node->kind != NODE_EFFECT) {
-        (void)luaL_error(L, "heddle.%s can be called only in effects", name);
+        (void)luaL_error(L, "heddle.%s is only for effects", name);
     }
 }
 

@@ -231,7 +231,7 @@ static enum err item_value(void *object,
     if (place == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the runtime of this cell was closed");
+                       "the runtime of this cell has ended");
     }
     if (stage->frame->building) {
         *out = cell_link(place, NULL);

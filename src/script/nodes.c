@@ -413,7 +413,7 @@ int nodes_register(lua_State *L, struct stage *stage, enum node_kind kind)
     builders_check_options(L, 2, names, COUNT_OF(names));
     refuse_handlers(L, stage);
     if (lua_getfield(L, 2, "fn") != LUA_TFUNCTION) { /* at 3 */
-        return luaL_error(L, "fn, the function of the node, is missing");
+        return luaL_error(L, "fn is missing: give the function of the node");
     }
     const int type = lua_getfield(L, 2, "name"); /* at 4 */
     if (type != LUA_TSTRING && type != LUA_TNIL) {
@@ -454,7 +454,7 @@ int nodes_sink(lua_State *L, struct stage *stage)
 {
     struct stage *of = NULL;
     struct place *place = cells_check(L, 2, &of);
-    luaL_argcheck(L, of == stage, 2, "the cell belongs to a different runtime");
+    luaL_argcheck(L, of == stage, 2, "the cell belongs to another runtime");
     luaL_checktype(L, 3, LUA_TFUNCTION);
     refuse_handlers(L, stage);
     struct stage_node *node = push_node(L, 3);
@@ -490,7 +490,7 @@ struct node *nodes_check(lua_State *L, int argument, const struct stage *stage)
         (void)luaL_error(L, "the node was cancelled");
     }
     if (stage_at(object) != stage) {
-        (void)luaL_error(L, "the node belongs to a different runtime");
+        (void)luaL_error(L, "the node belongs to another runtime");
     }
     return node;
 }

@@ -320,7 +320,7 @@ int patterns_launch(lua_State *L)
     struct pattern *pattern = patterns_check(L, 1);
     const struct frame *frame = heddle_of(L)->frame;
     if (frame == NULL || frame->handling == NULL) {
-        return luaL_error(L, "heddle.launch can be called only in handlers");
+        return luaL_error(L, "heddle.launch is only for handlers");
     }
     if (frame->piece == NULL) {
         return luaL_error(L,

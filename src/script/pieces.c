@@ -104,7 +104,7 @@ static struct piece *check_piece(lua_State *L, struct stage **stage)
 {
     struct piece_object *object = script_object_check(L, 1, &piece_class);
     if (object->binding.stage == NULL) {
-        (void)luaL_error(L, "the runtime of this piece was closed");
+        (void)luaL_error(L, "the runtime of this piece has ended");
     }
     *stage = object->binding.stage;
     return object->piece;
@@ -384,7 +384,7 @@ static enum err object_as_value(void *ctx,
     if (object->piece == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the runtime of this piece was closed");
+                       "the runtime of this piece has ended");
     }
     struct place *result = piece_result(object->piece);
     *out = cell_link(result, NULL);

@@ -69,7 +69,7 @@ static struct rig *check_rig(lua_State *L, int argument)
     const struct runtime_object *handle =
         script_object_check(L, argument, &runtime_class);
     if (handle->binding.stage == NULL) {
-        (void)luaL_error(L, "this runtime was closed");
+        (void)luaL_error(L, "this runtime has ended");
     }
     return rig_of(handle->binding.stage);
 }
@@ -457,7 +457,7 @@ static int rt_pull(lua_State *L)
     luaL_argcheck(L,
                   of == &rig->stage,
                   2,
-                  "the cell belongs to a different runtime");
+                  "the cell belongs to another runtime");
     struct err_detail detail = {0};
     struct view_found *held = view_hold(&rig->stage.frame->views);
     (void)world_step(rig->one);
@@ -569,7 +569,7 @@ static int rt_resume(lua_State *L)
     luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);
     if (rig->resuming != NULL) {
-        return luaL_error(L, "resume() is already in progress");
+        return luaL_error(L, "resume() is under way");
     }
     struct resuming *resuming =
         script_object_push(L, &resuming_class, sizeof *resuming);

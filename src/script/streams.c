@@ -53,7 +53,7 @@ static struct stream_object *check_stream(lua_State *L, int argument)
     struct stream_object *stream =
         script_object_check(L, argument, &stream_class);
     if (stream->binding.stage == NULL) {
-        (void)luaL_error(L, "the runtime of this stream was closed");
+        (void)luaL_error(L, "the runtime of this stream has ended");
     }
     return stream;
 }
@@ -483,7 +483,7 @@ int streams_follow_up(lua_State *L)
     struct stream *stream = check_target(L, 1, &stage);
     if (stage->frame->handling == NULL) {
         return luaL_error(L,
-                          "heddle.send can be called only in handlers: "
+                          "heddle.send is only for handlers: "
                           "elsewhere use stream:send(payload)");
     }
     (void)streams_send_to(L, stage, stream);
@@ -598,7 +598,7 @@ int streams_cancel(lua_State *L)
     const struct frame *frame = heddle_of(L)->frame;
     if (frame == NULL || frame->handling == NULL) {
         return luaL_error(L,
-                          "heddle.cancel can be called only in handlers: "
+                          "heddle.cancel is only for handlers: "
                           "elsewhere use stream:cancel(id)");
     }
     lua_settop(L, 1);
@@ -633,7 +633,7 @@ static enum err stream_as_value(void *object,
     if (stream->place == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the runtime of this stream was closed");
+                       "the runtime of this stream has ended");
     }
     *out = cell_link(stream->place, NULL);
     return ERR_OK;
@@ -790,7 +790,7 @@ int streams_on(lua_State *L, struct stage *stage)
     luaL_argcheck(L,
                   stream->binding.stage == stage,
                   2,
-                  "the stream belongs to a different runtime");
+                  "the stream belongs to another runtime");
     luaL_checktype(L, 3, LUA_TFUNCTION);
     const struct declared_read *reads;
     const size_t read_count = streams_check_reads(L, stage, &reads);

@@ -102,7 +102,7 @@ pattern() {
 
 # circles: how often one was told.
 circles() {
-    grep -c "form a circle" err.txt
+    grep -c "form a cycle" err.txt
 }
 
 pattern round 'local a, b
@@ -115,7 +115,7 @@ pattern round 'local a, b
 run run round.lua --once
 same "a circle has an exit code of its own" "$code" 4
 same "is told once" "$(circles)" 1
-check "with its nodes" grep -q "round/a and round/b form a circle that does not settle\|round/b and round/a form" err.txt
+check "with its nodes" grep -q "round/a and round/b form a cycle that does not settle\|round/b and round/a form" err.txt
 check "and its documents" grep -q "round/a reads piece:round/b.*\|round/b reads piece:round/a.*" err.txt
 check "and how to break it" grep -q "to break it, let one of them read a state instead" err.txt
 check "nobody calls it up to date" grep -q "^heddle: not up to date after [0-9]* runs" err.txt
@@ -130,11 +130,11 @@ same "send says so if the handler reads it" "$code $(circles)" "4 1"
 try "and not otherwise" 0 1 '' send round other
 start circle run round.lua
 circle=$pid
-check "run tells it" until_true says circle "form a circle"
+check "run tells it" until_true says circle "form a cycle"
 run set round calm 2
 check "and goes on" kill -0 "$circle"
 stop "$circle" TERM
-same "once" "$(grep -c "form a circle" circle.err)" 1
+same "once" "$(grep -c "form a cycle" circle.err)" 1
 
 pattern far 'local one, two, three, four, five
   local fifth = p:state("fifth")
@@ -167,7 +167,7 @@ pattern empty 'local a, b
   return { a = a, b = b }'
 run run empty.lua --once
 same "of a circle without a value, the failure is told" "$code $(grep -c "attempt to perform arithmetic" err.txt)" "1 2"
-check "and what it comes from" grep -q "form a circle in which no value comes first" err.txt
+check "and what it comes from" grep -q "form a cycle without an initial value" err.txt
 same "nobody calls that up to date" "$(grep -c "heddle: up to date" err.txt)" 0
 
 cat >family.lua <<'END'

@@ -148,7 +148,7 @@ end)
 LUA
 "$HEDDLE" run circle.lua --once >out 2>err
 same "a circle through effects does not settle" "$?" 4
-same "and is told, once" "$(grep -c "form a circle that does not settle" err)" 1
+same "and is told, once" "$(grep -c "form a cycle that does not settle" err)" 1
 check "with what each of them reads" grep -qF "circle/left reads piece:circle/a" err
 
 # ---- effects, events and handlers that make each other run ----

@@ -65,7 +65,7 @@ return heddle.pattern("shop", function(p)
 end)
 END
 
-refuses 1 "without a directory there is advice" "no data directory" ps
+refuses 1 "without a directory there is advice" "data directory not found" ps
 check "a piece is made" sh -c "'$HEDDLE' run shop.lua --once 2>/dev/null >/dev/null"
 check "an event is handled" sh -c "'$HEDDLE' send shop add '{\"price\":10}' >/dev/null"
 check "and its consequences run" sh -c "'$HEDDLE' run shop.lua --once 2>/dev/null >/dev/null"
@@ -85,7 +85,7 @@ refuses 1 "why: so is an unknown piece" "there are shop" why nope net
 has "why: a handler has no run of its own" 'is a handler' why shop add
 
 "$HEDDLE" set shop rate 1
-has "why-not: a change that nobody has seen" 'the effects that want it sleep' why-not shop total
+has "why-not: a change that nobody has seen" 'no process runs the effects that read it' why-not shop total
 has "why-not: what to do" 'heddle run .*shop.lua --name shop' why-not shop total
 has "why-not: as JSON" '"condition":"not-started"' why-not shop total --json
 has "why-not: clean" 'it is up to date' why-not shop net
@@ -237,7 +237,7 @@ has "why-not: nothing waits" '^look: it is up to date' why-not slow look --dir w
 "$HEDDLE" set slow n --increment 1 --dir waits.d
 has "why-not: what reads from a node that has to run waits for it" \
     '^more: its inputs are stale: another node must run first$' why-not slow more --dir waits.d
-has "why-not: also behind others" '^look: what it reads is out of date' why-not slow look --dir waits.d
+has "why-not: also behind others" '^look: its inputs are stale' why-not slow look --dir waits.d
 has "why-not: and which node that is" 'heddle why-not slow late$' why-not slow look --dir waits.d
 has "why-not: the same for programs" '"condition":"waits".*"waitsFor":{"piece":"slow","node":"late"}' why-not slow look --dir waits.d --json
 hasnt "why-not: that node is not up to date either" 'up to date' why-not slow late --dir waits.d

@@ -62,7 +62,7 @@ FAIL  does not
 1 passed, 1 failed" "a line a test, and why one failed" mixed.lua
 run 0 "hello
 ok    adds up
-1 passed, 0 failed, 1 left out" "a filter" mixed.lua --filter adds
+1 passed, 0 failed, 1 filtered out" "a filter" mixed.lua --filter adds
 run 1 "# hello
 ok 1 - adds up
 not ok 2 - does not

@@ -97,7 +97,7 @@ try "what is stored is up to date after a look" 0 "$("$HEDDLE" get shopping)" ''
 stop "$runner" TERM
 same "SIGTERM ends run with 0" "$code" 0
 start second run shopping.lua
-check "it goes on with what it had" until_true says second "heddle: shopping goes on: "
+check "it goes on with what it had" until_true says second "heddle: shopping resumed: "
 check "and says that it is at rest" until_true says second "heddle: up to date after "
 stop "$pid" INT
 same "Ctrl-C ends run with 0" "$code" 0
@@ -225,7 +225,7 @@ mv rate.lua gone.lua
 try "a pattern that has gone" 1 '' "heddle: the pattern of rate was in *" get rate
 check "and what can be done" grep -q "heddle run FILE --name rate" err.txt
 try "what is stored can be read" 0 '28' '' get rate twice --stored
-try "it goes on with its new file" 0 '{"label":"n is 7","n":7,"twice":28}' "heddle: rate goes on: 2 nodes restored*" \
+try "it goes on with its new file" 0 '{"label":"n is 7","n":7,"twice":28}' "heddle: rate resumed: 2 nodes restored*" \
     run gone.lua --name rate --once
 try "which is the one from now on" 0 '28' '' get rate twice
 

@@ -244,14 +244,14 @@ mv away.lua kanban.lua
 "$HEDDLE" get kanban >/dev/null # so that a start has nothing to compute
 start first run kanban.lua
 runner=$pid
-check "the piece is taken up" until_true says first "kanban goes on"
+check "the piece is taken up" until_true says first "kanban resumed"
 refused "while it runs, set refuses what does not fit" 2 \
     "name: piece:kanban/name does not match its schema: must be string, not integer" set kanban name 5
 stop "$runner" KILL
 refused "after a kill as well" 2 \
     "name: piece:kanban/name does not match its schema: must be string, not integer" set kanban name 5
 before=$(stored)
-try "a restart with the same schemas" 0 "$("$HEDDLE" get kanban)" 'heddle: kanban goes on*' run kanban.lua --once
+try "a restart with the same schemas" 0 "$("$HEDDLE" get kanban)" 'heddle: kanban resumed*' run kanban.lua --once
 same "writes nothing" "$(stored)" "$before"
 
 # ---- arguments ----
@@ -281,7 +281,7 @@ refused "the new schema holds" 2 \
 try "other parts can be written" 0 '' '' set kanban cards/0/column '"done"'
 try "and the part can be made right" 0 '' '' set kanban cards/0/title '"cut"'
 cp kept.lua kanban.lua
-try "the old schema is back" 0 "$("$HEDDLE" get kanban --stored)" 'heddle: kanban goes on*' run kanban.lua --once
+try "the old schema is back" 0 "$("$HEDDLE" get kanban --stored)" 'heddle: kanban resumed*' run kanban.lua --once
 try "and holds" 0 '' '' set kanban cards/1/title '"long"'
 sed 's/, { schema = { type = "string".*/)/' kept.lua >kanban.lua
 run run kanban.lua --once
@@ -304,7 +304,7 @@ same "and is again when it is" "$("$HEDDLE" completion streams kanban | tr '\n' 
 # A process that runs an earlier version of the file obeys what is stored.
 start old run kept.lua --name kanban
 runner=$pid
-check "a process runs the piece" until_true says old "kanban goes on"
+check "a process runs the piece" until_true says old "kanban resumed"
 cp strict.lua kanban.lua
 run run kanban.lua --once
 check "another process brings another schema" until_true sh -c "! '$HEDDLE' set kanban cards/0/title '\"longer\"' 2>/dev/null"

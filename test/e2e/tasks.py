@@ -483,7 +483,7 @@ def expect_once(piece, begun, let_go):
     wait_until("the beginning", begun)
     processes += [piece.begin(*words), piece.begin(*words)]
     for process in processes[1:]:
-        expect_in("one goes on", process.stderr.readline())  # it has the piece, whose task is pending
+        expect_in("one resumed", process.stderr.readline())  # it has the piece, whose task is pending
     let_go()
     for process in processes:
         out, errors = process.communicate(timeout=LONGEST_WAIT)

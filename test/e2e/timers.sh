@@ -333,9 +333,9 @@ refused "a session" "the id of a timer is its name in the piece: leave out --ses
 # ---- what ps says ----
 
 begin
-same "nothing waits" "$("$HEDDLE" ps | head -n 1)" 'bell  dormant: no process runs it'
+same "nothing waits" "$("$HEDDLE" ps | head -n 1)" 'bell  asleep: no process runs it'
 "$HEDDLE" send bell ring 1 --queue >/dev/null
-same "ps says that an event waits" "$("$HEDDLE" ps | head -n 1)" 'bell  dormant: no process runs it; 1 event waits'
+same "ps says that an event waits" "$("$HEDDLE" ps | head -n 1)" 'bell  asleep: no process runs it; 1 event waits'
 "$HEDDLE" send bell ring 2 --queue >/dev/null
 "$HEDDLE" send bell ring 3 --at 2200-01-01T00:00:00Z --id far >/dev/null
 same "and when the next timer is due" "$("$HEDDLE" ps --json | sed 's/.*"waiting"/"waiting"/')" \

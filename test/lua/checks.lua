@@ -135,7 +135,7 @@ test("calls of host functions are listed after the run has landed", function(t)
     { name = "notify", arguments = { "s is", 2 }, at = 5 },
   })
   t:eq(rt:calls("exec"), {})
-  t:fails(function() heddle.notify("here") end, "is for effects")
+  t:fails(function() heddle.notify("here") end, "only for effects")
 end)
 
 test("a call of a run that is refused is not made", function(t)

@@ -142,7 +142,7 @@ end)
 test("the backlog has a limit", function(t)
   local rt, n, add = counter(t)
   for i = 1, 10000 do add:send{ by = 1 } end
-  t:fails(function() add:send{ by = 1 } end, "the backlog of the stream add is full: 10000 events wait for it")
+  t:fails(function() add:send{ by = 1 } end, "the backlog of the stream add is full: 10000 events wait")
   rt:settled()
   t:eq(n:get(), 10000)
 end)
@@ -161,7 +161,7 @@ test("a handler whose event is refused fails as a whole", function(t)
   for _, careless in ipairs{ false, true } do
     local bad = many:send{ count = 10001, careless = careless }; rt:settled()
     t:eq({ bad:state(), bad:error().name }, { "failed", "BACKLOG" })
-    t:ok(bad:error().message:find("10000 events wait for it, and that is the limit", 1, true))
+    t:ok(bad:error().message:find("10000 events wait, which is the limit", 1, true))
     t:eq({ n:get(), written:get() }, { 300, 300 })
   end
 end)
@@ -440,7 +440,7 @@ test("a circle of effects is told once, with their names", function(t)
   for _ = 1, 3 do rt:settled() end
   local found = 0
   for _, e in ipairs(rt:errors()) do
-    if e.message:find("form a circle that does not settle", 1, true) then
+    if e.message:find("form a cycle that does not settle", 1, true) then
       found = found + 1
       t:ok(e.message:find("left reads a", 1, true))
       t:ok(e.message:find("right reads b", 1, true))

@@ -26,13 +26,13 @@ test("yields, restarts and steps inside of a run", function(t)
   t:ok(message(rt):find("yield"))
   rt:effect{ name = "B", fn = function() rt:restart() end }
   rt:idle()
-  t:ok(message(rt):find("inside of a run"))
+  t:ok(message(rt):find("inside a run"))
   rt:effect{ name = "C", fn = function() rt:edit(function() end) end }
   rt:idle()
-  t:ok(message(rt):find("inside of a run"))
+  t:ok(message(rt):find("inside a run"))
   rt:effect{ name = "D", fn = function() t:seeds(1, function() end) end }
   rt:idle()
-  t:ok(message(rt):find("inside of a run"))
+  t:ok(message(rt):find("inside a run"))
 end)
 
 test("a runtime is driven from a coroutine", function(t)
@@ -78,7 +78,7 @@ test("an endless run ends, and so does one that eats memory", function(t)
     if s:get() == 2 then local x = "x"; while true do x = x .. x end end
   end }
   rt:idle()
-  t:ok(message(rt):find("budget of steps"))
+  t:ok(message(rt):find("step budget"))
   s:set(2); rt:idle()
   t:ok(message(rt):find("memory"))
   s:set(3); rt:idle()

@@ -215,7 +215,7 @@ test("arguments of the list calls are checked", function(t)
   refused(function(p) p:map({ 1 }, 5) end, "function expected")
   refused(function(p) p:map({ 1 }, function() end, { nam = "x" }) end, "unknown option 'nam'; did you mean 'name'?")
   refused(function(p) p:reduce({ 1 }, function() end) end, "initial value is missing")
-  refused(function(p) p:map({ 1 }, function() end, { name = "a/b" }) end, "must not have a '/'")
+  refused(function(p) p:map({ 1 }, function() end, { name = "a/b" }) end, "must not contain '/'")
 end)
 
 test("a plain list can be mapped, too, and a name asked for", function(t)

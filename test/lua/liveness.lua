@@ -100,7 +100,7 @@ test("CONV-04 a cycle that never rests does not stop the others", function(t)
   t:ok(a:runs() <= 41 and b:runs() <= 41, a:runs() .. " " .. b:runs())
   t:eq(seen, { 70 })
   local told = rt:errors()
-  t:ok(told[#told].message:find("A and B form a circle that does not settle", 1, true))
+  t:ok(told[#told].message:find("A and B form a cycle that does not settle", 1, true))
 end)
 
 test("CONV-09 a node that feeds itself comes to rest", function(t)

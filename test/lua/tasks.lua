@@ -280,7 +280,7 @@ end)
 test("a body that never ends is stopped by its budget", function(t)
   local _, p = start(t, { run = function() while true do end end })
   t:eq(p:get("paid").state, "failed")
-  t:ok(p:get("paid").error.text:find("budget of steps", 1, true))
+  t:ok(p:get("paid").error.text:find("step budget", 1, true))
 end)
 
 -- Declaring ---------------------------------------------------------------
@@ -296,10 +296,10 @@ end
 test("what is wrong with a declaration is said", function(t)
   t:ok(declare(t, {}):find('a task needs kind = "..." or run = function(input, task)', 1, true))
   t:ok(declare(t, { kind = "http", run = function() end }):find("not both", 1, true))
-  t:ok(declare(t, { run = 3 }):find("run is a function", 1, true))
+  t:ok(declare(t, { run = 3 }):find("run must be a function", 1, true))
   t:ok(declare(t, { kind = "http", retrys = 3 }):find("unknown option 'retrys'; did you mean 'retries'?", 1, true))
   t:ok(declare(t, { kind = "http", retries = 1000 }):find("retries must be an integer from 0 to 100", 1, true))
-  t:ok(declare(t, { kind = 4 }):find("kind is a string", 1, true))
+  t:ok(declare(t, { kind = 4 }):find("kind must be a string", 1, true))
 end)
 
 test("inputs can be a cell, and a task's output an input", function(t)

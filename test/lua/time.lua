@@ -219,7 +219,7 @@ test("why_not: a clean node behind one that has to run waits for it", function(t
   rt:idle()
   t:ok(rt:why_not(look).text:find("look is up to date", 1, true))
   s:set(2); rt:step()
-  t:ok(rt:why_not(look).text:find("look waits for late, which has to run first", 1, true))
+  t:ok(rt:why_not(look).text:find("look waits for late, which must run first", 1, true))
   rt:advance(1000); rt:idle()
   t:eq(more:get(), 2)
   t:ok(rt:why_not(look).text:find("look is up to date", 1, true))

@@ -40,8 +40,8 @@ class Call:
 
 # A refusal that the model cannot foresee: others were faster, or there was no
 # time. Such a call has no effect.
-CONTENTION = ("others were faster", "gave up", "did not land", "NOT_CONVERGED", "no time", "TIMEOUT", "BUSY",
-              "is busy", "timed out", "in time", "conflict", "the test has refused")
+CONTENTION = ("gave up", "was rejected", "did not land", "NOT_CONVERGED", "no time", "TIMEOUT", "BUSY",
+              "is busy", "timed out", "in time", "conflict", "rejected by the test")
 
 
 class TooLong(Exception):

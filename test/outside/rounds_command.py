@@ -343,7 +343,7 @@ def schema_edit(round, piece, pattern, near):
 
 def count_refusal(round):
     told = round.history[-1]
-    if "refused" in told and ("does not fit its schema" in told or ": the payload" in told):
+    if "refused" in told and ("does not match its schema" in told or ": the payload" in told):
         round.count("refused by a schema")
     else:
         round.count("judged by a schema")

@@ -228,7 +228,7 @@ def expect_circle(round, names):
     process = round.started(round.command.start(*words))
     _, err = process.communicate(timeout=60)
     round.note("%s -> %d %s" % (" ".join(words), process.returncode, err))
-    if process.returncode != 4 or err.count("form a circle") != 1 or "heddle: up to date" in err:
+    if process.returncode != 4 or err.count("form a cycle") != 1 or "heddle: up to date" in err:
         round.fail("%s: a circle is not told: %d %s" % (" ".join(words), process.returncode, err))
     for name in names:
         if name not in err:

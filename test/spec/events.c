@@ -690,7 +690,7 @@ TEST(a_handling_with_a_refused_event_fails_as_a_whole)
     EXPECT_IDLE(&on.kit);
     EXPECT_END(fits, "done");
     EXPECT_END(too_many, "failed BACKLOG");
-    EXPECT_CONTAINS(too_many->error.text, "3 events wait for it");
+    EXPECT_CONTAINS(too_many->error.text, "3 events wait");
     EXPECT_CONTAINS(kit_errors(&on.kit), "M BACKLOG");
     EXPECT_EQ(h->runs, 3);
     EXPECT_GET(&on.kit, "sent", "3");

@@ -413,7 +413,7 @@ TEST(a_handler_with_a_refused_send_fails_as_a_whole)
     hd_error error;
     EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
     EXPECT_INT(error.status, HD_BACKLOG);
-    EXPECT_CONTAINS(error.text, "2 events wait for it, and that is the limit");
+    EXPECT_CONTAINS(error.text, "2 events wait, which is the limit");
     EXPECT_INT(desk.rig.reported.status, HD_BACKLOG);
     EXPECT_EQ(desk.calls, 0);
     expect_json(desk.list, "[]");
@@ -976,7 +976,7 @@ TEST(a_runtime_in_memory_queues_nothing)
     hd_ticket *ticket = NULL;
     EXPECT_INT(hd_cell_send(desk.stream, NULL, &queue, &ticket, &error),
                HD_MISUSE);
-    EXPECT_CONTAINS(error.text, "there is no store");
+    EXPECT_CONTAINS(error.text, "has no store");
     EXPECT(ticket == NULL);
     desk_close(&desk);
 }

@@ -174,7 +174,7 @@ static void expect_read_only(const char *what,
                         hd_status_name(status));
     }
     EXPECT_INT(error->status, HD_READ_ONLY);
-    EXPECT_CONTAINS(error->text, "was opened for reading only");
+    EXPECT_CONTAINS(error->text, "was opened read-only");
 }
 
 #define REFUSED(call)                            \

@@ -145,7 +145,7 @@ TEST(the_second_is_told_who_has_the_session_and_a_killed_one_has_none)
                HD_SESSION_IN_USE);
     EXPECT(runtime == NULL);
     EXPECT_CONTAINS(error.text, pid);
-    EXPECT_CONTAINS(error.text, "another session name or with none");
+    EXPECT_CONTAINS(error.text, "another session name or without one");
     EXPECT_INT(error.class_of, HD_CLASS_TERMINAL);
     CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
     EXPECT_INT(open_session(folder, NULL, "me", &runtime, &error), HD_OK);

@@ -46,7 +46,7 @@ TEST(a_directory_that_is_not_there_is_made_only_if_asked_for)
     (void)snprintf(path, sizeof path, "%s/data/main.db", site.folder);
     expect_refused(&options, ERR_ARGUMENT, "this is a file");
     path[0] = '\0';
-    expect_refused(&options, ERR_ARGUMENT, "has a name");
+    expect_refused(&options, ERR_ARGUMENT, "must have a name");
     (void)snprintf(path, sizeof path, "%s/data", site.folder);
     kit_folder_remove(path);
     site_end(&site);
@@ -59,7 +59,7 @@ TEST(a_directory_without_the_space_is_told_from_one_without_any)
     struct live_options options = site_options(&site);
     static const char *const names[] = {"other"};
     options.access = FOLDER_EXISTING;
-    expect_refused(&options, ERR_NOT_FOUND, "this is no data directory");
+    expect_refused(&options, ERR_NOT_FOUND, "not a data directory");
     site_leave(site_enter(&site));
     site_leave(site_enter_with(&options));
     options.spaces = names;
@@ -87,10 +87,10 @@ TEST(files_of_others_and_of_later_versions_are_left_alone)
     reading.access = FOLDER_READ_ONLY;
     site_leave(site_enter(&site));
     run_sql(site.folder, "PRAGMA user_version = 1000");
-    expect_refused(&options, ERR_STORE, "use a newer one");
-    expect_refused(&reading, ERR_STORE, "use a newer one");
+    expect_refused(&options, ERR_STORE, "use a newer program");
+    expect_refused(&reading, ERR_STORE, "use a newer program");
     run_sql(site.folder, "PRAGMA user_version = 2");
-    expect_refused(&reading, ERR_READ_ONLY, "open it once for writing");
+    expect_refused(&reading, ERR_READ_ONLY, "open it once with write access");
     run_sql(site.folder, "PRAGMA application_id = 12345");
     expect_refused(&options, ERR_CORRUPT, "another program");
     site_end(&site);
@@ -165,7 +165,7 @@ static int look_without_permission(struct site *site)
     struct live *live;
     struct err_detail detail = {0};
     failed += !EXPECT_EQ(live_open(&options, &live, &detail), ERR_IO);
-    failed += !EXPECT_CONTAINS(detail.text, "open it for reading only");
+    failed += !EXPECT_CONTAINS(detail.text, "open it read-only");
     options.access = FOLDER_READ_ONLY;
     live = site_enter_with(&options);
     failed += !EXPECT_EQ(site_number(live, "a"), 5);
@@ -314,7 +314,7 @@ TEST(l3_who_leaves_a_full_disk_is_told_what_is_lost)
     site_put(live, "b", 2);
     struct err_detail detail = {0};
     EXPECT_EQ(live_stop(live, live_now(live), &detail), ERR_FULL);
-    EXPECT_CONTAINS(detail.text, "2 commits are not confirmed, and lost");
+    EXPECT_CONTAINS(detail.text, "2 commits were not confirmed and are lost");
     EXPECT_CONTAINS(detail.text, "the disk is full");
     fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
     live = site_enter(&site);

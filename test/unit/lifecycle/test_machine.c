@@ -443,7 +443,7 @@ TEST(every_kind_of_outcome_has_a_sentence)
     expect_detail(&(struct lifecycle_outcome){.kind = LIFECYCLE_NOT_FOUND},
                   "thread not found");
     expect_detail(&(struct lifecycle_outcome){.kind = LIFECYCLE_CONFLICT},
-                  "the thread has moved from stopping while run.started was "
+                  "the thread left stopping while run.started was "
                   "applied");
 }
 

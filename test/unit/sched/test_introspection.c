@@ -57,7 +57,7 @@ TEST(why_names_the_first_causes_and_counts_the_others)
     EXPECT_IDLE(&kit);
     kit_set_all(&kit, "a=2 b=2 c=2 d=2 e=2 f=2");
     EXPECT_IDLE(&kit);
-    EXPECT_CONTAINS(why(&kit, e), "space/a#/value changed by commit");
+    EXPECT_CONTAINS(why(&kit, e), "space/a#/value changed by external commit");
     EXPECT_CONTAINS(why(&kit, e), "; and 2 more");
     kit_end(&kit);
 }
@@ -74,7 +74,7 @@ TEST(why_tells_of_others_at_the_store)
     kit_pump(&kit);
     EXPECT_CONTAINS(why_not(&kit, c), "space/a#/value changed by ");
     EXPECT_IDLE(&kit);
-    EXPECT_CONTAINS(why(&kit, c), "from outside");
+    EXPECT_CONTAINS(why(&kit, c), "changed by external integrate");
     kit_pump(&kit);
     kit_end(&kit);
 }
@@ -179,7 +179,7 @@ TEST(why_not_tells_the_first_condition_that_is_missing)
     EXPECT_TEXT(why_not(&kit, c), "C is dirty and runs in the next step");
     EXPECT_IDLE(&kit);
     EXPECT_TEXT(why_not(&kit, c),
-                "C is clean: it runs when one of its inputs changes");
+                "C is up to date: it runs when one of its inputs changes");
     scheduler_set_throttle(kit.sched, c->node, 500);
     kit_set(&kit, "a", "2");
     kit_tick(&kit, 100);

@@ -364,7 +364,7 @@ TEST(effects_reach_the_functions_of_the_host_and_nobody_else_does)
     EXPECT(strstr(told, "shout [1,{\"a\":1},null,\"x\"];>4;") != NULL);
     EXPECT(strstr(told, "e failed: p.lua:7: there is nothing to shout;") !=
            NULL);
-    EXPECT(strstr(told, "heddle.shout is for effects;") != NULL);
+    EXPECT(strstr(told, "heddle.shout is only for effects;") != NULL);
     troupe_release(&troupe);
 }
 
@@ -567,7 +567,7 @@ static const struct {
     {"p.state('x')",
      "p.lua:2: bad argument #1 to 'state' (builder expected, "
      "got string)"},
-    {"p:state('')", "p.lua:2: a name has 1 to 128 bytes"},
+    {"p:state('')", "p.lua:2: a name must have 1 to 128 bytes"},
     {"p:state('a/b')",
      "p.lua:2: the name a/b must not contain '/' or a zero byte"},
     {"p:state('a', print)",
@@ -619,7 +619,7 @@ static const struct {
      "p.lua:2: heddle.random() is not available while a pattern is built: a "
      "pattern must declare the same each time"},
     {"heddle.launch(heddle.pattern('q', function() end))",
-     "p.lua:2: heddle.launch can be called only in handlers"},
+     "p.lua:2: heddle.launch is only for handlers"},
     {"for i = 1, 1e9 do p:state('s' .. i, i) end",
      "p.lua:2: the step budget is used up"},
 };

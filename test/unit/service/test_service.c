@@ -94,7 +94,7 @@ TEST(a_provisioning_that_fails_fails_who_waits_and_can_be_tried_again)
     /* The first answer, again: it is to an old request. */
     kit_answer(&kit, DAEMON_PROVISION, "e", true, 1);
     EXPECT_TEXT(kit_rows(&kit), "t1=starting t2=error e=provisioning");
-    EXPECT_CONTAINS(kit_log(&kit), "is to an old request");
+    EXPECT_CONTAINS(kit_log(&kit), "belongs to an old request");
     kit_answer(&kit, DAEMON_PROVISION, "e", true, 0);
     EXPECT_TEXT(kit_rows(&kit), "t1=starting t2=error e=ready");
     service_kit_close(&kit);

@@ -227,9 +227,9 @@ TEST(b07_a_scope_without_its_identity_is_refused)
     kit_open_memory(&kit, NULL);
     for (size_t i = 0; i < COUNT_OF(commits); i++) {
         kit.principal = NULL;
-        EXPECT_REFUSED(&kit, ERR_PROTOCOL, "needs a principal", commits[i]);
+        EXPECT_REFUSED(&kit, ERR_PROTOCOL, "needs a user", commits[i]);
         kit.principal = "";
-        EXPECT_REFUSED(&kit, ERR_PROTOCOL, "needs a principal", commits[i]);
+        EXPECT_REFUSED(&kit, ERR_PROTOCOL, "needs a user", commits[i]);
     }
     kit_close(&kit);
 }

@@ -382,7 +382,7 @@ TEST(an_image_that_is_damaged_is_not_used_and_a_repair_removes_it)
         kit_run(&kit, damages[i]);
         struct buf after = show_pages(&kit, 0, 0);
         EXPECT_TEXT(buf_text(&after), buf_text(&before));
-        EXPECT_CONTAINS(observe_check(&kit), "does not stand for its rows");
+        EXPECT_CONTAINS(observe_check(&kit), "does not match its rows");
         uint64_t removed = 0;
         EXPECT_INT(engine_repair_observations(&kit.engine, &removed, NULL),
                    ERR_OK);
@@ -403,7 +403,7 @@ TEST(a_row_that_differs_from_its_image_is_found_by_the_check)
     observe_many(&kit, 0, 10);
     collect(&kit);
     kit_run(&kit, "DELETE FROM edge WHERE action = 4");
-    EXPECT_CONTAINS(observe_check(&kit), "does not stand for its rows");
+    EXPECT_CONTAINS(observe_check(&kit), "does not match its rows");
     uint64_t removed = 0;
     EXPECT_INT(engine_repair_observations(&kit.engine, &removed, NULL), ERR_OK);
     EXPECT_TEXT(images(&kit), "");

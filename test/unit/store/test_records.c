@@ -171,7 +171,7 @@ TEST(a_gap_and_a_repetition_are_refused)
         EXPECT_INT(engine_apply(&replica.engine, tape.records.at[i], &detail),
                    ERR_OK);
     }
-    EXPECT_CONTAINS(detail.text, "is not the one after");
+    EXPECT_CONTAINS(detail.text, "does not follow record");
     expect_same_tables(&source, &replica);
     tape_release(&tape);
     kit_close(&source);

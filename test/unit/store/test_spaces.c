@@ -222,7 +222,7 @@ TEST(a09_a_folder_that_cannot_be_read_is_a_fault)
     put_file(&folder, "file", "x");
     put_name(path, sizeof path, &folder, "file");
     EXPECT_INT(spaces_list(path, &files, &detail), ERR_IO);
-    EXPECT_CONTAINS(detail.text, "cannot read the folder");
+    EXPECT_CONTAINS(detail.text, "cannot read the directory");
     put_name(path, sizeof path, &folder, "nope");
     EXPECT_INT(spaces_list(path, &files, NULL), ERR_IO);
     folder_release(&folder);

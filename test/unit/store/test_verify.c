@@ -93,7 +93,7 @@ TEST(every_kind_of_damage_is_found_and_named)
         {"UPDATE document SET base_seq = 2 WHERE id = 'A' AND branch = 0",
          "A: its row refers to the wrong base"},
         {"UPDATE snapshot SET value = '{\"value\":{\"x\":0}}'",
-         "A: a snapshot at seq 3 is not the fold"},
+         "A: a snapshot at seq 3 does not match its revisions"},
         {"UPDATE snapshot SET value = 'nonsense'", "a snapshot is damaged"},
         {"UPDATE revision SET data = '[1' WHERE seq = 6", "commit 6"},
         {"INSERT INTO revision VALUES(1, 5, 9, 'patch', '[]', NULL)",

@@ -123,12 +123,12 @@ TEST(b07_a_missing_part_of_the_identity_is_never_defaulted)
         const char *session;
         const char *sentence;
     } rows[] = {
-        {SCOPE_USER, NULL, NULL, "'user' needs a principal"},
-        {SCOPE_USER, "", NULL, "'user' needs a principal"},
-        {SCOPE_USER, NULL, "s1", "'user' needs a principal"},
-        {SCOPE_SESSION, NULL, NULL, "'session' needs a principal"},
-        {SCOPE_SESSION, NULL, "s1", "'session' needs a principal"},
-        {SCOPE_SESSION, "", "s1", "'session' needs a principal"},
+        {SCOPE_USER, NULL, NULL, "'user' needs a user"},
+        {SCOPE_USER, "", NULL, "'user' needs a user"},
+        {SCOPE_USER, NULL, "s1", "'user' needs a user"},
+        {SCOPE_SESSION, NULL, NULL, "'session' needs a user"},
+        {SCOPE_SESSION, NULL, "s1", "'session' needs a user"},
+        {SCOPE_SESSION, "", "s1", "'session' needs a user"},
         {SCOPE_SESSION, "alice", NULL, "needs a session id"},
         {SCOPE_SESSION, "alice", "", "needs a session id"},
     };

@@ -149,8 +149,8 @@ static const struct {
      6,
      "hexadecimal digits after \\u, "
      "found '\"'"},
-    {"\"\\ud800\"", ERR_SYNTAX, 1, 1, 2, "half of a surrogate pair"},
-    {"\"a\\udc00\"", ERR_SYNTAX, 2, 1, 3, "half of a surrogate pair"},
+    {"\"\\ud800\"", ERR_SYNTAX, 1, 1, 2, "unpaired surrogate"},
+    {"\"a\\udc00\"", ERR_SYNTAX, 2, 1, 3, "unpaired surrogate"},
     {"\"\xFF\"", ERR_SYNTAX, 1, 1, 2, "expected UTF-8, found the byte 0xFF"},
 };
 

@@ -524,7 +524,7 @@ TEST(a_malformed_operation_is_named)
         {"[{'op':'add'}]", ERR_PATCH_MALFORMED, "'path'"},
         {"[{'op':'remove','path':null}]", ERR_PATCH_MALFORMED, "'path'"},
         {"[{'op':'remove','path':[]}]", ERR_PATCH_MALFORMED, "Pointer"},
-        {"[{'op':'remove','path':'a'}]", ERR_SYNTAX, "begins with"},
+        {"[{'op':'remove','path':'a'}]", ERR_SYNTAX, "or begin with"},
         {"[{'op':'remove','path':'/~'}]", ERR_SYNTAX, "'path': "},
         {"[{'op':'add','path':''}]", ERR_PATCH_MALFORMED, "'value'"},
         {"[{'op':'move','path':''}]", ERR_PATCH_MALFORMED, "'from'"},

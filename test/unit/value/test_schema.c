@@ -257,10 +257,10 @@ TEST(what_is_no_schema_is_refused_with_the_place_of_the_fault)
         {"{'enum':[]}", "/enum", "expected a list of values"},
         {"{'items':{'type':'string','default':1}}",
          "/items/default",
-         "does not fit: must be string, not integer"},
+         "does not match: must be string, not integer"},
         {"{'default':{'a':1},'properties':{'a':{'type':'string'}}}",
          "/default",
-         "does not fit: /a must be string, not integer"},
+         "does not match: /a must be string, not integer"},
     };
     for (size_t i = 0; i < COUNT_OF(examples); i++) {
         const struct value source = from_quoted(examples[i].schema);
@@ -873,9 +873,9 @@ PROPERTY(checking_and_filling_agree_with_their_definition, 3000)
             compare(schema, source, before, value);
             value_unref(before);
         }
-    } else { /* a default that does not fit once it is filled itself */
+    } else { /* a default that does not match once it is filled itself */
         EXPECT_EQ(err, ERR_SCHEMA_MALFORMED);
-        EXPECT_CONTAINS(fault.text, "does not fit");
+        EXPECT_CONTAINS(fault.text, "does not match");
     }
     schema_unref(schema);
     value_unref(source);
