@@ -444,7 +444,7 @@ enum err lock_holder_explain(const struct lock_holder *holder,
     write_since(&text, holder->since_ms);
     if (holder->stopped) {
         buf_printf(&text,
-                   " and is suspended: resume it (kill -CONT %" PRIu64
+                   " and is stopped: resume it (kill -CONT %" PRIu64
                    ") or end it",
                    holder->pid);
     } else {

@@ -175,9 +175,10 @@ static enum err read_segment(const char *from,
             at++;
             if (at >= to || (*at != '0' && *at != '1')) {
                 buf_release(&text);
-                return err_set(detail,
-                               ERR_SYNTAX,
-                               "in a pointer, '~' must be followed by 0 or 1");
+                return err_set(
+                    detail,
+                    ERR_SYNTAX,
+                    "a '~' in a pointer must be part of '~0' or '~1'");
             }
             c = *at == '0' ? '~' : '/';
         }

@@ -93,11 +93,11 @@ try "and all are handled" 0 300 '' get burst n
 try "a handler sends 1000 events" 0 '{}' '' send burst many '{"count": 1000}'
 try "and all are handled, too" 0 1300 '' get burst n
 try "one more than the limit fails the handler" 1 '' \
-    'heddle: burst/many: *burst.lua:9: the backlog of the stream *one is full: 10000 events wait for it, and that is the limit*' \
+    'heddle: burst/many: *burst.lua:9: the backlog of the stream *one is full: 10000 events wait, which is the limit*' \
     send burst many '{"count": 10001}'
 try "nothing of it was sent" 0 1300 '' get burst n
 try "nor written" 0 2 '' get burst bursts
-try "also if it ignores that" 1 '' 'heddle: burst/many: the backlog of the stream *one is full: 10000 events wait for it*' \
+try "also if it ignores that" 1 '' 'heddle: burst/many: the backlog of the stream *one is full: 10000 events wait*' \
     send burst many '{"count": 10001, "careless": true}'
 try "nothing of that was sent" 0 1300 '' get burst n
 try "nor was that written" 0 2 '' get burst bursts

@@ -109,10 +109,10 @@ stop "$runner" TERM
 : >heddle-data/main.db
 run check
 same "check finds that a database is empty" "$code" "1" "$out" "$err"
-contains "and says what to do" "$out" "the file is empty, and it was not before"
+contains "and says what to do" "$out" "the file was truncated to 0 bytes"
 run send count add
 check "nothing is written to it" [ "$code" -ne 0 ]
-contains "and the message says why" "$err" "the file is empty, and it was not before"
+contains "and the message says why" "$err" "the file was truncated to 0 bytes"
 same "it is as it was" "$(wc -c <heddle-data/main.db)" "0"
 
 rm -rf heddle-data

@@ -111,7 +111,7 @@ echo >&3
 exec 3>&-
 wait "$waiting"
 same "it goes on when the lock is free" "$?" "0" "$(cat waiting.err)"
-check "and says so" says waiting "the trouble is over"
+check "and says so" says waiting "the problem is resolved"
 wait "$holder"
 try "only that event was handled" 0 '2' '' get count n
 "$HEDDLE" set count n 1
@@ -125,7 +125,7 @@ holder=$!
 started="$started $holder"
 check "a process is stopped inside of its transaction" until_true is_stopped
 check "in which it holds the lock" is_held
-everything_but_writes_works "a stopped process" "is stopped: let it go on (kill -CONT $holder)"
+everything_but_writes_works "a stopped process" "is stopped: resume it (kill -CONT $holder)"
 contains "doctor says since when" "$out" " since 20"
 
 start waiting send count add --timeout 100000

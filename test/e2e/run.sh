@@ -183,7 +183,7 @@ start reload run rate.lua --watch
 check "it runs" until_true says reload '"twice":10'
 sed 's/\* 2/* 3/' rate.lua >rate.new && mv rate.new rate.lua
 check "a changed file is taken" until_true says reload '"twice":15'
-check "who has not changed keeps its state" says reload "starts again: 1 node restored, 0 dirty, 1 unknown"
+check "who has not changed keeps its state" says reload "restarted: 1 node restored, 0 dirty, 1 unknown"
 sed 's/return n:get/return n;get/' rate.lua >rate.new && mv rate.new rate.lua
 check "a broken file is told" until_true says reload "the previous version keeps running"
 try "and what ran before does go on" 0 '' '' set rate n 7
@@ -199,7 +199,7 @@ try "a file that is not there" 3 '' "heddle: none.lua: No such file or directory
 echo 'return {' >syntax.lua
 try "one that is not Lua" 2 '' "heddle: syntax.lua:*" run syntax.lua
 echo 'local x = 1' >nothing.lua
-try "one that returns nothing" 2 '' "heddle: nothing.lua: a file of patterns returns what heddle.pattern*" run nothing.lua
+try "one that returns nothing" 2 '' "heddle: nothing.lua: a pattern file must return the result of heddle.pattern*" run nothing.lua
 cat >fails.lua <<'LUA'
 local heddle = require "heddle"
 return heddle.pattern("fails", function(p) p:state("n", 1); error("I do not want to") end)

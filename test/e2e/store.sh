@@ -207,7 +207,7 @@ same "locks and folders are left out" "$(wc -l <out)" 4
 check "also as JSON" sh -c '"$HEDDLE" store list folder --json | "$HEDDLE" value get - /spaces/1/file | grep -qx "\"old.db\""'
 check "with the others apart" sh -c '"$HEDDLE" store list folder --json | "$HEDDLE" value get - /others/0/why | grep -q "^\"it is"'
 run 3 "" "a folder that is not there is 3" list no/such/folder
-says "with a sentence" "cannot read the folder"
+says "with a sentence" "cannot read the directory"
 
 # ---- outside ----
 

@@ -294,7 +294,7 @@ def a_wrong_request_says_what_is_wrong():
                 ({"url": "http://127.0.0.1/", "method": "get it"}, "method must be a word"),
                 ({"url": "http://127.0.0.1/", "headers": {"a": "b\r\nc: d"}}, "without line breaks"),
                 ({"url": "http://127.0.0.1/", "json": 1, "body": "x"}, "not both"),
-                ({"url": "http://127.0.0.1/", "timeout": "soon"}, "timeout must be a whole number")):
+                ({"url": "http://127.0.0.1/", "timeout": "soon"}, "timeout must be an integer")):
             error = failure(piece.once(request))
             expect_equal(error["code"], "ARGUMENT")
             expect_in(words, error["text"])

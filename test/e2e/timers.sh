@@ -139,7 +139,7 @@ check "a timer without a name is cancelled by what was printed" "$HEDDLE" timers
 check "one with a name by that" "$HEDDLE" timers bell --cancel named
 same "both are gone" "$(set_now)" '{"timers":[]}'
 "$HEDDLE" timers bell --cancel named 2>err
-same "another cancel says so" "$? $(cat err)" "1 heddle: bell has no timer 'named' that waits: it was handled or cancelled before, \
+same "another cancel says so" "$? $(cat err)" "1 heddle: bell has no pending timer 'named': it was handled or cancelled already, \
 or has another id ('heddle timers bell')"
 "$HEDDLE" send bell ring '"queued"' --queue >id
 check "an event that is queued is cancelled, too" "$HEDDLE" events bell --cancel "$(tr -d '"' <id)"
@@ -243,7 +243,7 @@ for card in 0 1; do
 done
 "$HEDDLE" timers desk --cancel r 2>err
 same "an id that several children have is refused" "$? $(cat err)" \
-    "2 heddle: several children of desk have a timer 'r': name one of desk/cards/0/card1, desk/cards/1/card1"
+    "2 heddle: several children of desk have a timer 'r': give one of desk/cards/0/card1, desk/cards/1/card1"
 check "the address of an element is enough" "$HEDDLE" timers desk/cards/1 --cancel r
 same "that timer is gone" "$("$HEDDLE" timers | grep -o 'cards/.*remind')" 'cards/0/card1/remind'
 "$HEDDLE" set desk list '[]'

@@ -66,15 +66,15 @@ same "a card that its handler launched" "$(alice get "$launched" title)" '"hello
 
 # ---- rename ----
 
-try "a name that is taken" 2 '' "heddle: there is a piece other already" rename board other
-try "a name that is none" 2 '' "heddle: the name of a piece has no '/'*" rename board a/b
+try "a name that is taken" 2 '' "heddle: a piece other already exists" rename board other
+try "a name that is none" 2 '' "heddle: the name of a piece must not contain '/'*" rename board a/b
 try "a piece that is not there" 1 '' "heddle: there is no piece bord in ./heddle-data; did you mean 'board'?" rename bord wall
 try "a launched piece keeps its name" 2 '' "heddle: $launched was launched by a handler and cannot be renamed" rename "$launched" x
 start runs run board.lua --user alice
 runner=$pid
 check "a process runs it" until_true says runs "heddle: up to date"
 try "then it is refused" 2 '' "heddle: the piece board is running in process $runner: stop that process first" rename board wall
-try "and not removed" 2 '' "heddle: the piece board is started by*" rm board --yes
+try "and not removed" 2 '' "heddle: the piece board is running in process*" rm board --yes
 stop "$runner" TERM
 try "a piece gets another name" 0 '' 'heddle: wall renamed, 15 documents of 2 pieces; links in *' rename board wall
 same "it has everything" "$(alice get wall)" "$full"
@@ -117,7 +117,7 @@ same "everything is there" "$(alice get board --dir to)" "$full"
 same "what it launched, too" "$(alice get "$launched" title --dir to)" '"hello"'
 "$HEDDLE" export board again.jsonl --dir to 2>/dev/null
 same "exported again it is the same" "$(tail -n +2 again.jsonl)" "$(tail -n +2 board.jsonl)"
-try "what is there is refused" 2 '' "heddle: there is a piece board already" import board.jsonl --dir to
+try "what is there is refused" 2 '' "heddle: a piece board already exists" import board.jsonl --dir to
 run import board.jsonl --dir to --name copy
 same "under another name" "$code" 0
 same "it is a copy" "$(alice get copy --dir to)" "$full"

@@ -256,7 +256,7 @@ def broken(round):
         runner.forget_errors()
         replace_file(round, "-- version %d\n%s" % (version, lua_file(pattern)))
         round.world.start("p", pattern)
-        if not runner.wait_for_error("starts again", 30):
+        if not runner.wait_for_error("restarted", 30):
             round.fail("a file that was mended is not taken: %s" % runner.errors())
         runner.forget_errors()
         follow(round, runner)

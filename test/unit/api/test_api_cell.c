@@ -388,7 +388,7 @@ TEST(links_are_followed_by_reads_and_writes)
     EXPECT_INT(hd_cell_set_link(at, c, &error), HD_OK);
     EXPECT_INT(hd_cell_get(c, &link, &error), HD_ARGUMENT);
     EXPECT(link == NULL);
-    EXPECT_CONTAINS(error.text, "circle");
+    EXPECT_CONTAINS(error.text, "cycle");
     hd_cell_free(c);
     hd_cell_free(through);
     hd_cell_free(at);

@@ -896,7 +896,11 @@ TEST(what_cannot_be_a_timer_is_refused)
     kit_folder_new(folder, sizeof folder);
     struct desk desk;
     desk_open(&desk, folder);
-    expect_refused(&desk, &two, NULL, HD_ARGUMENT, "has its own times");
+    expect_refused(&desk,
+                   &two,
+                   NULL,
+                   HD_ARGUMENT,
+                   "cannot be combined with cron fields");
     expect_refused(&desk, &quick, NULL, HD_ARGUMENT, "at least 100 ms");
     expect_refused(&desk, &never, NULL, HD_ARGUMENT, "does not have");
     expect_refused(&desk, &zone, NULL, HD_ARGUMENT, "no time zone 'X/Y'");

@@ -227,7 +227,7 @@ TEST(lists_have_one_child_an_element)
     int64_t integer = 0;
     hd_error error;
     EXPECT_INT(hd_cell_get_int(shelf.kept, &integer, &error), HD_MISUSE);
-    EXPECT_CONTAINS(error.text, "lent");
+    EXPECT_CONTAINS(error.text, "valid only during a call");
     hd_cell_free(items);
     hd_piece_free(piece);
     rig_close(&rig);
@@ -512,7 +512,7 @@ static hd_status build_office(hd_builder *builder, void *context)
     look.clearance = office->labels;
     EXPECT_INT(hd_build_computed(builder, "sum", &look, NULL, &error),
                HD_ARGUMENT);
-    EXPECT_CONTAINS(error.text, "no clearance");
+    EXPECT_CONTAINS(error.text, "cannot have a clearance");
     EXPECT_EQ(office->cleared.released, 2);
     EXPECT_INT(hd_build_effect(builder, "cleared", &look, &error), HD_OK);
     return HD_OK;

@@ -174,7 +174,7 @@ TEST(a_circle_of_links_is_an_error)
     EXPECT_EQ(
         cell_read(&access, a, READ_DEEP, READ_FOR_BOTH, &value, NULL, &detail),
         ERR_ARGUMENT);
-    EXPECT_CONTAINS(detail.text, "a circle");
+    EXPECT_CONTAINS(detail.text, "a cycle");
     place_unref(a);
     place_unref(b);
     world_free(scene.world);

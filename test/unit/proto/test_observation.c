@@ -270,7 +270,9 @@ TEST(the_same_as_before_carries_digests_only)
 
 TEST(r27_fields_that_nobody_knows_are_refused)
 {
-    expect_refused(HEAD ",'contextKey':'user:me'}", ERR_PROTOCOL, "not known");
+    expect_refused(HEAD ",'contextKey':'user:me'}",
+                   ERR_PROTOCOL,
+                   "unknown field");
     expect_refused(HEAD ",'basis':{'seq':1,'x':1}}", ERR_PROTOCOL, "basis");
     expect_refused(HEAD ",'reads':[{'id':'a','path':[],'seq':1}]}",
                    ERR_PROTOCOL,
@@ -325,7 +327,7 @@ TEST(what_is_missing_or_of_another_type_is_refused_by_name)
          "sorted"},
         {HEAD ",'reads':[{'id':'a','path':[]},{'id':'a','path':[]}]}",
          ERR_PROTOCOL,
-         "twice"},
+         "unique"},
         {HEAD ",'reads':[{'space':'o','id':'a','path':[]}]}",
          ERR_PROTOCOL,
          "elsewhere"},

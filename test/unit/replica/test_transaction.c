@@ -195,7 +195,7 @@ TEST(t2_nothing_is_applied_and_nothing_sent_when_it_is_stale)
     EXPECT_COMMIT(&stage, "put A 5");
     (void)stage_heard(&stage);
     EXPECT_INT(stage_end(&stage, transaction), ERR_STALE);
-    EXPECT_CONTAINS(stage.detail.text, "A was changed");
+    EXPECT_CONTAINS(stage.detail.text, "changed A since");
     EXPECT_TEXT(stage_heard(&stage), "");
     EXPECT_TEXT(stage_said(&stage), "commits 1");
     EXPECT_TEXT(stage_fates(&stage), "");

@@ -88,11 +88,11 @@ TEST(a_principal_is_a_usable_string)
     memset(name, 'p', sizeof name);
     name[LIMIT_ID_BYTES + 1] = '\0';
     kit.principal = name;
-    EXPECT_REFUSED(&kit, ERR_PROTOCOL, "principal", "s1 1 | set A 1");
+    EXPECT_REFUSED(&kit, ERR_PROTOCOL, "needs a user", "s1 1 | set A 1");
     name[LIMIT_ID_BYTES] = '\0';
     EXPECT_LANDED(&kit, 1, "s1 1 | set A~user 1");
     kit.principal = "";
-    EXPECT_REFUSED(&kit, ERR_PROTOCOL, "principal", "s2 1 | set A 1");
+    EXPECT_REFUSED(&kit, ERR_PROTOCOL, "needs a user", "s2 1 | set A 1");
     struct commit commit = commit_new(&kit.engine.paths);
     EXPECT_INT(answer(&kit, &commit, value_int(5), 0), ERR_PROTOCOL);
     EXPECT_INT(answer(&kit, &commit, value_null(), 0), ERR_PROTOCOL);

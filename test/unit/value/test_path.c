@@ -67,9 +67,9 @@ TEST(c23_what_is_no_pointer_is_refused)
         const char *pointer;
         const char *sentence;
     } rows[] = {
-        {"a", "begins with '/'"},
-        {" /a", "begins with '/'"},
-        {"~1a", "begins with '/'"},
+        {"a", "begin with '/'"},
+        {" /a", "begin with '/'"},
+        {"~1a", "begin with '/'"},
         {"/a~", "'~0' or '~1'"},
         {"/~", "'~0' or '~1'"},
         {"/~2", "'~0' or '~1'"},
