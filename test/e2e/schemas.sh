@@ -270,8 +270,8 @@ cp kanban.lua kept.lua
 cp strict.lua kanban.lua
 run run kanban.lua --once
 same "data that does not fit a new schema is told" "$(grep -F schema err.txt)" \
-    "heddle: kanban: the state 'cards' does not match its schema at /0/title: must have 3 characters or fewer; its data is kept, and writes \
-that change this part must make it match"
+    "heddle: kanban: the state 'cards' does not match its schema at /0/title: must have 3 characters or fewer; its data is kept, \
+and writes that change this part must make it match"
 same "and kept" "$("$HEDDLE" get kanban cards/0/title)" '"full"'
 run run kanban.lua --once
 same "it is told once" "$(grep -F schema err.txt)" ""
@@ -289,8 +289,8 @@ try "a schema that is gone does not hold" 0 '' '' set kanban name 5
 cp kept.lua kanban.lua
 run run kanban.lua --once
 same "one that is new is told" "$(grep -F schema err.txt)" \
-    "heddle: kanban: the state 'name' does not match its schema: must be string, not integer; its data is kept, and writes \
-that change this part must make it match"
+    "heddle: kanban: the state 'name' does not match its schema: must be string, not integer; its data is kept, \
+and writes that change this part must make it match"
 try "a value of the right type is taken" 0 '' '' set kanban name '"mine"'
 
 sed '/local copy/d; s/copy = copy, //' kept.lua >kanban.lua

@@ -433,9 +433,9 @@ TEST(w10_a_thread_that_moves_between_load_and_set_is_a_conflict)
                LIFECYCLE_CONFLICT);
     EXPECT_CONTAINS(thread(&fixture), "stopping|r1|10|10;");
     EXPECT_EQ(fixture.told, 0);
-    EXPECT_CONTAINS(
-        buf_text(&fixture.recorder.text),
-        "run.started not applied: conflict: the thread left starting while run.started was applied");
+    EXPECT_CONTAINS(buf_text(&fixture.recorder.text),
+                    "run.started not applied: conflict: the thread left "
+                    "starting while run.started was applied");
     prepare(&fixture, "SELECT 1"); /* the document of what was done by hand */
     teardown(&fixture);
 }
