@@ -122,7 +122,7 @@ for _ in 1 2 3; do
         if [ "$code" -eq 0 ]; then
             grep -q '"count"' "late$i.out" || fine="$(cat "late$i.out")"
         else
-            grep -q 'there is no piece\|has no stream\|is gone' "late$i.err" || fine="$(cat "late$i.err")"
+            grep -q 'there is no piece\|has no stream\|was removed' "late$i.err" || fine="$(cat "late$i.err")"
         fi
     done
     same "each sender to a card that is removed gets an answer" "$fine" yes
