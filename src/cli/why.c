@@ -191,6 +191,14 @@ static void print_run(struct value run, unsigned depth)
                               number_of(cause, "seq");
         print_cause(cause, last, depth);
     }
+    const uint64_t left = number_of(run, "moreReads");
+    if (left > 0) {
+        say(depth,
+            "%" PRIu64 " other read%s of the run %s not examined",
+            left,
+            left == 1 ? "" : "s",
+            left == 1 ? "was" : "were");
+    }
 }
 
 /* "the task is failed after 3 attempts: no route" */

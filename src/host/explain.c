@@ -114,6 +114,10 @@ struct account {
     struct survey *survey;
     struct err_detail *detail;
     VEC(struct span) told; /* X3 */
+    /* The last commit that was looked at, whatever became of that: causes of
+     * one run mostly come with one commit, which may be long. */
+    struct commit_seen commit;
+    enum err found;
 };
 
 static enum err explain_run(struct account *account,
@@ -230,23 +234,37 @@ static enum err put_run(struct account *account,
     return err;
 }
 
+static void look_at_commit(struct account *account, uint64_t seq)
+{
+    if (account->commit.seq == seq) {
+        return;
+    }
+    struct err_detail ignored;
+    commit_seen_release(&account->commit);
+    account->found =
+        commit_at(&account->survey->engine, seq, &account->commit, &ignored);
+    account->commit.seq = seq;
+}
+
 static enum err put_author(struct account *account,
                            uint64_t seq,
                            unsigned depth,
                            struct value *cause)
 {
-    struct commit_seen commit;
-    struct err_detail ignored;
-    const enum err found =
-        commit_at(&account->survey->engine, seq, &commit, &ignored);
     struct value by;
     enum err err = ERR_OK;
-    if (found == ERR_OK) {
-        const struct author author = author_of(account->survey, &commit);
-        put_commit(cause, &commit);
+    look_at_commit(account, seq);
+    if (account->found == ERR_OK) {
+        const struct author author =
+            author_of(account->survey, &account->commit);
+        put_commit(cause, &account->commit);
         by = author_describe(account->survey, &author);
         if (author.kind == AUTHOR_NODE && depth < EXPLAIN_DEPTH) {
+            /* Other commits are looked at meanwhile. */
+            struct commit_seen commit = account->commit;
+            account->commit = (struct commit_seen){0};
             err = put_run(account, &author, &commit, depth, &by);
+            commit_seen_release(&commit);
         }
     } else {
         by = value_empty_object();
@@ -254,7 +272,6 @@ static enum err put_author(struct account *account,
         put_text(&by, "type", "folded");
     }
     object_put_adopt(cause, "by", by);
-    commit_seen_release(&commit);
     return err;
 }
 
@@ -494,11 +511,19 @@ static enum err put_causes(struct account *account,
 {
     struct value causes = value_empty_array();
     enum err err = ERR_OK;
+    uint64_t left = 0;
     VEC_FOREACH (&span->node->run->places, place) {
-        if (err == ERR_OK && place_is_read(place->kind) &&
-            value_is_absent(place->space)) {
+        if (!place_is_read(place->kind) || !value_is_absent(place->space)) {
+            continue;
+        }
+        if (array_count(causes) >= EXPLAIN_CAUSES) {
+            left++;
+        } else if (err == ERR_OK) {
             err = look_at_read(account, span, place, &causes);
         }
+    }
+    if (left > 0) {
+        put_number(object, "moreReads", left);
     }
     put_text(object, "reason", array_count(causes) > 0 ? "change" : "again");
     object_put_adopt(object, "causes", causes);
@@ -603,6 +628,7 @@ enum err explain_why(struct survey *survey,
         err = explain_run(&account, &span, &object);
     }
     vec_release(&account.told);
+    commit_seen_release(&account.commit);
     if (err != ERR_OK) {
         value_unref(object);
         return err;

@@ -13,6 +13,8 @@
  *       it is marked with "earlier".
  *   X3  A run is explained once: where it is met again, it is marked with
  *       "above".
+ *   X4  After EXPLAIN_CAUSES causes of a run the rest of its reads is not
+ *       examined; "moreReads" is how many these are.
  *
  * Answers are values, for people and programs alike. All are new. */
 
@@ -22,8 +24,9 @@
 #include "host/survey.h"
 
 enum {
-    EXPLAIN_DEPTH = 64,  /* runs behind each other */
-    EXPLAIN_CHANGES = 8, /* shown of one cause */
+    EXPLAIN_DEPTH = 64,   /* runs behind each other */
+    EXPLAIN_CHANGES = 8,  /* shown of one cause */
+    EXPLAIN_CAUSES = 100, /* of one run */
 };
 
 /* {"piece":P,"node":N,"kind":K,"status":S,"runs":3,"seq":12,"landed":12,

@@ -315,6 +315,30 @@ has "graph: as JSON" '"name":"none","kind":"task","task":{"state":"idle","waitsF
 has "ps: one that is not begun" '^  work  *task  *running: waits for a process that runs job ' ps --dir job.d
 has "ps: as JSON" '"task":{"state":"running","waitsFor":"process"}' ps --dir job.d --json
 
+# ---- a run with many causes ----
+
+cat >many.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("many", function(p)
+  local numbers = p:state("numbers", {})
+  local sum = p:computed("sum", function()
+    local sum = 0
+    for i = 1, 300 do sum = sum + (numbers:key("n" .. i):get() or 0) end
+    return sum
+  end)
+  local fill = p:handler("fill", function()
+    for i = 1, 300 do numbers:key("n" .. i):set(i) end
+  end)
+  return { sum = sum, fill = fill }
+end)
+LUA
+"$HEDDLE" run many.lua --once --dir many.d >/dev/null 2>&1
+"$HEDDLE" send many fill --dir many.d >/dev/null
+"$HEDDLE" get many --dir many.d >/dev/null
+has "why: of many causes a hundred" '^  200 other reads of the run were not examined$' why many sum --dir many.d
+has "why: as JSON" '"moreReads":200' why many sum --dir many.d --json
+same "why: and each with its commit" "$("$HEDDLE" why many sum --dir many.d --json | grep -o '"handler":"fill"' | wc -l)" 100
+
 # ---- one long row does not widen the others ----
 
 cat >wide.lua <<'LUA'
