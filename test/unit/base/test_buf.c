@@ -17,6 +17,20 @@ static bool is_sound(const struct buf *buf)
     return buf->length < buf->capacity && buf->at[buf->length] == '\0';
 }
 
+TEST(b1_room_that_is_not_used_leaves_the_content_terminated)
+{
+    for (size_t more = 0; more < 5000; more += 499) {
+        struct buf buf = {0};
+        char *to = buf_reserve(&buf, more);
+        memset(to + 1, 'x', more);
+        EXPECT_TEXT(buf_text(&buf), "");
+        buf_append_text(&buf, "text");
+        (void)buf_reserve(&buf, more);
+        EXPECT_TEXT(buf_text(&buf), "text");
+        buf_release(&buf);
+    }
+}
+
 TEST(a_zeroed_builder_is_empty_and_owns_nothing)
 {
     const uint64_t before = test_allocations();
