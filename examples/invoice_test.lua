@@ -25,7 +25,7 @@ end)
 
 test("a refusal is shown", function(t)
   local rt, piece = issued(t)
-  piece:task("payment"):fail{ code = "STATUS", text = "the card has expired", status = 402 }
+  piece:task("payment"):fail({ code = "STATUS", text = "the card has expired", status = 402 }, { retry = false })
   rt:idle()
   t:eq(piece:get("status"), "not paid: the card has expired")
 end)

@@ -226,7 +226,11 @@ static void explain(struct buf *to,
     } else if (segment->index == PATH_NOT_INDEX) {
         buf_printf(to, "is an array, and '%s' is not an index", buf_text(&key));
     } else {
-        buf_printf(to, "has only %" PRIu32 " elements", array_count(value));
+        const uint32_t count = array_count(value);
+        buf_printf(to,
+                   "has only %" PRIu32 " element%s",
+                   count,
+                   count == 1 ? "" : "s");
     }
     buf_release(&key);
 }

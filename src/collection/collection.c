@@ -159,8 +159,8 @@ static enum err refuse_field(struct value name,
                          (int)COLLECTION_FIELD_BYTES_MAX)
                : err_set(detail,
                          ERR_ARGUMENT,
-                         "the field '%.*s' is in an index: it is a text, a "
-                         "finite number, a boolean or null, not %s",
+                         "the field '%.*s' is in an index: it must be a "
+                         "string, a finite number, a boolean or null, not %s",
                          (int)text.length,
                          text.at,
                          value_kind_name(value_kind(field)));
@@ -241,14 +241,14 @@ static enum err append_bound(struct buf *to,
     if (!value_is_array(bound) || array_count(bound) == 0) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'%s' of a range is a list of field values",
+                       "'%s' of a range must be a list of field values",
                        what);
     }
     if (array_count(bound) > most) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'%s' of the range has %u values, and the ordering has "
-                       "%u fields",
+                       "'%s' of the range has %u values, but the index has "
+                       "only %u fields",
                        what,
                        (unsigned)array_count(bound),
                        (unsigned)most);
@@ -258,8 +258,8 @@ static enum err append_bound(struct buf *to,
         if (!sort_key_takes(field)) {
             return err_set(detail,
                            ERR_ARGUMENT,
-                           "'%s' of a range has texts, finite numbers, "
-                           "booleans or null, not %s",
+                           "'%s' of a range must contain strings, finite "
+                           "numbers, booleans or null, not %s",
                            what,
                            value_kind_name(value_kind(field)));
         }

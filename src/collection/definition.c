@@ -67,7 +67,8 @@ static enum err check_index(struct value index,
     if (!value_is_object(index)) {
         return refuse(detail,
                       name,
-                      "'index' is a table of lists of field names, by name");
+                      "'index' must be a table of lists of field names, by "
+                      "name");
     }
     if (object_count(index) > COLLECTION_INDEXES_MAX) {
         return refuse(detail, name, "it has more than 16 indexes");
@@ -79,13 +80,13 @@ static enum err check_index(struct value index,
         if (!is_index_name(one)) {
             return refuse(detail,
                           name,
-                          "the name of an index has 1 to 64 letters, digits, "
-                          "'_' or '-'");
+                          "the name of an index must have 1 to 64 letters, "
+                          "digits, '_' or '-'");
         }
         if (!are_field_names(fields)) {
             return refuse(detail,
                           name,
-                          "an index is a list of 1 to 8 field names");
+                          "an index must be a list of 1 to 8 field names");
         }
     }
     return ERR_OK;
@@ -96,7 +97,7 @@ enum err collection_check(struct value definition,
                           struct err_detail *detail)
 {
     if (!is_field_name(object_field(definition, "key"))) {
-        return refuse(detail, name, "'key' is the name of a field");
+        return refuse(detail, name, "'key' must be the name of a field");
     }
     const struct value index = object_field(definition, "index");
     enum err err =
@@ -175,11 +176,10 @@ enum err collection_compile(struct collection *collection,
 {
     collection_clear(collection);
     const struct value none = value_text_new("");
-    enum err err = value_is_object(definition)
-                       ? collection_check(definition, none, detail)
-                       : err_set(detail,
-                                 ERR_NOT_FOUND,
-                                 "the collection does not exist any more");
+    enum err err =
+        value_is_object(definition)
+            ? collection_check(definition, none, detail)
+            : err_set(detail, ERR_NOT_FOUND, "the collection no longer exists");
     if (err != ERR_OK) {
         return err;
     }

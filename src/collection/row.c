@@ -41,7 +41,8 @@ static enum err refuse_key(const struct collection *collection,
     if (value_is_string(key)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the key '%.*s' of a row has 1 to %d bytes, not %zu",
+                       "the key '%.*s' of a row must have 1 to %d bytes, not "
+                       "%zu",
                        (int)name.length,
                        name.at,
                        (int)COLLECTION_KEY_BYTES_MAX,
@@ -50,14 +51,15 @@ static enum err refuse_key(const struct collection *collection,
     if (value_is_number(key)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the key '%.*s' of a row is a number between -2^53 and "
-                       "2^53",
+                       "the key '%.*s' of a row must be a number between -2^53 "
+                       "and 2^53",
                        (int)name.length,
                        name.at);
     }
     return err_set(detail,
                    ERR_ARGUMENT,
-                   "the key '%.*s' of a row is a text or a number, not %s",
+                   "the key '%.*s' of a row must be a string or a number, not "
+                   "%s",
                    (int)name.length,
                    name.at,
                    value_kind_name(value_kind(key)));
@@ -241,7 +243,7 @@ static enum err judge_schema(const struct row_change *change,
     append_shown(&shown, key);
     buf_printf(&what, "the row %s", buf_text(&shown));
     buf_release(&shown);
-    buf_append_text(&what, " does not fit the schema of its collection");
+    buf_append_text(&what, " does not match the schema of its collection");
     const enum err err = schema_fault_tell(&fault, buf_text(&what), detail);
     buf_release(&what);
     return err;
@@ -258,7 +260,7 @@ static enum err judge(const struct row_change *change,
     if (!value_is_object(change->after)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a row is an object, not %s",
+                       "a row must be an object, not %s",
                        value_kind_name(value_kind(change->after)));
     }
     struct entity *row = NULL;
@@ -391,8 +393,8 @@ static enum err exists_already(const struct collection *collection,
     const enum err err =
         err_set(detail,
                 ERR_RECEIPT_EXISTS,
-                "there is a row with the %.*s %s already: put() replaces it, "
-                "and update() changes it",
+                "a row with the %.*s %s already exists: put() replaces it, and "
+                "update() changes it",
                 (int)name.length,
                 name.at,
                 buf_text(&text));
@@ -411,7 +413,7 @@ static enum err store_row(struct collection *collection,
     if (err == ERR_OK && !value_is_object(row)) {
         err = err_set(detail,
                       ERR_ARGUMENT,
-                      "a row is an object, not %s",
+                      "a row must be an object, not %s",
                       value_kind_name(value_kind(row)));
     }
     if (err != ERR_OK) {
@@ -497,7 +499,7 @@ static enum err no_such_row(const struct collection *collection,
     const enum err err = err_set(detail,
                                  ERR_NOT_FOUND,
                                  "there is no row with the %.*s %s: insert() "
-                                 "or put() makes one",
+                                 "or put() creates one",
                                  (int)name.length,
                                  name.at,
                                  buf_text(&text));
@@ -553,7 +555,7 @@ enum err collection_update(struct collection *collection,
     if (err == ERR_OK && !value_is_object(fields)) {
         err = err_set(detail,
                       ERR_ARGUMENT,
-                      "the fields of a row are an object, not %s",
+                      "the fields of a row must be an object, not %s",
                       value_kind_name(value_kind(fields)));
     }
     if (err == ERR_OK) {
@@ -666,7 +668,7 @@ enum err collection_write(struct collection *collection,
     const struct value from = value_is_object(now) ? now : change.after;
     err = value_is_object(from)
               ? find_row(&change, object_get(from, collection->key), detail)
-              : err_set(detail, ERR_ARGUMENT, "a row is an object");
+              : err_set(detail, ERR_ARGUMENT, "a row must be an object");
     if (err == ERR_OK) {
         err = read_before(&change);
     }

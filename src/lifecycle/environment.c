@@ -123,10 +123,12 @@ const struct lifecycle_machine environment_lifecycle = {
     .profile = LIFECYCLE_STRICT,
     .about =
         "An environment is a workspace on a host that threads share. The "
-        "wish to destroy it is a status,\na destroyed one stays destroyed, "
-        "and an answer to a destroy counts only if it is to the attempt\n"
-        "that the row names. An attempt whose answer was lost keeps its name "
-        "in `error`: the answer\ncounts if it comes after all.",
+        "request to destroy it is a status,\n"
+        "a destroyed environment stays destroyed, and an answer to a destroy "
+        "counts only if it belongs to\n"
+        "the attempt that the row names. An attempt whose answer was lost "
+        "keeps its name in `error`: the answer\n"
+        "counts if it comes after all.",
     .initial = ENVIRONMENT_PROVISIONING,
     .statuses = statuses,
     .status_count = COUNT_OF(statuses),

@@ -95,7 +95,7 @@ static const char from_death[] = "a destroyed environment comes back";
 static const char late_success[] =
     "a late success undoes the failure that was recorded";
 static const char revives[] = "a late success revives a destroy in flight";
-static const char settled[] = "a late failure breaks what was settled";
+static const char settled[] = "a late failure overrides a settled outcome";
 static const char half[] = "a late failure hides a destroy in flight";
 static const char no_answer[] =
     "a destroy in flight is finished without its answer";
@@ -148,9 +148,10 @@ static const struct lifecycle_rule rules[] = {
 const struct lifecycle_machine observed_environment_lifecycle = {
     .name = "environment",
     .profile = LIFECYCLE_OBSERVED,
-    .about = "The behaviour that the strict tables were made from, kept for "
-             "comparison: the wish to destroy is\na fact of the row, and late "
-             "answers revive what is dying or dead.",
+    .about = "The behaviour that the strict tables were derived from, kept for "
+             "comparison: the request to\n"
+             "destroy is a fact of the row, and late answers revive "
+             "environments that are being destroyed.",
     .initial = OBSERVED_ENVIRONMENT_PROVISIONING,
     .statuses = statuses,
     .status_count = COUNT_OF(statuses),

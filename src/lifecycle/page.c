@@ -87,7 +87,7 @@ static void print_predicates(struct buf *out)
                     "In order of evaluation; the first that does not hold "
                     "supersedes the event.\n"
                     "\n"
-                    "| predicate | what is wrong if it does not hold |\n"
+                    "| predicate | reason if it does not hold |\n"
                     "| --- | --- |\n");
     for (enum lifecycle_predicate p = 0; p < PREDICATE_NONE; p++) {
         buf_printf(out,
@@ -269,7 +269,9 @@ static void print_machine(const struct lifecycle_machine *machine,
     print_events(machine, out);
     print_cells(machine, out);
     print_doubts(machine, out);
-    buf_append_text(out, "\nEffects of what is applied:\n");
+    buf_append_text(out,
+                    "\n"
+                    "Effects of applied events:\n");
     print_rules(machine, out);
     buf_append_text(out, "\n```mermaid\n");
     lifecycle_diagram(machine, out);

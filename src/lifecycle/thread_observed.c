@@ -163,10 +163,9 @@ static const struct lifecycle_rule rules[] = {
 const struct lifecycle_machine observed_thread_lifecycle = {
     .name = "thread",
     .profile = LIFECYCLE_OBSERVED,
-    .about =
-        "The behaviour that the strict tables were made from, kept for "
-        "comparison: a stop is a fact of\nthe row, reports name no run, and "
-        "some edges look wrong.",
+    .about = "The behaviour that the strict tables were derived from, kept for "
+             "comparison: a stop is a fact of\n"
+             "the row, reports name no run, and some edges look wrong.",
     .initial = OBSERVED_THREAD_CREATED,
     .statuses = statuses,
     .status_count = COUNT_OF(statuses),

@@ -37,7 +37,7 @@ static enum err read_layers(struct fields *fields,
         if (value_kind(layer) != VALUE_INT || value_integer(layer) < 0) {
             return fields_bad(fields,
                               "localSeq",
-                              "must hold whole numbers from 0 on");
+                              "must hold integers from 0 on");
         }
         const uint64_t number = (uint64_t)value_integer(layer);
         if (i > 0 && number <= last) {

@@ -36,7 +36,7 @@ enum err field_number(const struct fields *fields,
 {
     const struct value number = object_field(object, field);
     if (value_kind(number) != VALUE_INT || value_integer(number) < 0) {
-        return fields_bad(fields, field, "must be a whole number from 0 on");
+        return fields_bad(fields, field, "must be an integer from 0 on");
     }
     *out = (uint64_t)value_integer(number);
     return ERR_OK;

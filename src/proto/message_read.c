@@ -186,7 +186,7 @@ static enum err read_since(struct fields *fields,
             if (err == ERR_OK && since == 0) {
                 return fields_bad(fields,
                                   "since",
-                                  "must be a whole number from 1 on");
+                                  "must be an integer from 1 on");
             }
             any = true;
         }
@@ -409,7 +409,7 @@ static enum err read_head(struct fields *fields,
         err = field_number(fields, object, "number", &out->number);
     }
     if (err == ERR_OK && out->number == 0) {
-        return fields_bad(fields, "number", "must be a whole number from 1 on");
+        return fields_bad(fields, "number", "must be an integer from 1 on");
     }
     return err;
 }

@@ -72,7 +72,7 @@ static enum err read_layers(const struct fields *fields,
         if (value_kind(layer) != VALUE_INT || value_integer(layer) < 0) {
             return fields_bad(fields,
                               "localSeq",
-                              "must hold whole numbers from 0 on");
+                              "must hold integers from 0 on");
         }
         vec_push(&out->at, (uint64_t)value_integer(layer));
     }

@@ -93,8 +93,8 @@ enum err clock_place(struct runtime *runtime,
     if (ms < CLOCK_LEAST_MS || ms > (int64_t)TIMER_TIME_MOST) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the interval of a clock is a number of milliseconds "
-                       "from %d on, not %" PRId64,
+                       "the interval of a clock must be a number of "
+                       "milliseconds from %d on, not %" PRId64,
                        CLOCK_LEAST_MS,
                        ms);
     }

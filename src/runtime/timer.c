@@ -50,7 +50,7 @@ static enum err check(const struct timer_request *request,
     } else if (!has_cron && !value_is_absent(request->zone)) {
         what = "a time zone requires cron fields";
     } else if (!repeats && !value_is_absent(request->missed)) {
-        what = "'missed' requires 'every'";
+        what = "'missed' requires 'every' or 'cron'";
     } else if (request->every > 0 && request->every < TIMER_EVERY_LEAST_MS) {
         what = "'every' must be at least 100 ms";
     } else if (request->every > TIMER_TIME_MOST ||

@@ -499,7 +499,7 @@ static uint64_t check_limit(lua_State *L)
         int is_integer = 0;
         limit = lua_tointegerx(L, -1, &is_integer);
         if (is_integer == 0 || limit < 1) {
-            (void)luaL_error(L, "limit is a whole number from 1 on");
+            (void)luaL_error(L, "limit must be an integer from 1 on");
         }
     }
     lua_settop(L, 3);

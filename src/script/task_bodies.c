@@ -629,7 +629,7 @@ static bool check_body(lua_State *L)
     }
     const bool kind = lua_getfield(L, 4, "kind") != LUA_TNIL;
     if (lua_getfield(L, 4, "key") != LUA_TNIL && !lua_isfunction(L, -1)) {
-        (void)luaL_error(L, "key is a function: key = function(input)");
+        (void)luaL_error(L, "key must be a function: key = function(input)");
     }
     lua_pop(L, 3);
     if (body == kind) {

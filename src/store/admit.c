@@ -413,7 +413,7 @@ static enum outcome check_content(struct admission *admission,
             admission,
             ERR_IMMUTABLE,
             op->target.id,
-            "the content differs from what is installed");
+            "the content differs from the stored content");
     }
     stage_adopt(admission, document, value_ref(op->document), 0);
     return PASSED;

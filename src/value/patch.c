@@ -157,7 +157,7 @@ static enum err read_count(const struct op_reader *reader,
         value_integer(count) > UINT32_MAX) {
         return err_set(reader->detail,
                        ERR_PATCH_MALFORMED,
-                       "operation %zu: '%s' must be a whole number from 0 on",
+                       "operation %zu: '%s' must be an integer from 0 on",
                        reader->number,
                        name);
     }

@@ -35,7 +35,7 @@ says() {
 "$HEDDLE" run crm.lua --once >/dev/null 2>&1
 says "a row is inserted" '{"count":1}' send crm add '{"id":"ann","age":70}'
 says "and another one" '{"count":2}' send crm add '{"id":"bob","age":20}'
-says "a key that exists is refused" "heddle: crm/add: $PWD/crm.lua:5: there is a row with the id 'bob' already: put() replaces it, \
+says "a key that exists is refused" "heddle: crm/add: $PWD/crm.lua:5: a row with the id 'bob' already exists: put() replaces it, \
 and update() changes it" send crm add '{"id":"bob"}'
 says "a collection is shown with its rows" '{"count":2,"rows":[{"age":70,"id":"ann"},{"age":20,"id":"bob"}]}' get crm people
 says "a range is shown with its rows" '[{"age":70,"id":"ann"}]' get crm old

@@ -182,7 +182,7 @@ edited() { # NAME WHY SED: an import of the edited file is refused with WHY
     "$HEDDLE" import edited.jsonl --dir new >/dev/null 2>edited.err
     same "$1 is refused, with its path" "$? $(cat edited.err)" "2 heddle: line $line: document.event.$2"
 }
-edited "a due time that is none" "due must be a whole number from 0 on" 's/"due":[0-9]*/"due":"soon"/'
+edited "a due time that is none" "due must be an integer from 0 on" 's/"due":[0-9]*/"due":"soon"/'
 edited "a due time too far away" "due must be before the year 10000" 's/"due":[0-9]*/"due":9999999999999999/'
 edited "a timer without a due time" "due is missing: the id is that of a timer" 's/"due":[0-9]*,//'
 edited "cron fields that are none" \

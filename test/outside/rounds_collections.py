@@ -86,7 +86,7 @@ class Table:
     def insert(self, rows):
         for row in rows:
             if json.dumps(row["id"]) in self.rows:
-                raise Failed("there is a row with the key")
+                raise Failed("a row with the key already exists")
             self.rows[json.dumps(row["id"])] = row
 
     def change(self, key, fields):

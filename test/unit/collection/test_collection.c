@@ -426,26 +426,28 @@ TEST(a_row_that_cannot_be_one_is_refused)
     world_open(&world,
                "{'key':'id','index':{'by':['age']},"
                "'schema':{'properties':{'name':{'type':'string'}}}}");
-    expect_refused(&world, "[]", "a row is an object, not array");
+    expect_refused(&world, "[]", "a row must be an object, not array");
     expect_refused(&world,
                    "{'name':'x'}",
                    "the row has no field 'id', which is its key");
     expect_refused(&world,
                    "{'id':true}",
-                   "the key 'id' of a row is a text or a number, not boolean");
+                   "the key 'id' of a row must be a string or a number, not "
+                   "boolean");
     expect_refused(&world,
                    "{'id':''}",
-                   "the key 'id' of a row has 1 to 256 bytes, not 0");
+                   "the key 'id' of a row must have 1 to 256 bytes, not 0");
     expect_refused(&world,
                    "{'id':9007199254740993}",
-                   "the key 'id' of a row is a number between -2^53 and 2^53");
+                   "the key 'id' of a row must be a number between -2^53 and "
+                   "2^53");
     expect_refused(&world,
                    "{'id':'a','age':[1]}",
-                   "the field 'age' is in an index: it is a text, a finite "
-                   "number, a boolean or null, not array");
+                   "the field 'age' is in an index: it must be a string, a "
+                   "finite number, a boolean or null, not array");
     expect_refused(&world,
                    "{'id':'a','name':1}",
-                   "the row 'a' does not fit the schema of its collection at "
+                   "the row 'a' does not match the schema of its collection at "
                    "/name: must be string, not integer");
     world_close(&world);
 }
