@@ -164,7 +164,9 @@ HD_API hd_status hd_cell_pull(hd_cell *cell, hd_value **value, hd_error *error);
  * above a number may be an array or an object; set it first.
  * Where the cell holds a link, a link replaces it; any other value goes to its
  * target. A transaction writes to one space (HD_ARGUMENT), unless a handler has
- * opted for more. */
+ * opted for more. Of a piece, states, arguments and rows of collections can be
+ * written: HD_ARGUMENT says that the cell is the output of a computation, a
+ * list or a task, a stream, or the result of a piece. */
 HD_API hd_status hd_cell_set(hd_cell *cell,
                              const hd_value *value,
                              hd_error *error);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/visit.h"
+#include "runtime/piece_parts.h"
 #include "value/clock_id.h"
 #include "value/object.h"
 
@@ -37,30 +38,6 @@ static enum err load_front(struct visit *visit,
     return err == ERR_OK ? live_load(visit->live, *out, detail) : err;
 }
 
-/* The name and the kind, from what follows the id of the owner. A name that is
- * another kind than before has its document at "name//kind"
- * (runtime/change.h). What is below a list belongs to the list. */
-static void read_name(struct visit_part *part, const char *name, size_t length)
-{
-    const struct value cells = object_field(part->about, "cells");
-    for (size_t i = 0; i + 1 < length; i++) {
-        if (name[i] == '/' && name[i + 1] == '/') {
-            length = i;
-        }
-    }
-    part->kind = object_get_text(cells, name, length);
-    for (size_t i = length; value_is_absent(part->kind) && i > 0; i--) {
-        const struct value above = name[i - 1] == '/'
-                                       ? object_get_text(cells, name, i - 1)
-                                       : VALUE_NONE;
-        if (value_is_text(above, "list")) {
-            part->kind = above;
-            length = i - 1;
-        }
-    }
-    part->name = value_string_new(name, length);
-}
-
 enum err visit_part_of(struct visit *visit,
                        struct entity *entity,
                        struct visit_part *out,
@@ -87,7 +64,11 @@ enum err visit_part_of(struct visit *visit,
         if (!value_is_absent(out->about)) {
             out->owner = document;
             if (length < id.length) {
-                read_name(out, id.at + length + 1, id.length - length - 1);
+                part_read_name(out->about,
+                               id.at + length + 1,
+                               id.length - length - 1,
+                               &out->name,
+                               &out->kind);
             }
             return ERR_OK;
         }
@@ -201,46 +182,35 @@ static enum err refuse_copy(const struct visit_part *part,
                    name.at);
 }
 
-static enum err check_part(const struct visit_part *part,
-                           const struct place *place,
-                           const char *path,
-                           struct err_detail *detail)
+/* piece-part-1 of runtime/piece_parts.h, in the words of the command. */
+static enum err refuse_part(enum part_access what,
+                            const struct visit_part *part,
+                            const struct place *place,
+                            const char *path,
+                            struct err_detail *detail)
 {
-    if (part->owner == NULL) {
+    static const char *const why[] = {
+        [PART_IS_TASK] =
+            "is the output of a task: set one of its inputs instead",
+        [PART_IS_COLLECTION] = "is a collection: set a field of one of its "
+                               "rows, or send an event that changes it",
+        [PART_IS_COMPUTED] = "is computed: set one of its inputs instead",
+    };
+    switch (what) {
+    case PART_IS_DATA:
         return ERR_OK;
-    }
-    if (value_is_absent(part->name) || value_is_text(part->kind, "piece")) {
+    case PART_IS_PIECE:
         return refuse_piece(part, place, path, detail);
-    }
-    if (value_is_text(part->kind, "handler")) {
+    case PART_IS_STREAM:
         return refuse_stream(part, path, detail);
-    }
-    if (value_is_text(part->kind, "document")) {
+    case PART_IS_COPY:
         return refuse_copy(part, path, detail);
+    case PART_IS_TASK:
+    case PART_IS_COLLECTION:
+    case PART_IS_COMPUTED:
+        break;
     }
-    if (value_is_text(part->kind, "preloaded")) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "'%s' is the output of a task: set one of its inputs "
-                       "instead",
-                       path);
-    }
-    if (value_is_text(part->kind, "collection") &&
-        !collection_is_row(place->entity->id)) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "'%s' is a collection: set a field of one of its rows, "
-                       "or send an event that changes it",
-                       path);
-    }
-    if (value_is_text(part->kind, "computed") ||
-        value_is_text(part->kind, "list")) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "'%s' is computed: set one of its inputs instead",
-                       path);
-    }
-    return ERR_OK;
+    return err_set(detail, ERR_ARGUMENT, "'%s' %s", path, why[what]);
 }
 
 enum err visit_check_set(struct visit *visit,
@@ -267,7 +237,10 @@ enum err visit_check_set(struct visit *visit,
     struct visit_part part;
     enum err err = visit_part_of(visit, place->entity, &part, detail);
     if (err == ERR_OK) {
-        err = check_part(&part, place, path, detail);
+        const bool is_whole = part.owner != NULL && value_is_absent(part.name);
+        const enum part_access what =
+            is_whole ? PART_IS_PIECE : part_access_of(place->entity, part.kind);
+        err = refuse_part(what, &part, place, path, detail);
     }
     visit_part_release(&part);
     return err;

@@ -114,6 +114,8 @@ struct entity {
     bool followed : 1; /* its schemas are known (runtime/piece_schemas.h) */
     bool copies : 1;   /* of the elements of a list, which writes it alone */
     bool row : 1;      /* of a collection; known once it was followed */
+    bool guarded : 1;  /* likewise: cells may not write it
+                          (runtime/piece_parts.h) */
     uint32_t written;  /* quickly, by which transaction (replica/quick.h) */
     struct entity_state visible;
     uint64_t version; /* N1 */

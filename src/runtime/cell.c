@@ -3,6 +3,7 @@
 #include "runtime/cell.h"
 
 #include "replica/overlay.h"
+#include "runtime/piece_parts.h"
 #include "runtime/piece_schemas.h"
 #include "runtime/schemas.h"
 #include "sched/evaluation.h"
@@ -450,6 +451,12 @@ static enum err write_at(const struct cell_access *access,
     }
     if (!piece_schemas_are_known(access, at->entity)) {
         return ERR_OK; /* it is awaited: T9 of replica/transaction.h */
+    }
+    if (UNLIKELY(at->entity->guarded)) {
+        const enum err refused = part_check_write(access, at, detail);
+        if (refused != ERR_OK) {
+            return refused;
+        }
     }
     if (UNLIKELY(at->entity->row)) {
         return write_row(access, at, write, detail);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "runtime/piece_parts.h"
 #include "runtime/schemas.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -418,6 +419,28 @@ static void add_named(struct next_rules *next,
     value_unref(piece);
 }
 
+/* What was looked at before the piece declared it is looked at again. */
+static void guard_parts(const struct entity *document, struct value about)
+{
+    const struct value cells = object_field(about, "cells");
+    const struct value piece = piece_name(document);
+    struct object_iter iter =
+        object_iter(value_is_object(cells) ? cells : value_empty_object());
+    struct value name;
+    struct value kind;
+    while (object_next(&iter, &name, &kind)) {
+        const struct value id = piece_part_document(piece, about, name);
+        struct entity *entity =
+            value_is_string(id) ? entity_find(document->space, SCOPE_SPACE, id)
+                                : NULL;
+        if (entity != NULL && entity->followed) {
+            part_guard(entity, document);
+        }
+        value_unref(id);
+    }
+    value_unref(piece);
+}
+
 static void follow(struct runtime *runtime, struct followed_piece *followed)
 {
     const struct entity *document = followed->root->entity;
@@ -440,6 +463,9 @@ static void follow(struct runtime *runtime, struct followed_piece *followed)
         }
     }
     end_rules(runtime, followed, &next);
+    if (!value_is_absent(about)) {
+        guard_parts(document, about);
+    }
 }
 
 bool piece_schemas_look_up(const struct cell_access *access,
@@ -464,6 +490,7 @@ bool piece_schemas_look_up(const struct cell_access *access,
         document = above; /* a key that is none, or only an output */
     }
     entity->row = collection_is_row(entity->id);
+    part_guard(entity, document);
     if (document == NULL) {
         entity->followed = true;
         return true;

@@ -192,6 +192,25 @@ refused "what a child computes" "'k/twice' is computed: *" parts k/twice 5
 refused "the copy of an element" "'cards/0/title' is a copy of an element of the source list of 'cards': set it in that list" \
     parts cards/0/title '"z"'
 try "a field that a card does not have" 1 '' "heddle: there is no 'lat' in this piece; did you mean 'late'?" set parts/cards/0 lat 1
+# typed NAME SENTENCE LINE: repl refuses it as well.
+typed() {
+    printf '%s\n' "$3" | "$HEDDLE" repl >typed.txt 2>&1
+    same "in repl: $1" "$(grep -v '^>' typed.txt)" "heddle: line:1: $2"
+}
+typed "what is computed" "'lates' of the piece 'parts' is computed: set one of its inputs instead" 'parts:cell("lates"):set(1)'
+typed "what a child computes" "'k/twice' of the piece 'parts' is computed: set one of its inputs instead" 'parts:cell("k.twice"):delete()'
+typed "a list of pieces" "'cards' of the piece 'parts' is computed: set one of its inputs instead" 'parts:cell("cards"):append(1)'
+typed "an element that is computed" "'titles' of the piece 'parts' is computed: set one of its inputs instead" \
+    'parts:cell("titles.0"):set(1)'
+typed "the output of a task" "'words' of the piece 'parts' is the output of a task: set one of its inputs instead" \
+    'parts:cell("words"):set({state = "done"})'
+typed "a part of it" "'words' of the piece 'parts' is the output of a task: set one of its inputs instead" \
+    'parts:cell("words.state"):set("done")'
+typed "a stream" "'k/inc' of the piece 'parts' is a stream: send an event to it" 'parts:cell("k.inc"):set(1)'
+typed "a stream of a card" "'card1/start' of the piece 'parts/cards/0' is a stream: send an event to it" \
+    'parts:cell("cards.0.start"):set(1)'
+typed "a child" "'k' of the piece 'parts' is a piece: set one of its states" 'parts:cell("k"):set(1)'
+typed "a field that there is not" "'parts' is a piece: set one of its states" 'parts:cell("other"):set(1)'
 same "nothing of it was written" "$("$HEDDLE" get parts)" "$before"
 try "states of children are set by both addresses" 0 '' '' set parts cards/0/late 4
 try "and of cards" 0 '' '' set parts/cards/1 late 5

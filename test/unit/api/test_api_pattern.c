@@ -321,6 +321,59 @@ TEST(a_piece_computes_handles_and_is_asked)
     EXPECT_EQ(shop.let_go, 1);
 }
 
+/* By each kind of write, with and without a transaction around it. */
+static void expect_refused(struct rig *rig, hd_cell *cell, const char *why)
+{
+    hd_value *value = value_of("7");
+    hd_error error;
+    EXPECT_INT(hd_cell_set(cell, value, &error), HD_ARGUMENT);
+    EXPECT_TEXT(error.text, why);
+    EXPECT_INT(hd_cell_delete(cell, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_cell_append(cell, value, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_cell_increment(cell, 1, &error), HD_ARGUMENT);
+    EXPECT_TEXT(error.text, why);
+    hd_value_unref(value);
+    rig_settle(rig);
+}
+
+TEST(what_a_piece_computes_cannot_be_written)
+{
+    struct rig rig;
+    rig_open(&rig, NULL, 1);
+    struct shop shop = {0};
+    hd_pattern *pattern = pattern_of(&shop, "1");
+    hd_piece *piece = start(&rig, pattern, NULL);
+    send_int(&rig, piece, 30);
+    hd_cell *total = NULL;
+    hd_cell *add = NULL;
+    hd_cell *whole = NULL;
+    EXPECT_INT(hd_piece_cell(piece, "/total", &total, NULL), HD_OK);
+    EXPECT_INT(hd_piece_cell(piece, "/add", &add, NULL), HD_OK);
+    EXPECT_INT(hd_piece_cell(piece, "", &whole, NULL), HD_OK);
+    const char *computed = "'total' of the piece 'mine' is computed: set one "
+                           "of its inputs instead";
+    const char *stream = "'add' of the piece 'mine' is a stream: send an event "
+                         "to it";
+    const char *result = "'mine' is a piece: set one of its states";
+    expect_refused(&rig, total, computed);
+    expect_refused(&rig, add, stream);
+    expect_refused(&rig, whole, result);
+    expect_get(piece, "/total", "30");
+    send_int(&rig, piece, 12);
+    expect_get(piece, "/total", "42");
+
+    /* Nor by who has only its documents. */
+    EXPECT_INT(hd_piece_stop(piece, NULL), HD_OK);
+    expect_refused(&rig, total, computed);
+    expect_refused(&rig, add, stream);
+    hd_cell_free(whole);
+    hd_cell_free(add);
+    hd_cell_free(total);
+    hd_piece_free(piece);
+    hd_pattern_free(pattern);
+    rig_close(&rig);
+}
+
 TEST(a_piece_is_taken_up_again_and_runs_nothing)
 {
     char folder[256];
