@@ -57,6 +57,37 @@ void documents_forget(struct engine *engine)
     map_clear(&engine->documents);
 }
 
+/* Whether it takes more than one row to find out what it is. */
+static bool is_folded(const struct document *document)
+{
+    return document->head_known && document->op == COMMIT_PATCH;
+}
+
+void documents_trim(struct engine *engine)
+{
+    const size_t most = engine->options.documents_cached;
+    VEC(struct map_slot) kept = {0};
+    if (engine->documents.count <= most) {
+        return;
+    }
+    MAP_FOREACH (&engine->documents, slot) {
+        if (is_folded(slot->item)) {
+            vec_push(&kept, *slot);
+        }
+    }
+    const bool keeps = kept.count <= most;
+    MAP_FOREACH (&engine->documents, slot) {
+        if (!keeps || !is_folded(slot->item)) {
+            document_free(slot->item);
+        }
+    }
+    map_clear(&engine->documents);
+    for (size_t i = 0; i < kept.count && keeps; i++) {
+        map_insert(&engine->documents, kept.at[i].hash, kept.at[i].item);
+    }
+    vec_release(&kept);
+}
+
 bool document_op_read(struct text text, enum commit_op_kind *out)
 {
     for (unsigned i = COMMIT_SET; i <= COMMIT_DELETE; i++) {

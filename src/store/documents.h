@@ -114,4 +114,9 @@ MUST_CHECK enum err documents_count(struct engine *engine,
 
 void documents_forget(struct engine *engine);
 
+/* If too many are cached: forgets those that are read again as one row, and all
+ * if that is not enough. So a document that has many small changes stays,
+ * however many others are written once. Between two transactions. */
+void documents_trim(struct engine *engine);
+
 #endif

@@ -167,9 +167,7 @@ enum err engine_refresh(struct engine *engine, struct err_detail *detail)
         return err;
     }
     if (version == engine->version) {
-        if (engine->documents.count > engine->options.documents_cached) {
-            documents_forget(engine);
-        }
+        documents_trim(engine);
         observations_trim(engine);
         return ERR_OK;
     }

@@ -287,6 +287,23 @@ TEST(a_cache_of_one_document_gives_the_same_answers)
     kit_close(&kit);
 }
 
+TEST(a_document_of_many_patches_stays_cached_beside_many_that_are_set_once)
+{
+    const struct engine_options options = {.documents_cached = 4};
+    struct store_kit kit;
+    kit_open_memory(&kit, &options);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A {'x':0}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | add A.y 1");
+    EXPECT_LANDED(&kit, 3, "s1 3 | set B 1 | set C 1 | set D 1 | set E 1");
+    EXPECT_LANDED(&kit, 4, "s1 4 | set F 1");
+    const struct engine_counters before = kit.engine.counters;
+    EXPECT_LANDED(&kit, 5, "s1 5 | add A.z 1");
+    EXPECT_TEXT(kit_read(&kit, "A"), "{'value':{'x':0,'y':1,'z':1}}");
+    EXPECT_EQ(kit.engine.counters.decodes, before.decodes);
+    EXPECT(kit.engine.documents.count <= 6);
+    kit_close(&kit);
+}
+
 /* -- Any history --------------------------------------------------------- */
 
 enum {
