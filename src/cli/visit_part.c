@@ -5,7 +5,6 @@
 
 #include "cli/visit.h"
 #include "runtime/piece_parts.h"
-#include "value/clock_id.h"
 #include "value/object.h"
 
 static const char prefix[] = "piece:";
@@ -195,6 +194,7 @@ static enum err refuse_part(enum part_access what,
         [PART_IS_COLLECTION] = "is a collection: set a field of one of its "
                                "rows, or send an event that changes it",
         [PART_IS_COMPUTED] = "is computed: set one of its inputs instead",
+        [PART_IS_CLOCK] = "is a clock: it cannot be set",
     };
     switch (what) {
     case PART_IS_DATA:
@@ -208,6 +208,7 @@ static enum err refuse_part(enum part_access what,
     case PART_IS_TASK:
     case PART_IS_COLLECTION:
     case PART_IS_COMPUTED:
+    case PART_IS_CLOCK:
         break;
     }
     return err_set(detail, ERR_ARGUMENT, "'%s' %s", path, why[what]);
@@ -227,12 +228,6 @@ enum err visit_check_set(struct visit *visit,
                              "state: set a field of the state instead",
                              path)
                    : refuse_missing(document, path, detail);
-    }
-    if (clock_id_read(place->entity->id) > 0) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "'%s' is a clock: it cannot be set",
-                       path);
     }
     struct visit_part part;
     enum err err = visit_part_of(visit, place->entity, &part, detail);

@@ -6,6 +6,7 @@
 
 #include "collection/collection.h"
 #include "runtime/building.h"
+#include "value/clock_id.h"
 #include "value/object.h"
 
 static const char prefix[] = "piece:";
@@ -19,6 +20,9 @@ static bool is_kind(struct value kind, enum part_kind wanted)
 
 enum part_access part_access_of(const struct entity *entity, struct value kind)
 {
+    if (clock_id_read(entity->id) > 0) {
+        return PART_IS_CLOCK;
+    }
     if (is_kind(kind, PART_COMPUTED) || is_kind(kind, PART_LIST)) {
         return PART_IS_COMPUTED;
     }
@@ -203,6 +207,7 @@ static enum err refuse(enum part_access access,
             "is the output of a task: set one of its inputs instead",
         [PART_IS_COLLECTION] = "is a collection: insert, update or remove rows",
         [PART_IS_COMPUTED] = "is computed: set one of its inputs instead",
+        [PART_IS_CLOCK] = "is a clock: it cannot be set",
     };
     const struct text part = value_text(&name);
     const struct value whole = owner != NULL ? whole_name(owner) : VALUE_NONE;

@@ -2,9 +2,9 @@
  *
  *   piece-part-1  A cell writes to states and arguments, to rows of collections
  *                 and to documents of no piece. The outputs of computations,
- *                 lists and tasks, streams, collections and results of pieces
- *                 are written by the nodes that they belong to, with their
- *                 transactions. Any other write there would be lost, or
+ *                 lists and tasks, streams, collections, results of pieces
+ *                 and clocks are written by the nodes that they belong to, with
+ *                 their transactions. Any other write there would be lost, or
  *                 be taken for a result: it is refused.
  *   piece-part-2  The document of the piece is the authority, as for schemas
  *                 (runtime/piece_schemas.h): the refusal holds in every
@@ -28,6 +28,7 @@ enum part_access {
     PART_IS_TASK,
     PART_IS_COLLECTION,
     PART_IS_COMPUTED,
+    PART_IS_CLOCK, /* value/clock_id.h */
 };
 
 /* By the kind that the document of its piece says it is; absent: none. */

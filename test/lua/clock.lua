@@ -188,12 +188,40 @@ test("a clock that another runtime left behind is set again", function(t)
   local cluster = t:cluster(2)
   local _, seen = reader(cluster[1], 1000, true)
   cluster[1]:advance(5000); cluster:settled()
-  cluster[2]:doc("clock:1000"):set(3000)
+  local clock = cluster[2]:doc("clock:1000")
+  local late = cluster[2]:computation{ name = "late", writes = { clock }, fn = function() clock:set(3000) end }
+  cluster[2]:pull(clock)
+  t:eq(late:runs(), 1)
+  late:cancel()
   cluster:settled()
   t:eq({ seen[#seen], cluster[1]:pull(cluster[1]:doc("clock:1000")) }, { 5000, 5000 })
 end)
 
 -- ---- refusals ----
+
+test("a clock has one writer", function(t)
+  local rt = t:runtime()
+  local seen
+  local piece = rt:run(heddle.pattern("p", function(p)
+    p:effect("e", function() seen = heddle.clock(1000):get() end)
+    return {
+      set = p:handler("set", function() heddle.clock(1000):set(5) end),
+      delete = p:handler("delete", function() heddle.clock(1000):delete() end),
+    }
+  end))
+  rt:advance(2000); rt:idle()
+  for _, name in ipairs{ "set", "delete" } do
+    local ticket = piece:send(name)
+    rt:settled()
+    t:eq(ticket:state(), "failed")
+    t:ok(ticket:error().message:find("'clock:1000' is a clock: it cannot be set", 1, true), ticket:error().message)
+  end
+  t:fails(function() rt:doc("clock:1000"):set(5) end, "'clock:1000' is a clock: it cannot be set")
+  t:fails(function() rt:edit(function() rt:doc("clock:1000"):set(5) end) end, "is a clock")
+  rt:settled()
+  t:eq(seen, 2000)
+  rt:errors()
+end)
 
 test("an interval is a whole number of milliseconds, not too short", function(t)
   local rt = t:runtime()
