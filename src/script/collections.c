@@ -467,8 +467,15 @@ static struct value check_bound(lua_State *L,
     }
     struct stage *stage;
     struct place *place = cells_test(L, -1, &stage);
-    if (place != NULL) { /* a row of an earlier range */
+    if (place != NULL) { /* a row of an earlier range, or another cell */
         cells_push_read(L, stage, place);
+        if (lua_isnil(L, -1)) {
+            (void)luaL_error(L,
+                             "'%s' of a range is a row or a field that does "
+                             "not exist: give the values of its fields, as a "
+                             "list",
+                             name);
+        }
     }
     held->at[which] = convert_check(L, -1, name);
     const struct value bound = held->at[which];

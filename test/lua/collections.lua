@@ -497,3 +497,28 @@ test("a piece per element can have a collection, and it goes with its element", 
   t:eq(rt:doc("piece:library/shelves/0/shelf1/books//row/=1"):get(), nil)
   t:eq(rt:doc("piece:library/shelves/1/shelf1/books//row/=2"):get().id, 2)
 end)
+
+test("a bound that is a row or a field that does not exist is refused", function(t)
+  local rt = t:runtime()
+  local people
+  local piece = rt:run(people_of{ body = function(p, rows)
+    people = rows
+    p:handler("turn", function()
+      local page = rows:range{ limit = 2 }
+      rows:remove(2)
+      return #rows:range{ after = page[2] }
+    end)
+  end })
+  for i = 1, 3 do people:insert(person(i, i)) end
+  local page = people:range{ limit = 2 }
+  people:remove(2)
+  t:fails(function() people:range{ after = page[2] } end, "'after' of a range is a row or a field that does not exist")
+  t:fails(function() people:range{ after = people:row(99) } end, "'after' of a range is a row or a field that does not exist")
+  t:fails(function() people:range{ from = people:row(99):key("id") } end, "'from' of a range is a row or a field that does not exist")
+  t:fails(function() people:count{ to = people:row(99) } end, "'to' of a range is a row or a field that does not exist")
+  t:eq(#people:range{ after = page[1] }, 1)
+  t:eq(#people:range{ from = people:row(3):key("id") }, 1)
+  people:insert(person(2, 2))
+  t:fails(function() ask(rt, piece, "turn", {}) end, "'after' of a range is a row or a field that does not exist")
+  t:eq(people:count(), 3)
+end)
