@@ -190,6 +190,39 @@ HD_API hd_status hd_build_flat_map(hd_builder *builder,
                                    hd_cell **output,
                                    hd_error *error);
 
+/* Declares what belongs to one element of a list. The builder is that of the
+ * element: names are unique per element, and everything can be declared, child
+ * pieces and other lists included, but states with a scope. `element` and what
+ * is lent here belong to the functions that are declared here, as in a pattern,
+ * and are read by them. What the list has for the element is the object of its
+ * results (hd_build_result). */
+typedef hd_status hd_element_build_fn(hd_builder *builder,
+                                      hd_cell *element,
+                                      void *context);
+
+typedef struct hd_pieces_options {
+    hd_cell *list;   /* as in hd_list_options */
+    const char *key; /* the field by whose value an object is known, however it
+                        is edited; NULL: elements are known as those of
+                        hd_build_map */
+    hd_element_build_fn *build;
+    void *context;
+    void (*release)(void *context); /* as for nodes */
+} hd_pieces_options;
+
+/* One piece an element: declared when the element comes, in the commit with
+ * which the list takes it up; kept with its states as long as the element is
+ * there, wherever it moves; removed with it, in one commit. Its address is
+ * PIECE/NAME/KEY, where KEY is a number that the list gives out once
+ * (docs/lists.md). What comes out is an array of links to the results. Each
+ * element has to declare the same: the function is called once per element, and
+ * again when the piece is started. */
+HD_API hd_status hd_build_map_pieces(hd_builder *builder,
+                                     const char *name,
+                                     const hd_pieces_options *options,
+                                     hd_cell **output,
+                                     hd_error *error);
+
 /* The next value of an accumulator, by hd_run_return; both are borrowed. */
 typedef hd_status hd_reduce_fn(hd_run *run,
                                const hd_value *accumulator,

@@ -38,6 +38,7 @@ void build_lend(const hd_builder *builder, struct place *place, hd_cell **cell)
 
 /* -- The call ------------------------------------------------------------ */
 
+/* Building is part of no transaction. */
 static hd_builder *builder_begin(const struct wrap *wrap,
                                  struct builder *inside)
 {
@@ -54,16 +55,34 @@ static hd_builder *builder_begin(const struct wrap *wrap,
         .inside = inside,
         .wrap = wrap,
         .scope = scope,
+        .outer = runtime->run,
     };
+    runtime->run = NULL;
+    runtime->busy++;
     return builder;
 }
 
-static void builder_end(hd_builder *builder)
+static enum err builder_end(hd_builder *builder,
+                            hd_status status,
+                            struct err_detail *detail)
 {
-    builder->object.runtime->building--;
+    hd_runtime *runtime = builder->object.runtime;
+    runtime->busy--;
+    runtime->run = builder->outer;
+    if (status != HD_OK && builder->failure.err == (enum err)status) {
+        *detail = builder->failure;
+    } else if (status != HD_OK) {
+        (void)err_set(detail,
+                      (enum err)status,
+                      "the build function returned HD_%s: %s",
+                      hd_status_name(status),
+                      hd_status_text(status));
+    }
+    runtime->building--;
     builder->object.kind = OBJECT_OVER;
     build_scope_unref(builder->scope);
     builder->scope = NULL;
+    return (enum err)status;
 }
 
 void builders_release(hd_runtime *runtime)
@@ -79,26 +98,23 @@ enum err build_with(struct builder *inside,
                     struct err_detail *detail)
 {
     const struct wrap *wrap = ctx;
-    hd_runtime *runtime = wrap->runtime;
     hd_builder *builder = builder_begin(wrap, inside);
-    struct hd_run *run = runtime->run;
-    runtime->run = NULL; /* building is part of no transaction */
-    runtime->busy++;
     const hd_status status =
         wrap->pattern->build(builder, wrap->pattern->context);
-    runtime->busy--;
-    runtime->run = run;
-    if (status != HD_OK && builder->failure.err == (enum err)status) {
-        *detail = builder->failure;
-    } else if (status != HD_OK) {
-        (void)err_set(detail,
-                      (enum err)status,
-                      "the build function returned HD_%s: %s",
-                      hd_status_name(status),
-                      hd_status_text(status));
-    }
-    builder_end(builder);
-    return (enum err)status;
+    return builder_end(builder, status, detail);
+}
+
+enum err build_element(struct builder *inside,
+                       void *ctx,
+                       struct place *element,
+                       struct err_detail *detail)
+{
+    const struct doer *doer = ctx;
+    hd_builder *builder = builder_begin(doer->wrap, inside);
+    hd_cell *cell = NULL;
+    build_lend(builder, element, &cell);
+    const hd_status status = doer->build(builder, cell, doer->context);
+    return builder_end(builder, status, detail);
 }
 
 /* -- Beginning and ending a declaration ---------------------------------- */

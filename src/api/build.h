@@ -41,6 +41,13 @@ const struct digest *build_fingerprint(const hd_builder *builder,
                                        struct value name,
                                        struct digest *room);
 
+/* Calls the function of a list of pieces, a struct doer, for one element
+ * (element_declare_fn of runtime/list.h). */
+MUST_CHECK enum err build_element(struct builder *inside,
+                                  void *ctx,
+                                  struct place *element,
+                                  struct err_detail *detail);
+
 /* The context of a function that got nowhere. */
 void build_refuse(void *context, void (*release)(void *context));
 

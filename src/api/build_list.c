@@ -1,6 +1,7 @@
 /* Lists and choices that a build function of the program declares. */
 
 #include "api/build.h"
+#include "api/edge.h"
 #include "api/handle.h"
 #include "runtime/choice.h"
 #include "runtime/list.h"
@@ -118,6 +119,68 @@ hd_status hd_build_flat_map(hd_builder *builder,
                             hd_error *error)
 {
     return build_list(builder, name, options, builder_flat_map, output, error);
+}
+
+static enum err declare_pieces(hd_builder *builder,
+                               struct value name,
+                               const hd_pieces_options *options,
+                               struct place **out,
+                               struct err_detail *detail)
+{
+    struct value key = VALUE_NONE;
+    if (options->key != NULL) {
+        const enum err err = edge_name(options->key, "key", &key, detail);
+        if (err != ERR_OK) {
+            build_refuse(options->context, options->release);
+            return err;
+        }
+    }
+    struct doer *doer = build_doer(builder, options->context, options->release);
+    doer->build = options->build;
+    doer->wrap = builder->wrap;
+    const struct builder_list list = {
+        .name = name,
+        .list = options->list->place,
+        .body = {.declare = build_element, .ctx = doer, .release = doer_gone},
+        .key = key,
+    };
+    const enum err err = builder_map(builder->inside, &list, out, detail);
+    value_unref(key);
+    return err;
+}
+
+hd_status hd_build_map_pieces(hd_builder *builder,
+                              const char *name,
+                              const hd_pieces_options *options,
+                              hd_cell **output,
+                              hd_error *error)
+{
+    if (output != NULL) {
+        *output = NULL;
+    }
+    struct err_detail detail = {0};
+    struct value key;
+    struct place *place = NULL;
+    enum err err = build_begin(builder, name, "name", &key, &detail);
+    if (err == ERR_OK && (options == NULL || options->build == NULL)) {
+        err = err_set(&detail,
+                      ERR_ARGUMENT,
+                      "'%s' must not be NULL",
+                      options == NULL ? "options" : "build");
+    }
+    if (err == ERR_OK) {
+        err = build_check_cell(builder, options->list, "list", &detail);
+    }
+    if (err == ERR_OK) {
+        err = declare_pieces(builder, key, options, &place, &detail);
+        if (err == ERR_OK) {
+            build_lend(builder, place, output);
+        }
+    } else if (options != NULL) {
+        build_refuse(options->context, options->release);
+    }
+    value_unref(key);
+    return build_end(builder, err, &detail, name, error);
 }
 
 /* -- Without children ---------------------------------------------------- */

@@ -23,6 +23,8 @@ struct doer {
     struct place *place;
     hd_element_fn *element;          /* of a list, instead */
     hd_reduce_fn *reduce;            /* likewise */
+    hd_element_build_fn *build;      /* of a list of pieces, instead; with */
+    const struct wrap *wrap;         /* the pattern that declared it */
     hd_task_fn *start;               /* of a task, instead; with */
     hd_task_cancelled_fn *cancelled; /* or NULL */
     void *context;

@@ -47,6 +47,7 @@ struct hd_builder {
     struct builder *inside;
     const struct wrap *wrap;
     struct build_scope *scope;
+    struct hd_run *outer;      /* of the runtime, before the call; or NULL */
     struct err_detail failure; /* of the last call that failed */
 };
 

@@ -73,6 +73,14 @@ static hd_status run_element(hd_run *run, hd_cell *element, void *context)
     return HD_OK;
 }
 
+static hd_status build_element(hd_builder *builder,
+                               hd_cell *element,
+                               void *context)
+{
+    (void)context;
+    return hd_build_result(builder, "n", element, NULL);
+}
+
 static hd_status run_reduce(hd_run *run,
                             const hd_value *accumulator,
                             const hd_value *element,
@@ -194,6 +202,7 @@ enum {
     X(hd_build_map, WITHOUT, (h->builder, "n", &list, &r->cell, E))            \
     X(hd_build_filter, WITHOUT, (h->builder, "n", &list, &r->cell, E))         \
     X(hd_build_flat_map, WITHOUT, (h->builder, "n", &list, &r->cell, E))       \
+    X(hd_build_map_pieces, WITHOUT, (h->builder, "n", &pieces, &r->cell, E))   \
     X(hd_build_reduce, WITHOUT, (h->builder, "n", &reduce, &r->cell, E))       \
     X(hd_build_if_else, WITHOUT,                                               \
       (h->builder, "n", h->cell, h->cell, h->cell, &r->cell, E))               \
@@ -237,6 +246,7 @@ static hd_status call(size_t number, const struct handles *h, struct results *r)
     const hd_handler_options handler = {.run = run_it};
     const hd_sink_options watch = {.sink = sink};
     const hd_list_options list = {.list = h->cell, .run = run_element};
+    const hd_pieces_options pieces = {.list = h->cell, .build = build_element};
     const hd_reduce_options reduce = {
         .list = h->cell,
         .initial = h->value,
