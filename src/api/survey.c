@@ -76,6 +76,7 @@ hd_status hd_survey_new(hd_runtime *runtime,
         buf_append(&name, id.at, id.length);
         err = survey_open(home_directory(runtime->home),
                           buf_text(&name),
+                          NULL,
                           &taken,
                           &detail);
         buf_release(&name);

@@ -51,7 +51,12 @@ int look_report(const struct options *options, const struct err_detail *detail)
 int look_open(const struct options *options, struct survey **out)
 {
     struct err_detail detail = {0};
-    return survey_open(look_folder(options), "main", out, &detail) == ERR_OK
+    const char *branch = options->values.branch;
+    if (branch != NULL && strcmp(branch, "main") == 0) {
+        branch = NULL;
+    }
+    return survey_open(look_folder(options), "main", branch, out, &detail) ==
+                   ERR_OK
                ? CODE_OK
                : look_report(options, &detail);
 }

@@ -399,7 +399,7 @@ static const struct command root_commands[] = {
         .name = "events",
         .operands = "[PIECE]",
         .takes_more = true,
-        .options = LOOK_OPTIONS | OPTION_CANCEL,
+        .options = LOOK_OPTIONS | OPTION_CANCEL | OPTION_BRANCH,
         .brief = "events that are stored and not handled yet",
         .manual =
             "Lists the events that wait in the store, in the order in which\n"
@@ -414,7 +414,7 @@ static const struct command root_commands[] = {
         .name = "timers",
         .operands = "[PIECE]",
         .takes_more = true,
-        .options = LOOK_OPTIONS | OPTION_CANCEL,
+        .options = LOOK_OPTIONS | OPTION_CANCEL | OPTION_BRANCH,
         .brief = "timers that are set, and when each is due",
         .manual =
             "Lists the timers of all pieces, or of PIECE, in order of their\n"

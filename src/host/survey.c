@@ -767,6 +767,7 @@ static enum err take(struct survey *survey, struct err_detail *detail)
 
 enum err survey_open(const char *folder,
                      const char *space,
+                     const char *branch,
                      struct survey **out,
                      struct err_detail *detail)
 {
@@ -784,10 +785,14 @@ enum err survey_open(const char *folder,
         mem_free(survey, sizeof *survey);
         return err;
     }
-    survey->branch = value_string_new("", 0);
+    survey->branch = value_text_new(branch != NULL ? branch : "");
     survey->present = presence_list(folder);
     err = engine_read_begin(&survey->engine, detail);
     survey->reading = err == ERR_OK;
+    if (err == ERR_OK &&
+        engine_branch(&survey->engine, survey->branch) == NULL) {
+        err = engine_unknown_branch(survey->branch, detail);
+    }
     if (err == ERR_OK) {
         err = take(survey, detail);
     }

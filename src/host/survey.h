@@ -6,7 +6,7 @@
  * (runtime/piece.h). Together they are the graph as it was last.
  *
  *   struct survey *survey;
- *   err = survey_open(folder, "main", &survey, &detail);
+ *   err = survey_open(folder, "main", NULL, &survey, &detail);
  *   VEC_FOREACH (&survey->pieces, piece) ...
  *   survey_close(survey);
  *
@@ -71,9 +71,11 @@ struct survey {
     struct map landed;    /* struct survey_node by the commit of its run */
 };
 
-/* What folder.h says, and faults. The file is opened for reading only. */
+/* What folder.h says, and faults. The file is opened for reading only. `branch`
+ * may be NULL: the first one. */
 MUST_CHECK enum err survey_open(const char *folder,
                                 const char *space,
+                                const char *branch,
                                 struct survey **out,
                                 struct err_detail *detail);
 void survey_close(struct survey *survey);

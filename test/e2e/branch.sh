@@ -73,4 +73,43 @@ try "it can be read" 0 30 '' get pair a --stored --branch draft
 try "main cannot be closed" 2 '' 'heddle: *' branch rm main
 check "the file fits together" "$HEDDLE" check
 
+# -- Timers and events that wait ------------------------------------------------
+
+cat >bell.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("bell", function(p)
+  local log = p:state("log", heddle.array{})
+  p:handler("ring", function(event) log:append(event) end)
+  return { log = log }
+end)
+LUA
+bell() {
+    "$HEDDLE" "$@" --dir bells
+}
+listed() { # COMMAND [OPTION...]: the payloads of what waits
+    bell "$@" --json | grep -o '"payload":"[a-z]*"' | cut -d'"' -f4 | tr '\n' ' '
+}
+bell run bell.lua --once >/dev/null 2>&1
+bell send bell ring '"tea"' --after 1h --id tea >/dev/null
+bell send bell ring '"now"' --queue >/dev/null
+bell branch create draft >/dev/null 2>&1
+bell send bell ring '"cake"' --after 1h --id cake --branch draft >/dev/null
+bell send bell ring '"soon"' --queue --branch draft >/dev/null
+same "timers of main" "$(listed timers)" "tea "
+same "timers of a branch: those that were set there" "$(listed timers --branch draft)" "cake "
+same "main by its name" "$(listed timers --branch main)" "tea "
+same "events of main" "$(listed events)" "now "
+same "events of a branch" "$(listed events bell --branch draft)" "soon "
+same "what waited when the branch was made is handled on main only" \
+    "$(bell run bell.lua --once --branch draft 2>/dev/null) $(bell run bell.lua --once 2>/dev/null)" '{"log":["soon"]} {"log":["now"]}'
+bell timers bell --cancel cake --branch draft
+same "a timer of a branch is cancelled there" "$? $(listed timers --branch draft)$(listed timers)" "0 tea "
+bell timers --branch none >out 2>err
+same "a branch that there is not" "$? $(cat err)" "2 heddle: unknown branch: none"
+bell branch create plan >/dev/null 2>&1
+bell send bell ring '"plan"' --after 1h --id plan --branch plan >/dev/null
+bell branch merge plan >/dev/null 2>&1
+same "a merge brings the timers that were set on the branch" "$(listed timers)" "tea plan "
+check "the directory is sound" "$HEDDLE" check --dir bells
+
 finish

@@ -11,6 +11,7 @@ import rounds_library
 import rounds_look
 import rounds_lua
 import rounds_process
+import rounds_tasks
 import rounds_timers
 
 
@@ -50,6 +51,7 @@ KINDS = [
     Kind("cards", 4, rounds_children.cards),
     Kind("timers", 4, rounds_timers.timers),
     Kind("collections", 4, rounds_collections.collections),
+    Kind("tasks", 3, rounds_tasks.tasks),
     Kind("explain", 2, rounds_look.explain),
     Kind("circle", 1, rounds_look.circle),
     Kind("broken", 2, rounds_look.broken),
@@ -90,6 +92,7 @@ FLOORS = {
     "timer": 10, "timer cancelled": 3, "kill beside timers": 2,
     "row insert": 8, "row put": 4, "row update": 8, "row cell": 1, "row remove": 4, "range of rows": 8, "rows counted": 3,
     "rows at once": 8, "rows in several pages": 1, "kill beside rows": 1,
+    "input of a task": 10, "runner of tasks": 3, "kill beside tasks": 1,
     "card added": 6, "card removed": 1, "call to a card": 2,
     "schema": 30, "refused by a schema": 3, "judged by a schema": 20, "queued for a schema": 3, "set without the file": 3,
     # faults

@@ -239,7 +239,7 @@ static struct survey *survey_of(const struct site *site)
 {
     struct survey *survey = NULL;
     struct err_detail detail = {0};
-    if (!EXPECT(survey_open(site->folder, "main", &survey, &detail) ==
+    if (!EXPECT(survey_open(site->folder, "main", NULL, &survey, &detail) ==
                 ERR_OK)) {
         (void)test_fail(__FILE__, __LINE__, "%s", detail.text);
     }
