@@ -296,6 +296,39 @@ enum err timers_cancel(struct sched *sched,
     return err;
 }
 
+enum err timers_cancel_beside(struct sched *sched,
+                              struct transaction *transaction,
+                              const struct entity *stream,
+                              struct value name,
+                              bool *was,
+                              struct err_detail *detail)
+{
+    struct events *events = events_of(sched);
+    *was = false;
+    if (value_begins_with(stream->id, "piece:")) {
+        return ERR_OK;
+    }
+    MAP_FOREACH (&events->streams, slot) {
+        const struct entity *other =
+            ((const struct stream *)slot->item)->place->entity;
+        if (other == stream || other->space != stream->space ||
+            value_begins_with(other->id, "piece:")) {
+            continue;
+        }
+        const enum err err = timers_cancel(sched,
+                                           transaction,
+                                           other->space,
+                                           other->id,
+                                           name,
+                                           was,
+                                           detail);
+        if (err != ERR_OK || *was) {
+            return err;
+        }
+    }
+    return ERR_OK;
+}
+
 /* -- Handling ------------------------------------------------------------ */
 
 void timers_handle(const struct event *event, struct transaction *transaction)

@@ -59,6 +59,15 @@ MUST_CHECK enum err timers_cancel(struct sched *sched,
                                   bool *was,
                                   struct err_detail *detail);
 
+/* The same for the other streams here that are of no piece, as `stream` is: of
+ * those, the first that has such a timer. */
+MUST_CHECK enum err timers_cancel_beside(struct sched *sched,
+                                         struct transaction *transaction,
+                                         const struct entity *stream,
+                                         struct value name,
+                                         bool *was,
+                                         struct err_detail *detail);
+
 /* -- For durable.c ------------------------------------------------------- */
 
 /* The next tick of one that repeats, as it is stored; new. */

@@ -593,6 +593,29 @@ static int stream_cancel(lua_State *L)
                              2);
 }
 
+/* A handler of no piece: the timer may be of another such stream here. */
+static int cancel_beside(lua_State *L, struct stage *stage)
+{
+    const struct frame *frame = stage->frame;
+    struct view_found *held = view_hold(&stage->frame->views);
+    struct err_detail detail = {0};
+    bool was = false;
+    held->value = convert_check(L, 1, "the id");
+    const enum err err =
+        timers_cancel_beside(stage_sched(stage),
+                             frame->access.transaction,
+                             handling_stream(frame->handling)->entity,
+                             held->value,
+                             &was,
+                             &detail);
+    if (err == ERR_STALE) {
+        stage->frame->stale = true;
+    }
+    reads_raise(L, err, &detail);
+    lua_pushboolean(L, was);
+    return 1;
+}
+
 int streams_cancel(lua_State *L)
 {
     const struct frame *frame = heddle_of(L)->frame;
@@ -604,11 +627,12 @@ int streams_cancel(lua_State *L)
     lua_settop(L, 1);
     luaL_checktype(L, 1, LUA_TSTRING);
     const struct entity *entity = handling_stream(frame->handling)->entity;
-    return streams_cancel_at(L,
-                             frame->stage,
-                             entity->space,
-                             event_timer_owner(entity->id),
-                             1);
+    (void)streams_cancel_at(L,
+                            frame->stage,
+                            entity->space,
+                            event_timer_owner(entity->id),
+                            1);
+    return lua_toboolean(L, -1) ? 1 : cancel_beside(L, frame->stage);
 }
 
 static const luaL_Reg stream_methods[] = {

@@ -40,6 +40,22 @@ test("heddle.send returns an id, and heddle.cancel takes it", function(t)
   rt:errors()
 end)
 
+test("a handler cancels a timer of another stream by its id", function(t)
+  local rt, log, ring = logger(t)
+  local control, was = rt:stream("control"), {}
+  rt:on(control, function(event)
+    if event == "set" then heddle.send(ring, "x", { after = 100, id = "x" })
+    else was[#was + 1] = heddle.cancel("x") end
+  end)
+  control:send("set"); control:send("drop"); control:send("drop"); rt:settled()
+  t:eq(was, { true, false })
+  control:send("set"); rt:settled()
+  rt:advance(100); rt:idle()
+  t:eq(log:value(), { { "x", 100 } })
+  control:send("drop"); rt:settled()
+  t:eq(was[3], false)
+end)
+
 test("rt:timers() lists what is set, in the order of time", function(t)
   local rt, log, ring = logger(t)
   ring:send("b", { after = 500, id = "b" }); ring:send("a", { after = 300 }); rt:settled()
