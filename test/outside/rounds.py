@@ -24,7 +24,7 @@ class Kind:
 
 
 KINDS = [
-    Kind("values", 8, rounds_command.values),
+    Kind("values", 10, rounds_command.values),
     Kind("links", 4, rounds_command.links),
     Kind("children", 4, rounds_command.children),
     Kind("pieces", 3, rounds_command.pieces),
