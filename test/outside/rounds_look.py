@@ -188,7 +188,7 @@ def explain(round):
     nodes = Nodes(round, pattern)
     nodes.compare()
     nodes.compare_graph()
-    for _ in range(round.random.randrange(3, 6)):
+    for _ in range(round.random.randrange(4, 8)):
         origin = one_call(round, pattern, nodes)
         nodes.compare()
         look(round, "p")

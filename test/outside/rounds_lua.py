@@ -213,7 +213,7 @@ def traffic(stage, most, holds):
             stage.hold(runtime)
         elif holds and round.generator.chance(25):
             stage.release(runtime)
-        elif holds and round.generator.chance(10):
+        elif holds and round.generator.chance(20):
             stage.refuse_next(runtime)
         elif round.generator.chance(14):
             stage.restart(runtime)

@@ -135,7 +135,7 @@ def together(round):
             round.random.choice(pairs)[1].kill()
             round.count("kill -9")
         compacting = start_compact(round) if round.generator.chance(40) else None
-        killed = compacting is not None and round.generator.chance(30)
+        killed = compacting is not None and round.generator.chance(50)
         if killed:
             time.sleep(round.random.random() * 0.03)
             compacting.kill()
