@@ -59,7 +59,7 @@ stuck() {
         exec "$HEDDLE" --timeout 600000 "$@"
     ) >sender.out 2>sender.err &
     sender=$!
-    wait_for yes sh -c 'grep -q "tried again" sender.err && echo yes'
+    wait_for yes sh -c 'grep -q "retrying" sender.err && echo yes'
 }
 
 begin() {

@@ -91,7 +91,7 @@ def library(round):
     process = driver(round)
     open_piece(round, process, 0, pattern)
     round.world.start("p", pattern)
-    for _ in range(round.random.randrange(4, 14)):
+    for _ in range(round.random.randrange(5, 15)):
         if round.generator.chance(30):
             must(round, "close", process.ask("close"))
             open_piece(round, process, 0, pattern)
@@ -201,7 +201,7 @@ def final_of(round, process, pattern, runtime=7):
 
 def make_long(round):
     """Some rounds have a list that is written as what is different in it."""
-    round.generator.long = round.generator.chance(40)
+    round.generator.long = round.generator.chance(50)
     if round.generator.long:
         round.count("long list")
 
@@ -300,7 +300,7 @@ def give_some(round, process, index, pattern):
     """Commands that a process is given without waiting; their calls."""
     calls = []
     for _ in range(round.random.randrange(1, 4)):
-        if round.generator.chance(50):
+        if round.generator.chance(40):
             stream = round.random.choice(pattern["handlers"])["name"]
             payload = round.generator.payload(near_lists(round.world, "p"))
             call = round.call("%d: send %s %s" % (index, stream, json.dumps(payload)),

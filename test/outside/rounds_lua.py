@@ -246,7 +246,7 @@ def asked(round):
     round.world.start("p", pattern)
     stage = Stage(round, pattern, {1: None})
     failed = 0
-    for _ in range(round.random.randrange(2, 6)):
+    for _ in range(round.random.randrange(3, 7)):
         stream = round.random.choice(pattern["handlers"])["name"]
         payload = round.generator.payload(near_lists(round.world, "p"))
         stage.script.line('P[1]:send("%s", %s)' % (stream, lua_value(payload)))
@@ -288,7 +288,7 @@ def dormant(round):
     stage.script.line("local function look() sink = R[1]:sink(cell, function() seen = cell:value() end) end")
     stage.script.line("look() R[1]:idle()")
     wanted = []
-    for _ in range(round.random.randrange(1, 5)):
+    for _ in range(round.random.randrange(2, 6)):
         payload = round.generator.payload(near_lists(round.world, "p"))
         stream = round.random.choice(pattern["handlers"])["name"]
         stage.script.line('P[1]:send("%s", %s)' % (stream, lua_value(payload)))

@@ -134,7 +134,7 @@ def together(round):
             time.sleep(round.random.random() * 0.02)
             round.random.choice(pairs)[1].kill()
             round.count("kill -9")
-        compacting = start_compact(round) if round.generator.chance(40) else None
+        compacting = start_compact(round) if round.generator.chance(55) else None
         killed = compacting is not None and round.generator.chance(50)
         if killed:
             time.sleep(round.random.random() * 0.03)
