@@ -234,7 +234,7 @@ def collections(round):
         round.fail("run: %r" % answer)
     table = Table()
     rows = Rows(round, table)
-    if round.generator.chance(25):
+    if round.generator.chance(45):
         ask(round, table, "fill", {"from": 1001, "to": 1000 + round.random.randrange(500, 700)})
         rows.keys += [1001, 1257, 1300]
         round.count("rows in several pages")
