@@ -2,13 +2,12 @@
 
 #include "collection/collection.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "collection/inside.h"
 #include "collection/sort_key.h"
 #include "value/array.h"
+#include "value/collection_id.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -51,18 +50,11 @@ void collections_release(struct collections *collections)
     map_release(&collections->by_root);
 }
 
-static const char row_mark[] = "//row/";
-
 /* How long the id of the root is; 0: it is not the id of a row. */
 static size_t root_length(struct text id)
 {
-    const size_t mark = sizeof row_mark - 1;
-    for (size_t i = 0; i + mark < id.length; i++) {
-        if (id.at[i] == '/' && memcmp(id.at + i, row_mark, mark) == 0) {
-            return i;
-        }
-    }
-    return 0;
+    size_t length;
+    return collection_part_of(id, &length) == COLLECTION_ROW ? length : 0;
 }
 
 bool collection_is_row(struct value id)

@@ -8,6 +8,7 @@
 #include "replica/draft.h"
 #include "replica/overlay.h"
 #include "replica/space.h"
+#include "value/collection_id.h"
 #include "value/compare.h"
 #include "value/id.h"
 #include "value/object.h"
@@ -949,7 +950,7 @@ void pages_init(struct pages *pages, struct entity *root, struct value name)
     const struct text text = value_text(&name);
     struct buf front = {0};
     buf_append(&front, base.at, base.length);
-    buf_append_text(&front, "//order/");
+    buf_append_text(&front, COLLECTION_ORDER_MARK);
     buf_append(&front, text.at, text.length);
     buf_append_char(&front, '/');
     struct place *all = pages_place_in_root(root, "heights");

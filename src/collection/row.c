@@ -9,6 +9,7 @@
 #include "collection/sort_key.h"
 #include "replica/draft.h"
 #include "replica/overlay.h"
+#include "value/collection_id.h"
 #include "value/compare.h"
 #include "value/id.h"
 #include "value/number.h"
@@ -147,7 +148,7 @@ enum err collection_row(const struct collection *collection,
     const struct text base = value_text(&root->id);
     struct buf text = {0};
     buf_append(&text, base.at, base.length);
-    buf_append_text(&text, "//row/");
+    buf_append_text(&text, COLLECTION_ROW_MARK);
     append_key(&text, key);
     const struct value id = value_string_new(text.at, text.length);
     const enum err err = entity_of(root->space, SCOPE_SPACE, id, out, detail);

@@ -4,6 +4,7 @@
 
 #include "store/documents.h"
 #include "value/array.h"
+#include "value/collection_id.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -92,6 +93,8 @@ struct merge {
     struct meeting meeting;
     struct value scope_key; /* "space" */
     struct commit *commit;
+    struct value collections; /* those that they changed: by the id of the
+                                 root, an integer of COLLECTION_ bits */
     struct value *conflicts;
     struct err_detail *detail;
 };
@@ -103,22 +106,32 @@ struct three_way {
     struct value ours;
     struct value theirs;
     struct patch patch;
+    bool is_structure; /* of a collection: merge-2 decides, not the document */
 };
 
-static void report_conflict(struct three_way *three,
-                            const struct path_segment *path,
-                            size_t length)
+static void add_conflict(struct merge *merge,
+                         struct value id,
+                         const struct path_segment *path,
+                         size_t length)
 {
     struct value conflict = value_empty_object();
     struct buf pointer = {0};
     path_write_segments(&pointer, path, length);
-    object_put_adopt(&conflict, "id", value_ref(three->id));
+    object_put_adopt(&conflict, "id", value_ref(id));
     object_put_adopt(&conflict,
                      "path",
                      value_string_new(buf_text(&pointer), pointer.length));
     buf_release(&pointer);
-    *three->merge->conflicts =
-        array_push_adopt(*three->merge->conflicts, conflict);
+    *merge->conflicts = array_push_adopt(*merge->conflicts, conflict);
+}
+
+static void report_conflict(const struct three_way *three,
+                            const struct path_segment *path,
+                            size_t length)
+{
+    if (!three->is_structure) {
+        add_conflict(three->merge, three->id, path, length);
+    }
 }
 
 /* Whether a step down means the same in both: keys of objects do, and indices
@@ -234,6 +247,182 @@ static void decide(struct three_way *three)
     }
 }
 
+/* -- Collections --------------------------------------------------------- */
+
+/* What a side changed of a collection, and whether something of what they
+ * changed is not here. */
+enum {
+    COLLECTION_ROWS = 1,
+    COLLECTION_STRUCTURE = 2, /* the root or a page */
+    COLLECTION_DEFINITION = 4,
+    COLLECTION_OURS = 3, /* by so many bits are those of ours shifted */
+    COLLECTION_DIFFERS = 1 << 6,
+};
+
+/* The root of the collection that a document belongs to, new; or absent. A
+ * root is known by what it has in it. */
+static struct value collection_of(struct value id,
+                                  struct value before,
+                                  struct value after)
+{
+    const struct text text = value_text(&id);
+    size_t length;
+    if (collection_part_of(text, &length) != COLLECTION_NO_PART) {
+        return value_string_new(text.at, length);
+    }
+    const bool is_root =
+        (value_is_object(before) &&
+         value_is_object(object_field(before, "collection"))) ||
+        (value_is_object(after) &&
+         value_is_object(object_field(after, "collection")));
+    return is_root ? value_ref(id) : VALUE_NONE;
+}
+
+static struct value definition_in(struct value document)
+{
+    const struct value about = value_is_object(document)
+                                   ? object_field(document, "collection")
+                                   : VALUE_NONE;
+    return value_is_object(about) ? object_field(about, "definition")
+                                  : VALUE_NONE;
+}
+
+static int64_t collection_bits(const struct merge *merge, struct value root)
+{
+    const struct value bits = object_get(merge->collections, root);
+    return value_is_absent(bits) ? 0 : value_integer(bits);
+}
+
+static void add_collection_bits(struct merge *merge,
+                                struct value root,
+                                int64_t bits)
+{
+    const int64_t all = collection_bits(merge, root) | bits;
+    merge->collections =
+        object_set_adopt(merge->collections, value_ref(root), value_int(all));
+}
+
+/* Of a document that one side changed. */
+static int64_t bits_of_change(struct value id,
+                              struct value before,
+                              struct value after)
+{
+    size_t length;
+    if (collection_part_of(value_text(&id), &length) == COLLECTION_ROW) {
+        return COLLECTION_ROWS;
+    }
+    return value_equal(definition_in(before), definition_in(after))
+               ? COLLECTION_STRUCTURE
+               : COLLECTION_STRUCTURE | COLLECTION_DEFINITION;
+}
+
+/* They changed the document. */
+static void note_theirs(struct three_way *three)
+{
+    const struct value root =
+        collection_of(three->id, three->base, three->theirs);
+    if (value_is_absent(root)) {
+        return;
+    }
+    const int64_t bits = bits_of_change(three->id, three->base, three->theirs);
+    const bool differs = !value_equal(three->ours, three->theirs);
+    three->is_structure = (bits & COLLECTION_STRUCTURE) != 0;
+    add_collection_bits(three->merge,
+                        root,
+                        bits | (differs ? COLLECTION_DIFFERS : 0));
+    value_unref(root);
+}
+
+/* Whether what we did to a document of the target can matter: of a collection
+ * that they changed, the root and the pages, and the rows if they gave it
+ * another definition. */
+static bool can_matter(const struct merge *merge, struct value id)
+{
+    const struct text text = value_text(&id);
+    size_t length;
+    const enum collection_part part = collection_part_of(text, &length);
+    if (part == COLLECTION_NO_PART) {
+        return collection_bits(merge, id) != 0;
+    }
+    const struct value root = value_string_new(text.at, length);
+    const int64_t bits = collection_bits(merge, root);
+    value_unref(root);
+    return part == COLLECTION_PAGE ? bits != 0
+                                   : (bits & COLLECTION_DEFINITION) != 0;
+}
+
+/* merge-2 rests on it whether or not we changed it. */
+static enum err note_ours(struct merge *merge, struct value id)
+{
+    struct value base = VALUE_NONE;
+    struct value ours = VALUE_NONE;
+    enum err err =
+        read_at(merge, merge->meeting.branch, id, merge->meeting.seq, &base);
+    if (err == ERR_OK) {
+        err = read_at(merge, merge->target, id, ENGINE_HEAD, &ours);
+    }
+    if (err == ERR_OK) {
+        push_read(merge, id, merge->target);
+    }
+    if (err == ERR_OK && !value_equal(base, ours)) {
+        const struct value root = collection_of(id, base, ours);
+        if (!value_is_absent(root)) {
+            add_collection_bits(merge,
+                                root,
+                                bits_of_change(id, base, ours)
+                                    << COLLECTION_OURS);
+        }
+        value_unref(root);
+    }
+    value_unref(base);
+    value_unref(ours);
+    return err;
+}
+
+/* merge-2. */
+static bool collection_conflicts(int64_t bits)
+{
+    const int64_t theirs = bits & (((int64_t)1 << COLLECTION_OURS) - 1);
+    const int64_t ours =
+        (bits & ~(int64_t)COLLECTION_DIFFERS) >> COLLECTION_OURS;
+    const bool both = (ours & COLLECTION_STRUCTURE) != 0 &&
+                      (theirs & COLLECTION_STRUCTURE) != 0;
+    const bool redefined = ours != 0 && theirs != 0 &&
+                           ((ours | theirs) & COLLECTION_DEFINITION) != 0;
+    return (bits & COLLECTION_DIFFERS) != 0 && (both || redefined);
+}
+
+static enum err judge_collections(struct merge *merge)
+{
+    if (object_count(merge->collections) == 0) {
+        return ERR_OK;
+    }
+    struct value ids = value_empty_object();
+    enum err err = find_ids(merge->engine,
+                            merge->target,
+                            merge->meeting.branch,
+                            &ids,
+                            merge->detail);
+    struct object_iter iter = object_iter(ids);
+    struct value id;
+    struct value mark;
+    while (err == ERR_OK && object_next(&iter, &id, &mark)) {
+        if (can_matter(merge, id)) {
+            err = note_ours(merge, id);
+        }
+    }
+    value_unref(ids);
+    iter = object_iter(merge->collections);
+    while (err == ERR_OK && object_next(&iter, &id, &mark)) {
+        if (collection_conflicts(value_integer(mark))) {
+            add_conflict(merge, id, NULL, 0);
+        }
+    }
+    return err;
+}
+
+/* -- All of them --------------------------------------------------------- */
+
 static enum err merge_document(struct merge *merge, struct value id)
 {
     struct three_way three = {.merge = merge, .id = id};
@@ -251,6 +440,7 @@ static enum err merge_document(struct merge *merge, struct value id)
     if (err == ERR_OK && !value_equal(three.base, three.theirs)) {
         push_read(merge, id, merge->target);
         push_read(merge, id, merge->source);
+        note_theirs(&three);
         decide(&three);
     }
     patch_release(&three.patch);
@@ -259,8 +449,6 @@ static enum err merge_document(struct merge *merge, struct value id)
     value_unref(three.theirs);
     return err;
 }
-
-/* -- All of them --------------------------------------------------------- */
 
 static void describe_merge(struct merge *merge)
 {
@@ -301,7 +489,7 @@ static enum err merge_documents(struct merge *merge)
         }
     }
     value_unref(ids);
-    return err;
+    return err == ERR_OK ? judge_collections(merge) : err;
 }
 
 static enum err find_branch(struct engine *engine,
@@ -346,6 +534,7 @@ enum err engine_merge(struct engine *engine,
         .request = request,
         .scope_key = value_text_new("space"),
         .commit = commit,
+        .collections = value_empty_object(),
         .conflicts = conflicts,
         .detail = &why,
     };
@@ -356,6 +545,7 @@ enum err engine_merge(struct engine *engine,
         err = merge_in_transaction(&merge);
         engine_read_end(engine);
     }
+    value_unref(merge.collections);
     if (err != ERR_OK || array_count(*conflicts) > 0) {
         commit_release(commit);
     }

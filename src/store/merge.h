@@ -9,6 +9,15 @@
  * that one side took away or made something else of: a change of the other side
  * inside it is a conflict.
  *
+ *   merge-1  Documents are merged one by one, with one exception:
+ *   merge-2  A collection (value/collection_id.h) is several documents that
+ *            agree with each other: its rows, the pages of its orderings and
+ *            its root. If both sides changed the root or a page, or one gave
+ *            it another definition and the other changed anything of it, that
+ *            is a conflict of the collection, with the id of its root. What is
+ *            left are fields of rows that no ordering uses: these are merged
+ *            like any other.
+ *
  * A merge without conflicts is an ordinary commit on the target, with reads of
  * both branches as they were: if either moves on before it lands, it is
  * refused as stale, like any other. */

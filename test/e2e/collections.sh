@@ -68,4 +68,80 @@ says "a row is removed" '{"existed":true}' send shop drop '{"id":"ann"}'
 says "which its readers see" '[]' get shop old
 check "the files are sound" "$HEDDLE" check
 
+# ---- branches ----
+
+cat >merge.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("merge", function(p)
+  local rows = p:collection("rows", { key = "id", index = { by_a = { "a", "b" } } })
+  p:handler("put", function(event) for _, row in ipairs(event) do rows:put(row) end end)
+  p:handler("fill", function(event) for i = event.from, event.to do rows:put{ id = i, a = i, b = 0 } end end)
+  p:handler("update", function(event) rows:update(event.id, event.fields) end)
+  p:handler("remove", function(event) rows:remove(event) end)
+  p:handler("look", function()
+    local text = {}
+    for i, row in ipairs(rows:range{ index = "by_a", limit = 5 }) do
+      text[i] = row.id .. ":" .. row.a .. "," .. row.b .. (row.note and "," .. row.note or "")
+    end
+    return rows:count() .. " " .. #rows:range{} .. " " .. rows:count{ index = "by_a" } .. " " .. table.concat(text, " ")
+  end)
+  return { rows = rows }
+end)
+LUA
+
+# merged NAME WANT DIRECTORY: both sides are sent what $ours and $theirs say, and the merge says WANT.
+merged() {
+    name=$1 want=$2 data=$3
+    "$HEDDLE" run merge.lua --once --dir "$data" >/dev/null 2>&1
+    "$HEDDLE" send merge put '[{"id":1,"a":1,"b":1},{"id":2,"a":2,"b":2}]' --dir "$data" >/dev/null 2>&1
+    "$HEDDLE" branch create draft --dir "$data" >/dev/null 2>&1
+    "$HEDDLE" send merge "${ours%% *}" "${ours#* }" --dir "$data" >/dev/null 2>&1
+    "$HEDDLE" send merge "${theirs%% *}" "${theirs#* }" --dir "$data" --branch draft >/dev/null 2>&1
+    before=$("$HEDDLE" send merge look null --dir "$data" 2>&1)
+    got=$("$HEDDLE" branch merge draft --dir "$data" 2>/dev/null)
+    same "$name" "$got $?" "$want"
+}
+
+# after NAME WANT DIRECTORY: what the target has.
+after() {
+    same "$1" "$("$HEDDLE" send merge look null --dir "$3" 2>&1)" "$2"
+}
+
+conflict='conflict: piece:merge/rows "" 1'
+
+ours='put [{"id":3,"a":3,"b":3}]' theirs='put [{"id":4,"a":4,"b":4}]'
+merged "inserts on both branches are a conflict of the collection" "$conflict" both
+after "and nothing is merged" "$before" both
+
+ours='update {"id":1,"fields":{"a":7}}' theirs='update {"id":1,"fields":{"b":7}}'
+merged "so are two indexed fields of one row" "$conflict" fields
+after "whose index stays as it was" "$before" fields
+
+ours='update {"id":1,"fields":{"a":900}}' theirs='fill {"from":3,"to":600}'
+merged "so is a row that moves while its page is divided" "$conflict" divided
+after "and no row is lost" "$before" divided
+
+ours='update {"id":1,"fields":{"note":"x"}}' theirs='fill {"from":3,"to":600}'
+merged "a field that no index uses is merged with new rows" ' 0' free
+after "all of which are there" '"600 600 600 1:1,1,x 2:2,2 3:3,0 4:4,0 5:5,0"' free
+says "a second merge has nothing to do" 'heddle: draft has nothing to merge' branch merge draft --dir free
+
+ours='remove 2' theirs='update {"id":2,"fields":{"note":"x"}}'
+merged "a row that one branch removes and the other changes is a conflict" \
+    'conflict: piece:merge/rows//row/=2 "" 1' removed
+
+ours='update {"id":1,"fields":{"note":"x"}}' theirs='update {"id":2,"fields":{"a":9}}'
+merged "an index that one branch changes is merged" ' 0' index
+after "with both changes" '"2 2 2 1:1,1,x 2:9,2"' index
+
+# A definition that one branch changes, and rows that the other one does.
+sed 's/by_a = { "a", "b" }/by_a = { "a", "b" }, by_note = { "note" }/' merge.lua >new.lua
+"$HEDDLE" run merge.lua --once --dir defined >/dev/null 2>&1
+"$HEDDLE" send merge put '[{"id":1,"a":1,"b":1}]' --dir defined >/dev/null 2>&1
+"$HEDDLE" branch create draft --dir defined >/dev/null 2>&1
+"$HEDDLE" run new.lua --name merge --once --dir defined --branch draft >/dev/null 2>&1
+"$HEDDLE" send merge update '{"id":1,"fields":{"note":"x"}}' --dir defined >/dev/null 2>&1
+same "a new index and a field that it uses are a conflict" \
+    "$("$HEDDLE" branch merge draft --dir defined 2>&1 | grep rows)" 'conflict: piece:merge/rows ""'
+
 finish
