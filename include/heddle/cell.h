@@ -267,7 +267,7 @@ typedef hd_status hd_edit_fn(hd_runtime *runtime, void *context);
  * nothing of it. It is called again if what it read has changed meanwhile.
  * HD_OK after the store has accepted it: it is on disk. What `edit` returned,
  * if that was no success; what the store said, if it refused; HD_NOT_CONVERGED
- * if others were faster too often; HD_TIMEOUT, and error->may_have_happened, if
+ * after repeated conflicts; HD_TIMEOUT, and error->may_have_happened, if
  * the store did not answer. HD_MISUSE from inside a run or an edit. */
 HD_API hd_status hd_runtime_edit(hd_runtime *runtime,
                                  hd_edit_fn *edit,

@@ -89,21 +89,21 @@ HD_API const char *hd_version(void);
 /* These numbers never change their meaning; new ones are added. */
 typedef enum hd_status {
     HD_OK = 0,
-    HD_ARGUMENT = 1,  /* an argument is not valid */
-    HD_SYNTAX = 2,    /* a text is not well formed */
-    HD_TYPE = 3,      /* a value has another type */
-    HD_NOT_FOUND = 4, /* there is nothing at that path */
+    HD_ARGUMENT = 1,  /* an argument is invalid */
+    HD_SYNTAX = 2,    /* a text is malformed */
+    HD_TYPE = 3,      /* a value has the wrong type */
+    HD_NOT_FOUND = 4, /* there is no value at this path */
     HD_RANGE = 5,     /* a number is out of range */
 
-    HD_SCHEMA = 6,           /* a value does not fit its schema */
-    HD_SCHEMA_MALFORMED = 7, /* a schema is not one */
-    HD_MISUSE = 8, /* called at a wrong time, or from a wrong thread */
+    HD_SCHEMA = 6,           /* a value does not match its schema */
+    HD_SCHEMA_MALFORMED = 7, /* a schema is invalid */
+    HD_MISUSE = 8,           /* not allowed in this context or thread */
 
     HD_PATCH_MALFORMED = 10, /* an operation lacks a field, or is unknown */
     HD_PATCH_MISSING = 11,   /* an operation names a missing path */
-    HD_PATCH_TRAVERSAL = 12, /* a path goes through a leaf */
-    HD_PATCH_INDEX = 13,     /* an array index is not valid */
-    HD_PATCH_TARGET = 14,    /* the target has another type */
+    HD_PATCH_TRAVERSAL = 12, /* a path crosses a scalar */
+    HD_PATCH_INDEX = 13,     /* an array index is invalid */
+    HD_PATCH_TARGET = 14,    /* the target has the wrong type */
     HD_PATCH_ROOT = 15,      /* the result is not a document */
 
     HD_LIMIT_SIZE = 32,     /* the text is too large */
@@ -116,54 +116,54 @@ typedef enum hd_status {
     HD_LIMIT_ID = 39,       /* an identifier is too long */
     HD_LIMIT_COMMIT = 40,   /* too many parts in a commit */
     HD_LIMIT_SCHEMA = 41,   /* a schema is too large */
-    HD_LIMIT_HOPS = 42,     /* events cause each other without end */
+    HD_LIMIT_HOPS = 42,     /* a causal chain of events is too long */
 
-    HD_PROTOCOL = 64,             /* a message has a wrong shape */
-    HD_CONFLICT = 65,             /* what was read has changed: try again */
-    HD_ORIGIN_FAILED = 66,        /* the commit it came from did not land */
-    HD_RECEIPT_EXISTS = 67,       /* the document exists already */
+    HD_PROTOCOL = 64,             /* a message is malformed */
+    HD_CONFLICT = 65,             /* a read value has changed: retry */
+    HD_ORIGIN_FAILED = 66,        /* the originating commit was rejected */
+    HD_RECEIPT_EXISTS = 67,       /* the document already exists */
     HD_REPLAY_MISMATCH = 68,      /* another commit has this number */
-    HD_BRANCH_UNKNOWN = 69,       /* there is no such branch */
+    HD_BRANCH_UNKNOWN = 69,       /* the branch does not exist */
     HD_BRANCH_CLOSED = 70,        /* the branch is not active */
     HD_SEQUENCE = 71,             /* a sequence number is out of range */
-    HD_IMMUTABLE = 72,            /* the document never changes */
-    HD_LISTING_MOVED = 73,        /* the listing changed: begin again */
+    HD_IMMUTABLE = 72,            /* the document is immutable */
+    HD_LISTING_MOVED = 73,        /* the listing changed: restart it */
     HD_IDEMPOTENCY_MISMATCH = 74, /* the event id had another payload */
-    HD_STALE = 80,                /* what was read changed before the commit */
-    HD_SESSION_LOST = 81,         /* the session was replaced: fate unknown */
-    HD_CLOSED = 82,               /* the space was closed: fate unknown */
-    HD_BACKLOG = 83,              /* too many events wait: send it later */
-    HD_NO_HANDLER = 84,           /* nobody handles the stream */
-    HD_HANDLER_EXISTS = 85,       /* the stream has a handler already */
-    HD_NOT_CONVERGED = 86,        /* others were faster, for too long */
-    HD_NOT_SETTLED = 87,          /* what is read does not come to rest */
-    HD_GIVEN_UP = 88,             /* whoever did it gave the attempt up */
-    HD_CLEARANCE = 89,            /* an effect may not see what it would see */
-    HD_TIMEOUT = 90,              /* the deadline came first */
-    HD_INTERRUPTED = 91,          /* somebody wanted the call to end */
-    HD_SESSION_IN_USE = 92,       /* another process has the session */
+    HD_STALE = 80,                /* a value changed after it was read */
+    HD_SESSION_LOST = 81,   /* the session was replaced: outcome unknown */
+    HD_CLOSED = 82,         /* the space was closed: outcome unknown */
+    HD_BACKLOG = 83,        /* the backlog is full: retry later */
+    HD_NO_HANDLER = 84,     /* the stream has no handler */
+    HD_HANDLER_EXISTS = 85, /* the stream already has a handler */
+    HD_NOT_CONVERGED = 86,  /* gave up after repeated conflicts */
+    HD_NOT_SETTLED = 87,    /* the inputs do not settle */
+    HD_GIVEN_UP = 88,       /* the code aborted the attempt */
+    HD_CLEARANCE = 89,      /* not cleared to read this data */
+    HD_TIMEOUT = 90,        /* the deadline was exceeded */
+    HD_INTERRUPTED = 91,    /* the call was interrupted */
+    HD_SESSION_IN_USE = 92, /* another process uses the session */
 
-    HD_IO = 96,         /* reading or writing failed */
-    HD_STORE = 97,      /* the database refused */
+    HD_IO = 96,         /* a read or write failed */
+    HD_STORE = 97,      /* SQLite reported an error */
     HD_CORRUPT = 98,    /* the file is damaged */
-    HD_BUSY = 99,       /* somebody else holds the file: try again */
+    HD_BUSY = 99,       /* another process holds the file: retry */
     HD_FULL = 100,      /* the disk is full */
-    HD_FENCED = 101,    /* another writer has taken over */
-    HD_NO_MEMORY = 102, /* there is no memory left */
-    HD_READ_ONLY = 103  /* it was opened for reading only */
+    HD_FENCED = 101,    /* another writer took over */
+    HD_NO_MEMORY = 102, /* out of memory */
+    HD_READ_ONLY = 103  /* opened read-only */
 } hd_status;
 
 /* What may be done after a failure. Only HD_CLASS_RETRY is worth another try
  * with the same input. */
 typedef enum hd_class {
     HD_CLASS_NONE = 0,      /* no failure */
-    HD_CLASS_RETRY = 1,     /* the world moved on: read again */
+    HD_CLASS_RETRY = 1,     /* the state has changed: read again */
     HD_CLASS_PERMANENT = 2, /* the answer will not change: drop the work */
-    HD_CLASS_TERMINAL = 3,  /* a rule was broken: tell the author */
+    HD_CLASS_TERMINAL = 3,  /* the request broke a rule: change it */
     HD_CLASS_FAULT = 4      /* disk, memory, network: it may have happened */
 } hd_class;
 
-/* "SYNTAX", "the text is not well formed", HD_CLASS_TERMINAL. For a number
+/* "SYNTAX", "malformed text", HD_CLASS_TERMINAL. For a number
  * that is not in the list: "unknown", a sentence, HD_CLASS_FAULT. The strings
  * are static. */
 HD_API const char *hd_status_name(hd_status status);

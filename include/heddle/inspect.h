@@ -103,11 +103,11 @@ HD_API hd_status hd_node_why(hd_node *node,
  *
  *   {"node":"total", "kind":"computation", "status":"invalid",
  *    "condition":"gated", "gate":"debounce", "inMs":40,
- *    "sentence":"total has to run, and waits for its debounce: ..."}
+ *    "sentence":"total is dirty and waits for its debounce: ..."}
  *
- * "condition" is the first one that is missing: "event" (a handler: one to
+ * "condition" is the first one that is not met: "event" (a handler: one to
  * handle), "running", "clean", "nobody-looks", "gated", "waits" (for another
- * node, which has to run first); or "none": it runs in the next step. */
+ * node, which must run first); or "none": it runs in the next step. */
 HD_API hd_status hd_node_why_not(hd_node *node,
                                  hd_value **account,
                                  hd_error *error);

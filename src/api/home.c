@@ -230,7 +230,7 @@ enum err home_flush(struct home *home,
         const char *trouble = home_trouble(home);
         return err_set(detail,
                        ERR_TIMEOUT,
-                       "%zu commits are not confirmed: %s",
+                       "unconfirmed commits: %zu; %s",
                        live_outstanding(home->live),
                        trouble != NULL ? trouble : "deadline exceeded");
     }

@@ -990,7 +990,7 @@ enum err live_stop(struct live *live,
         err = trouble != NULL ? trouble->err : ERR_GIVEN_UP;
         (void)err_set(detail,
                       err,
-                      "%zu commits were not confirmed and are lost: %s",
+                      "lost unconfirmed commits: %zu; %s",
                       live_outstanding(live),
                       trouble != NULL ? trouble->text
                                       : "no caller waited for the answer");

@@ -40,8 +40,8 @@ class Call:
 
 # A refusal that the model cannot foresee: others were faster, or there was no
 # time. Such a call has no effect.
-CONTENTION = ("gave up", "was rejected", "did not land", "NOT_CONVERGED", "no time", "TIMEOUT", "BUSY",
-              "is busy", "timed out", "in time", "conflict", "rejected by the test")
+CONTENTION = ("gave up", "was rejected", "did not land", "NOT_CONVERGED", "time limit", "TIMEOUT", "BUSY",
+              "is busy", "timed out", "in time", "did not finish", "deadline", "conflict", "rejected by the test")
 
 
 class TooLong(Exception):

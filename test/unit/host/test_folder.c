@@ -314,7 +314,7 @@ TEST(l3_who_leaves_a_full_disk_is_told_what_is_lost)
     site_put(live, "b", 2);
     struct err_detail detail = {0};
     EXPECT_EQ(live_stop(live, live_now(live), &detail), ERR_FULL);
-    EXPECT_CONTAINS(detail.text, "2 commits were not confirmed and are lost");
+    EXPECT_CONTAINS(detail.text, "lost unconfirmed commits: 2");
     EXPECT_CONTAINS(detail.text, "the disk is full");
     fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
     live = site_enter(&site);
