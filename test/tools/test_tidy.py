@@ -93,6 +93,8 @@ BAD = [
      ["src/base/buf.c:4: words"]),
     ("words_also_where_a_sentence_begins", {"src/base/buf.c": statement('fail("Nobody reads the output");')},
      ["src/base/buf.c:4: words"]),
+    ("words_in_a_man_page", {"man/heddle.1": ".Sh DESCRIPTION\nThe last 100 commits, unless told otherwise.\n"},
+     ["man/heddle.1:2: words"]),
     ("words_in_two_strings_and_two_lines",
      {"src/base/buf.c": statement('help("prints 100 commits, unless"\n         "\\ntold otherwise");'),
       "src/value/value.c": HEADER + 'const char *const text = "the piece goes "\n                         "on";\n'},
