@@ -421,6 +421,12 @@ static enum err read_object(struct reader *reader, int index, struct value *out)
     if (err != ERR_OK) {
         return refuse(reader, err, "cannot be read: %s", detail.text);
     }
+    if (value_is_absent(*out) && reader->open.count > 0) {
+        return refuse(reader,
+                      ERR_NOT_FOUND,
+                      "shows data that was removed: copy what you need before "
+                      "you remove it");
+    }
     if (value_depth(*out) + reader->open.count > reader->depth_max) {
         value_unref(*out);
         *out = VALUE_NONE;
