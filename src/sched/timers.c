@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/event.h"
+#include "replica/draft.h"
 #include "replica/space.h"
 #include "sched/durable.h"
 #include "sched/event.h"
@@ -238,17 +239,30 @@ static struct value cancelled(struct value stream)
     return object_new_adopt(parts, COUNT_OF(parts) / 2);
 }
 
+/* The document of a timer that the transaction knows, new. One that is new with
+ * the transaction is not at the store, and is not requested there. */
+static struct value look_at(struct transaction *transaction,
+                            struct place *place)
+{
+    struct value document = VALUE_NONE;
+    if (entity_is_available(place->entity)) {
+        (void)transaction_read(transaction,
+                               place,
+                               READ_DEEP,
+                               READ_FOR_BOTH,
+                               &document);
+        return document;
+    }
+    const struct draft *draft = draft_find(transaction, place->entity);
+    return draft != NULL ? entity_state_document(&draft->work) : VALUE_NONE;
+}
+
 static enum err cancel_at(struct transaction *transaction,
                           struct place *place,
                           bool *was,
                           struct err_detail *detail)
 {
-    struct value document = VALUE_NONE;
-    (void)transaction_read(transaction,
-                           place,
-                           READ_DEEP,
-                           READ_FOR_BOTH,
-                           &document);
+    const struct value document = look_at(transaction, place);
     enum err err = ERR_OK;
     *was = value_is_object(document) && event_is_waiting(document);
     if (*was) {
@@ -263,6 +277,36 @@ static enum err cancel_at(struct transaction *transaction,
     }
     value_unref(document);
     return err;
+}
+
+/* The event with that document, not a timer, that the transaction has sent
+ * itself; or NULL. */
+static struct event *sent_by(const struct transaction *transaction,
+                             const struct entity *document)
+{
+    const struct lineage *lineage = transaction->launched;
+    if (lineage == NULL) {
+        return NULL;
+    }
+    LIST_FOREACH (&lineage->events, at) {
+        struct event *event = CONTAINER_OF(at, struct event, in_origin);
+        if (event->timed == NULL && event->stored != NULL &&
+            event->stored->entity == document) {
+            return event;
+        }
+    }
+    return NULL;
+}
+
+/* An event whose document is new with this transaction: it was not sent, after
+ * all. */
+static enum err take_back(struct event *event,
+                          struct transaction *transaction,
+                          struct place *place,
+                          struct err_detail *detail)
+{
+    event_end_orphan(event);
+    return transaction_delete(transaction, place, detail);
 }
 
 enum err timers_cancel(struct sched *sched,
@@ -284,7 +328,12 @@ enum err timers_cancel(struct sched *sched,
     struct place *place = durable_document(space, id);
     value_unref(id);
     enum err err = ERR_OK;
-    if (transaction_knows(transaction, place->entity)) {
+    struct event *own =
+        event_is_document_id(name) ? sent_by(transaction, place->entity) : NULL;
+    if (own != NULL) {
+        *was = true;
+        err = take_back(own, transaction, place, detail);
+    } else if (transaction_knows(transaction, place->entity)) {
         err = cancel_at(transaction, place, was, detail);
         const struct spent_receipt spent = {place_ref(place), false};
         vec_push(&events->spent, spent);

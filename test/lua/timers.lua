@@ -56,6 +56,28 @@ test("a handler cancels a timer of another stream by its id", function(t)
   t:eq(was[3], false)
 end)
 
+for _, options in ipairs{ {}, { after = 500 }, { every = 500 } } do
+  local kind = next(options) or "event"
+  test("a handler takes back what it has just sent, by its id: " .. kind, function(t)
+    local rt = t:runtime()
+    local calls, was, log = 0, {}, {}
+    local start, ring = rt:stream("start"), rt:stream("ring")
+    rt:on(ring, function(event) log[#log + 1] = event end)
+    rt:on(start, function()
+      calls = calls + 1
+      local first = heddle.send(ring, "first", options)
+      local second = heddle.send(ring, "second", options.every and { after = 500 } or options)
+      was = { heddle.cancel(first), heddle.cancel(first), second }
+    end)
+    local ticket = start:send(1); rt:settled()
+    rt:advance(500); rt:idle(); rt:settled()
+    t:eq({ ticket:state(), calls, was[1], was[2], log }, { "done", 1, true, false, { "second" } })
+    t:eq({ rt:timers(), rt:events() }, { {}, {} })
+    rt = rt:restart(); rt:settled()
+    t:eq({ #rt:timers(), #rt:events() }, { 0, 0 })
+  end)
+end
+
 test("rt:timers() lists what is set, in the order of time", function(t)
   local rt, log, ring = logger(t)
   ring:send("b", { after = 500, id = "b" }); ring:send("a", { after = 300 }); rt:settled()
