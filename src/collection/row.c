@@ -22,9 +22,6 @@ enum {
     SHOWN_MAX = 80,  /* and in a sentence */
 };
 
-/* 2^53: up to here, different integers have different sort keys. */
-#define NUMBER_MAX ((int64_t)1 << 53)
-
 static enum err refuse_key(const struct collection *collection,
                            struct value key,
                            struct err_detail *detail)
@@ -52,8 +49,8 @@ static enum err refuse_key(const struct collection *collection,
     if (value_is_number(key)) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "the key '%.*s' of a row must be a number between -2^53 "
-                       "and 2^53",
+                       "the key '%.*s' of a row must be finite, not NaN or "
+                       "infinite",
                        (int)name.length,
                        name.at);
     }
@@ -72,11 +69,7 @@ static bool can_be_key(struct value key)
         const size_t length = value_text(&key).length;
         return length > 0 && length <= COLLECTION_KEY_BYTES_MAX;
     }
-    if (value_tag(key) == TAG_INT) {
-        return value_integer(key) >= -NUMBER_MAX &&
-               value_integer(key) <= NUMBER_MAX;
-    }
-    return value_is_number(key) && fabs(value_real(key)) <= (double)NUMBER_MAX;
+    return value_is_number(key) && isfinite(value_real(key));
 }
 
 /* Whether a text is in ids as it is: what begins with '=' or '#' is not a text,

@@ -8,8 +8,13 @@
 enum {
     NUMBER_DIGITS = 11, /* of 6 bits */
     DIGIT_BITS = 6,
+    LOW_DIGITS = 2, /* of what a double cannot hold of an integer, */
+    LOW_MASK = (1 << 11) - 1,
     LAST_ESCAPED = '!',
 };
+
+/* 2^53: below this, each integer is a double. */
+#define EXACT_MAX ((int64_t)1 << 53)
 
 bool sort_key_takes(struct value field)
 {
@@ -28,18 +33,36 @@ static uint64_t sortable_bits(double real)
     return (bits & sign) != 0 ? ~bits : bits | sign;
 }
 
-static void append_number(struct buf *to, double real)
+static void append_digits(struct buf *to, uint64_t bits, unsigned count)
 {
     static const char digits[] =
         "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
-    uint64_t bits = sortable_bits(real);
-    char text[1 + NUMBER_DIGITS];
-    text[0] = 'n';
-    for (unsigned i = NUMBER_DIGITS; i > 0; i--) {
-        text[i] = digits[bits & ((1U << DIGIT_BITS) - 1)];
+    char text[NUMBER_DIGITS];
+    for (unsigned i = count; i > 0; i--) {
+        text[i - 1] = digits[bits & ((1U << DIGIT_BITS) - 1)];
         bits >>= DIGIT_BITS;
     }
-    buf_append(to, text, sizeof text);
+    buf_append(to, text, count);
+}
+
+/* sort-key-4. The high part has at most 53 bits that are not zero. */
+static void append_integer(struct buf *to, int64_t integer)
+{
+    const uint64_t low = (uint64_t)integer & LOW_MASK;
+    const int64_t high = integer - (int64_t)low;
+    append_digits(to, sortable_bits((double)high), NUMBER_DIGITS);
+    append_digits(to, low, LOW_DIGITS);
+}
+
+static void append_number(struct buf *to, struct value number)
+{
+    buf_append_char(to, 'n');
+    if (value_tag(number) == TAG_INT && (value_integer(number) >= EXACT_MAX ||
+                                         value_integer(number) <= -EXACT_MAX)) {
+        append_integer(to, value_integer(number));
+    } else {
+        append_digits(to, sortable_bits(value_real(number)), NUMBER_DIGITS);
+    }
 }
 
 static void append_string(struct buf *to, struct text text)
@@ -64,7 +87,7 @@ void sort_key_append(struct buf *to, struct value field)
     if (value_is_string(field)) {
         append_string(to, value_text(&field));
     } else if (value_is_number(field)) {
-        append_number(to, value_real(field));
+        append_number(to, field);
     } else if (value_tag(field) == TAG_BOOL) {
         buf_append_char(to, (char)(value_boolean(field) ? '2' : '1'));
     } else {

@@ -11,9 +11,14 @@
  *   sort-key-3  The text is printable ASCII, but for the bytes of strings that
  *               are not ASCII.
  *
- * A number is 11 digits of base 64, in the order of doubles; -0 is 0. So
- * integers beyond 2^53 may share a sort key with their neighbours. In a string,
- * bytes up to '!' are written as '!' and another one; a space ends it. */
+ *   sort-key-4  Numbers that are equal have one sort key, others have two. A
+ *               number is 11 digits of base 64, in the order of doubles; -0 is
+ *               0. Of an integer from 2^53 on, either way from 0, these are of
+ *               the next multiple of 2^11 below it, and two digits follow with
+ *               the rest. (No double has such a value: value V2.)
+ *
+ * In a string, bytes up to '!' are written as '!' and another one; a space ends
+ * it. */
 
 #ifndef COLLECTION_SORT_KEY_H
 #define COLLECTION_SORT_KEY_H

@@ -522,3 +522,24 @@ test("a bound that is a row or a field that does not exist is refused", function
   t:fails(function() ask(rt, piece, "turn", {}) end, "'after' of a range is a row or a field that does not exist")
   t:eq(people:count(), 3)
 end)
+
+test("integers beyond 2^53 are ordered exactly, as fields and as keys", function(t)
+  local rt = t:runtime()
+  local people
+  rt:run(people_of{ body = function(_, rows) people = rows end })
+  local large = 1794958091104000000
+  for i = 3, 1, -1 do people:insert(person(large + i, large - i)) end
+  people:insert(person(math.mininteger, math.maxinteger))
+  people:insert(person(0x1p63, -0.0))
+  local function ids(range)
+    local list = {}
+    for i, row in ipairs(people:range(range)) do list[i] = row.id end
+    return list
+  end
+  t:eq(ids{}, { math.mininteger, large + 1, large + 2, large + 3, 0x1p63 })
+  t:eq(ids{ index = "by_age" }, { 0x1p63, large + 3, large + 2, large + 1, math.mininteger })
+  t:eq(ids{ index = "by_age", from = large - 2, to = large - 2 }, { large + 2 })
+  t:eq(ids{ index = "by_age", from = 0, to = 0 }, { 0x1p63 })
+  t:eq(ids{ after = { large + 2 }, reverse = true }, { large + 1, math.mininteger })
+  t:eq(people:get(large + 1).age, large - 1)
+end)
