@@ -284,6 +284,7 @@ static enum err bound_key(const struct collection *collection,
     const enum err err =
         append_bound(&text, collection, ordering, bound, names[side], detail);
     if (err == ERR_OK) {
+        CHECK(text.at != NULL); /* a bound has a field */
         if (side == SIDE_BELOW) {
             text.at[text.length - 1]--;
         }

@@ -511,6 +511,8 @@ static enum err put_entry(struct pages *pages,
                           struct value item,
                           struct err_detail *detail);
 
+/* NOLINTBEGIN(misc-no-recursion): one call per level of the tree */
+
 /* There is another page of the level, which begins with `low`: it is entered in
  * the level above, which may be new. */
 static enum err enter_page(struct pages *pages,
@@ -582,6 +584,7 @@ static enum err divide(struct pages *pages,
         return err;
     }
     struct sorted sorted = sort_page(page);
+    CHECK(sorted.at != NULL); /* it is too full */
     const uint32_t at = division(page, &sorted, newest);
     const struct value low = value_ref(sorted.at[at]);
     struct entity *upper;
@@ -624,7 +627,6 @@ static uint32_t entries_max(const struct pages *pages, unsigned level)
 
 /* Writes an entry to the page of a level, and divides it if it is too full. The
  * levels above go the same way, at most PAGES_LEVELS_MAX of them. */
-/* NOLINTNEXTLINE(misc-no-recursion) */
 static enum err put_entry(struct pages *pages,
                           const struct collection_access *access,
                           unsigned level,
@@ -653,6 +655,8 @@ static enum err put_entry(struct pages *pages,
     page_release(&page);
     return err;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 enum err pages_put(struct pages *pages,
                    const struct collection_access *access,
@@ -815,6 +819,7 @@ static bool take(const struct page *page,
     }
     found->count += taken;
     if (range->limit > 0 && found->count >= range->limit) {
+        CHECK(selection.at != NULL && taken > 0);
         *last = value_ref(selection.at[taken - 1]);
     }
     mem_free(selection.at, all * sizeof *selection.at);
