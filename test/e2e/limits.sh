@@ -426,7 +426,7 @@ for number in 255 256 257 1024 1025 70000; do
         same "a name of $number bytes" "$("$HEDDLE" get "$name" n)" 1
     else
         same "a name of $number bytes is refused" "$code" 2
-        check "with a sentence" grep -q "has 1 to 256 bytes" err.txt
+        check "with a sentence" grep -q "1 to 256 bytes" err.txt
     fi
     readable "a name of $number bytes"
     run send box give 1 --id "$name" --session "$name"
@@ -444,7 +444,7 @@ done
 
 # ---- nothing is forgotten ----
 
-sed -n '/^## What comes from outside/,/^## The scheduler/s/^| `\([A-Z_]*\)` |.*/\1/p' "$ROOT/docs/limits.md" | sort >rows
+sed -n '/^## External input/,/^## The scheduler/s/^| `\([A-Z_]*\)` |.*/\1/p' "$ROOT/docs/limits.md" | sort >rows
 sort -u tried >tried.sorted
 check "there are limits" test "$(wc -l <rows)" -gt 20
 same "every limit of docs/limits.md has a test" "$(comm -23 rows tried.sorted)" ""
