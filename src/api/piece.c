@@ -473,12 +473,11 @@ hd_status hd_run_launch(hd_run *run,
     }
     if (err == ERR_OK) {
         struct value made = VALUE_NONE;
-        err = piece_launch(run->piece,
-                           run->handling,
-                           pattern_in(run->object.runtime, pattern),
-                           given,
-                           &made,
-                           &detail);
+        const struct piece_launch_options options = {
+            .pattern = pattern_in(run->object.runtime, pattern),
+            .arguments = given,
+        };
+        err = piece_launch(run->piece, run->handling, &options, &made, &detail);
         if (err == ERR_OK && link != NULL) {
             *link = handle_new_adopt(made);
         } else {

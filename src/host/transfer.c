@@ -531,26 +531,49 @@ static enum err write_gone(struct moved_writer *writer,
     return err;
 }
 
-/* A piece that was launched is named in the one that launched it: "a" of
- * "a~x". */
-static enum err leave_parent(struct moved_writer *writer,
-                             struct value name,
-                             struct err_detail *detail)
+/* The name of the piece that launched it, new; absent if none did. Pieces of
+ * earlier versions only say that they were launched: "a~x" was by "a". */
+static enum err read_launcher(struct transfer *transfer,
+                              struct value name,
+                              struct value *out,
+                              struct err_detail *detail)
 {
-    struct transfer *transfer = writer->transfer;
+    const struct value id = piece_document_id(name, VALUE_NONE);
+    struct value document = VALUE_NONE;
+    const enum err err =
+        transfer_read(transfer, transfer->space, id, &document, detail);
+    const struct value about =
+        err == ERR_OK ? transfer_about(document) : VALUE_NONE;
+    const struct value child =
+        value_is_object(about) ? object_field(about, "child") : VALUE_NONE;
     const struct text text = value_text(&name);
     size_t length = text.length;
     while (length > 0 && text.at[length - 1] != '~') {
         length--;
     }
-    if (length < 2) {
-        return ERR_OK;
+    *out = value_is_string(child) ? value_ref(child)
+           : !value_is_absent(child) && length > 1
+               ? value_string_new(text.at, length - 1)
+               : VALUE_NONE;
+    value_unref(document);
+    value_unref(id);
+    return err;
+}
+
+/* A piece that was launched is named in the one that launched it. */
+static enum err leave_parent(struct moved_writer *writer,
+                             struct value name,
+                             struct err_detail *detail)
+{
+    struct transfer *transfer = writer->transfer;
+    struct value parent;
+    enum err err = read_launcher(transfer, name, &parent, detail);
+    if (err != ERR_OK || value_is_absent(parent)) {
+        return err;
     }
-    const struct value parent = value_string_new(text.at, length - 1);
     const struct value id = piece_document_id(parent, VALUE_NONE);
     struct value document = VALUE_NONE;
-    enum err err =
-        transfer_read(transfer, transfer->space, id, &document, detail);
+    err = transfer_read(transfer, transfer->space, id, &document, detail);
     const struct value about =
         err == ERR_OK ? transfer_about(document) : VALUE_NONE;
     const struct value launched =
@@ -732,6 +755,10 @@ struct value moved_result(const struct moved_names *names,
         }
         object_put_adopt(&about, "launched", renamed);
     }
+    const struct value child = object_field(about, "child");
+    if (value_is_string(child)) {
+        object_put_adopt(&about, "child", moved_name(names, child));
+    }
     if (transfer_generation(made) < names->generation) {
         object_put_adopt(&about,
                          "generation",
@@ -870,16 +897,29 @@ static enum err check_rename(const struct transfer *transfer,
     const struct value text = value_text_new(new_name);
     enum err err = piece_check_name(text, detail);
     value_unref(text);
-    if (err == ERR_OK && strchr(name, '~') != NULL) {
+    if (err == ERR_OK && strcmp(name, new_name) == 0) {
+        err = err_set(detail, ERR_ARGUMENT, "%s already has that name", name);
+    }
+    return err == ERR_OK ? transfer_check_stopped(transfer, name, detail) : err;
+}
+
+/* Its name is in the document of the piece that launched it. */
+static enum err refuse_launched(struct transfer *transfer,
+                                const char *name,
+                                struct err_detail *detail)
+{
+    const struct value text = value_text_new(name);
+    struct value launcher;
+    enum err err = read_launcher(transfer, text, &launcher, detail);
+    if (err == ERR_OK && !value_is_absent(launcher)) {
         err = err_set(detail,
                       ERR_ARGUMENT,
                       "%s was launched by a handler and cannot be renamed",
                       name);
     }
-    if (err == ERR_OK && strcmp(name, new_name) == 0) {
-        err = err_set(detail, ERR_ARGUMENT, "%s already has that name", name);
-    }
-    return err == ERR_OK ? transfer_check_stopped(transfer, name, detail) : err;
+    value_unref(launcher);
+    value_unref(text);
+    return err;
 }
 
 enum err transfer_rename(struct transfer *transfer,
@@ -898,7 +938,10 @@ enum err transfer_rename(struct transfer *transfer,
     if (err != ERR_OK) {
         return err;
     }
-    err = transfer_gather(transfer, name, &set, detail);
+    err = refuse_launched(transfer, name, detail);
+    if (err == ERR_OK) {
+        err = transfer_gather(transfer, name, &set, detail);
+    }
     if (err == ERR_OK) {
         err = moved_read_generation(transfer, &names, false, detail);
     }

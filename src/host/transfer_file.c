@@ -280,6 +280,45 @@ static enum err write_new(struct moved_writer *writer,
     return err;
 }
 
+static bool has_name(const struct moved_set *set, struct value wanted)
+{
+    VEC_FOREACH (&set->names, name) {
+        if (key_equal(*name, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Pieces that were launched keep the names that their handlers gave them; such
+ * a name may be that of a piece which is not replaced. */
+static enum err check_launched(struct transfer *transfer,
+                               const struct moved_names *names,
+                               const struct moved_set *old,
+                               struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    for (size_t i = 1; err == ERR_OK && i < names->set->names.count; i++) {
+        const struct value name = moved_name(names, names->set->names.at[i]);
+        const struct value id = piece_document_id(name, VALUE_NONE);
+        struct value document = VALUE_NONE;
+        err = transfer_read(transfer, transfer->space, id, &document, detail);
+        if (err == ERR_OK && !has_name(old, name) &&
+            !value_is_absent(transfer_about(document))) {
+            const struct text text = value_text(&name);
+            err = err_set(detail,
+                          ERR_ARGUMENT,
+                          "a piece %.*s already exists",
+                          (int)text.length,
+                          text.at);
+        }
+        value_unref(document);
+        value_unref(id);
+        value_unref(name);
+    }
+    return err;
+}
+
 static enum err import_in(struct transfer *transfer,
                           struct moved_names *names,
                           bool replace,
@@ -303,6 +342,9 @@ static enum err import_in(struct transfer *transfer,
         err = err_set(detail,
                       ERR_ARGUMENT,
                       "the space is not empty: --replace removes its data");
+    }
+    if (err == ERR_OK && is_piece) {
+        err = check_launched(transfer, names, &old, detail);
     }
     if (err == ERR_OK) {
         err = delete_old(&writer, names, &old, detail);

@@ -199,13 +199,20 @@ MUST_CHECK enum err piece_stream_at(const struct piece *piece,
 
 /* -- Launching ----------------------------------------------------------- */
 
+struct piece_launch_options {
+    struct pattern *pattern;
+    struct value arguments; /* an object, or absent */
+    struct value name;      /* absent: one of the piece of the handler and of
+                               the event, so a retry makes the same one */
+};
+
 /* From inside a handler: another piece comes to be with this attempt's commit
- * (R5). Its name is of the piece of the handler and of the event, so a retry
- * makes the same one. *link is a link to its result, new: for the receipt. */
+ * (R5). *link is a link to its result, new: for the receipt. ARGUMENT: the name
+ * is malformed, or another piece has it. STALE: whether it has cannot be known
+ * before a document has come, which the transaction waits for. */
 MUST_CHECK enum err piece_launch(struct piece *piece,
                                  struct handling *handling,
-                                 struct pattern *pattern,
-                                 struct value arguments,
+                                 const struct piece_launch_options *options,
                                  struct value *link,
                                  struct err_detail *detail);
 

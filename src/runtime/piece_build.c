@@ -149,7 +149,9 @@ static struct value about_now(const struct piece *piece,
                      value_is_object(launched) ? value_ref(launched)
                                                : value_empty_object());
     if (is_child(piece)) {
-        object_put_adopt(&about, "child", value_bool(true));
+        object_put_adopt(&about,
+                         "child",
+                         value_ref(object_field(piece->about, "child")));
     }
     const struct value note = value_is_absent(piece->note)
                                   ? object_field(piece->about, "note")

@@ -56,8 +56,10 @@ static void start(struct runtime *runtime,
                   const struct piece *by)
 {
     const bool taken_up = by != NULL && by->taken_up;
-    const struct piece *there = piece_find(runtime, space, name);
-    if (there != NULL && (taken_up || !there->taken_up)) {
+    struct piece *there = piece_find(runtime, space, name);
+    if (there != NULL && there->state == PIECE_FAILED) {
+        piece_stop(there); /* there was none of that name, perhaps */
+    } else if (there != NULL && (taken_up || !there->taken_up)) {
         return;
     }
     const struct piece_options options = {
@@ -121,6 +123,68 @@ static struct value name_of(const struct piece *piece,
     return made;
 }
 
+/* Whether no piece has that name, which the commit depends on. *generation is
+ * that of the removed piece that had it, or 0. STALE: this cannot be known
+ * before the document has come. */
+static enum err check_free(struct transaction *transaction,
+                           struct entity *document,
+                           struct value name,
+                           int64_t *generation,
+                           struct err_detail *detail)
+{
+    if (!transaction_knows(transaction, document)) {
+        transaction_await(transaction, document);
+        return err_set(detail, ERR_STALE, "a document is not loaded yet");
+    }
+    struct place *root = place_root(document);
+    struct value whole = VALUE_NONE;
+    (void)transaction_read(transaction, root, READ_DEEP, READ_FOR_BOTH, &whole);
+    place_unref(root);
+    const struct value about =
+        value_is_object(whole) ? object_field(whole, "piece") : VALUE_NONE;
+    enum err err = ERR_OK;
+    if (value_is_object(about) &&
+        value_is_absent(object_field(about, "removed"))) {
+        const struct text text = value_text(&name);
+        err = err_set(detail,
+                      ERR_ARGUMENT,
+                      "a piece named '%.*s' already exists: launch it with "
+                      "another name",
+                      (int)text.length,
+                      text.at);
+    } else if (value_is_object(about)) {
+        const struct value number = object_field(about, "generation");
+        *generation =
+            value_kind(number) == VALUE_INT ? value_integer(number) : 0;
+    }
+    value_unref(whole);
+    return err;
+}
+
+/* What the new piece is to be, new. `child` names the piece that launched it,
+ * which has it among its `launched`. */
+static struct value about_of(const struct piece *piece,
+                             const struct pattern *pattern,
+                             struct value arguments,
+                             int64_t generation)
+{
+    struct value about = value_empty_object();
+    object_put_adopt(&about, "pattern", value_ref(pattern->name));
+    if (generation > 0) { /* another one than the removed one */
+        object_put_adopt(&about, "generation", value_int(generation + 1));
+    }
+    object_put_adopt(&about, "child", value_ref(piece->name));
+    object_put_adopt(&about,
+                     "arguments",
+                     value_is_object(arguments) ? value_ref(arguments)
+                                                : value_empty_object());
+    const struct value note = object_field(piece->about, "note");
+    if (!value_is_absent(note)) { /* where its pattern is, too */
+        object_put_adopt(&about, "note", value_ref(note));
+    }
+    return about;
+}
+
 static enum err put_below(struct transaction *transaction,
                           struct entity *entity,
                           const char *const *keys,
@@ -169,47 +233,56 @@ static enum err write_both(struct piece *piece,
     return err;
 }
 
+/* It is started when the transaction has landed. */
+static void launch_later(const struct piece *piece,
+                         struct transaction *transaction,
+                         struct value name,
+                         struct pattern *pattern)
+{
+    struct launch *launch = mem_alloc_zero(sizeof *launch);
+    launch->runtime = piece->runtime;
+    launch->space = piece->space;
+    launch->name = value_ref(name);
+    launch->pattern = pattern_ref(pattern);
+    list_node_init(&launch->node);
+    list_push_back(&piece->runtime->launches, &launch->node);
+    struct sched *sched = piece->runtime->sched;
+    lineage_stop_unless_landed(sched, transaction, on_failed, launch);
+    lineage_after_landing(sched, transaction, on_landed, launch);
+}
+
 enum err piece_launch(struct piece *piece,
                       struct handling *handling,
-                      struct pattern *pattern,
-                      struct value arguments,
+                      const struct piece_launch_options *options,
                       struct value *link,
                       struct err_detail *detail)
 {
+    const bool is_named = !value_is_absent(options->name);
     if (piece->runtime == NULL) {
         return err_set(detail, ERR_CLOSED, "the piece was stopped");
     }
+    enum err err = is_named ? piece_check_name(options->name, detail) : ERR_OK;
+    if (err != ERR_OK) {
+        return err;
+    }
     struct transaction *transaction = handling_transaction(handling);
-    const struct value name = name_of(piece, handling);
+    const struct value name =
+        is_named ? value_ref(options->name) : name_of(piece, handling);
     const struct value id = piece_document_id(name, VALUE_NONE);
     struct entity *document;
-    enum err err = entity_of(piece->space, SCOPE_SPACE, id, &document, detail);
+    int64_t generation = 0;
+    err = entity_of(piece->space, SCOPE_SPACE, id, &document, detail);
+    if (err == ERR_OK && is_named) {
+        err = check_free(transaction, document, name, &generation, detail);
+    }
     if (err == ERR_OK) {
-        struct value about = value_empty_object();
-        object_put_adopt(&about, "pattern", value_ref(pattern->name));
-        object_put_adopt(&about, "child", value_bool(true));
-        object_put_adopt(&about,
-                         "arguments",
-                         value_is_object(arguments) ? value_ref(arguments)
-                                                    : value_empty_object());
-        const struct value note = object_field(piece->about, "note");
-        if (!value_is_absent(note)) { /* where its pattern is, too */
-            object_put_adopt(&about, "note", value_ref(note));
-        }
+        const struct value about =
+            about_of(piece, options->pattern, options->arguments, generation);
         err = write_both(piece, transaction, document, about, name, detail);
         value_unref(about);
     }
     if (err == ERR_OK) {
-        struct launch *launch = mem_alloc_zero(sizeof *launch);
-        launch->runtime = piece->runtime;
-        launch->space = piece->space;
-        launch->name = value_ref(name);
-        launch->pattern = pattern_ref(pattern);
-        list_node_init(&launch->node);
-        list_push_back(&piece->runtime->launches, &launch->node);
-        struct sched *sched = piece->runtime->sched;
-        lineage_stop_unless_landed(sched, transaction, on_failed, launch);
-        lineage_after_landing(sched, transaction, on_landed, launch);
+        launch_later(piece, transaction, name, options->pattern);
         struct place *result = place_payload(document);
         *link = cell_link(result, piece->space);
         place_unref(result);

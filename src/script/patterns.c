@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "runtime/piece.h"
 #include "script/builders.h"
+#include "script/building.h"
 #include "script/cells.h"
 #include "script/convert.h"
 #include "script/reads.h"
@@ -286,6 +287,7 @@ const struct script_class pattern_class = {
 
 struct launch_object {
     struct value arguments;
+    struct value name; /* or absent */
     struct value link; /* to the result of the piece */
 };
 
@@ -293,6 +295,7 @@ static void launch_release(void *object)
 {
     struct launch_object *launch = object;
     value_unref(launch->arguments);
+    value_unref(launch->name);
     value_unref(launch->link);
     *launch = (struct launch_object){0};
 }
@@ -314,11 +317,27 @@ static const struct script_class launch_class = {
     .value = launch_value,
 };
 
+/* The name in the options at 3, new; or absent. */
+static struct value check_launch_name(lua_State *L)
+{
+    static const char *const names[] = {"name"};
+    builders_check_options(L, 3, names, COUNT_OF(names));
+    struct value name = VALUE_NONE;
+    if (!lua_isnil(L, 3) && lua_getfield(L, 3, "name") != LUA_TNIL) {
+        if (lua_type(L, -1) != LUA_TSTRING) {
+            (void)luaL_error(L, "name must be a string");
+        }
+        name = convert_check(L, -1, "name");
+    }
+    lua_settop(L, 4);
+    return name;
+}
+
 int patterns_launch(lua_State *L)
 {
-    lua_settop(L, 2);
+    lua_settop(L, 3);
     struct pattern *pattern = patterns_check(L, 1);
-    const struct frame *frame = heddle_of(L)->frame;
+    struct frame *frame = heddle_of(L)->frame;
     if (frame == NULL || frame->handling == NULL) {
         return luaL_error(L, "heddle.launch is only for handlers");
     }
@@ -330,13 +349,19 @@ int patterns_launch(lua_State *L)
     struct launch_object *launch =
         script_object_push(L, &launch_class, sizeof *launch);
     launch->arguments = patterns_check_arguments(L, 2);
+    launch->name = check_launch_name(L);
+    const struct piece_launch_options options = {
+        .pattern = pattern,
+        .arguments = launch->arguments,
+        .name = launch->name,
+    };
     struct err_detail detail = {0};
     const enum err err = piece_launch(frame->piece,
                                       frame->handling,
-                                      pattern,
-                                      launch->arguments,
+                                      &options,
                                       &launch->link,
                                       &detail);
+    frame->stale = frame->stale || err == ERR_STALE;
     reads_raise(L, err, &detail);
     return 1;
 }

@@ -224,4 +224,39 @@ done
 same "a rename that is killed has happened, or has not" "$whole" yes
 check "and the file fits together" sound kill
 
+# ---- pieces that a handler has named ----
+
+cat >family.lua <<'END'
+local heddle = require "heddle"
+local kid = heddle.pattern("kid", function(p) return { n = p:state("n", 1) } end)
+return heddle.pattern("family", function(p)
+  local kids = p:state("kids", heddle.array{})
+  return { kids = kids, add = p:handler("add", function(name) kids:append(heddle.launch(kid, {}, { name = name })) end) }
+end)
+END
+for name in ann bob; do
+    "$HEDDLE" run family.lua --once --dir named >/dev/null 2>&1
+    "$HEDDLE" send family add "\"$name\"" --dir named >/dev/null 2>&1
+done
+try "a launched piece has the name that its handler gave" 0 '{"n":1}' '' get ann --dir named
+"$HEDDLE" send family add '"ann"' --dir named >/dev/null 2>err.txt
+same "and it is no name for another one" "$? $(grep -c "a piece named 'ann' already exists: launch it with another name" err.txt)" "1 1"
+"$HEDDLE" ps --dir named >ps.txt 2>/dev/null
+check "ps lists it" grep -q "^ann " ps.txt
+try "it cannot be renamed" 2 '' "heddle: ann was launched by a handler and cannot be renamed" rename ann eve --dir named
+"$HEDDLE" export family family.jsonl --dir named >/dev/null 2>&1
+try "a copy would need its name" 2 '' "heddle: a piece ann already exists" import family.jsonl --name copy --dir named
+"$HEDDLE" import family.jsonl --name copy --dir empty >/dev/null 2>&1
+try "which is free elsewhere" 0 '{"kids":[{"n":1},{"n":1}]}' '' get copy --dir empty
+"$HEDDLE" rename family clan --dir named >/dev/null 2>&1
+try "its launcher can be renamed" 0 '{"kids":[{"n":1},{"n":1}]}' '' get clan --dir named
+"$HEDDLE" rm ann --yes --dir named >/dev/null 2>&1
+"$HEDDLE" run family.lua --name clan --once --dir named >out.txt 2>&1
+same "and starts without it when it is removed" "$? $(grep -c "no piece" out.txt)" "0 0"
+try "the name is free then" 0 '{}' '' send clan add '"ann"' --dir named
+try "for a new piece" 0 '{"n":1}' '' get ann --dir named
+"$HEDDLE" rm clan --yes --dir named >/dev/null 2>&1
+try "and all go with the launcher" 1 '' "heddle: there is no piece bob in *" get bob --dir named
+check "the file is whole" sound named
+
 finish

@@ -485,6 +485,88 @@ test("a launch is for the result of a handler of a piece", function(t)
   t:ok(rt:errors()[1].message:find("only in a piece's handler", 1, true))
 end)
 
+-- A piece whose handlers launch others by name; each returns what became of the call.
+local family = heddle.pattern("family", function(p)
+  local kids = p:state("kids", heddle.array{})
+  local function launch(...)
+    local fine, made = pcall(heddle.launch, ...)
+    if not fine then return tostring(made) end
+    kids:append(made)
+    return made
+  end
+  return {
+    kids = kids,
+    add = p:handler("add", function(name) return launch(card, { title = name }, { name = name }) end),
+    twice = p:handler("twice", function(name)
+      return { launch(card, {}, { name = name }), launch(card, {}, { name = name }) }
+    end),
+    fail = p:handler("fail", function(name) launch(card, {}, { name = name }) error("no") end),
+    typo = p:handler("typo", function() return launch(card, {}, { nam = "x" }) end),
+    text = p:handler("text", function() return launch(card, {}, "x") end),
+    number = p:handler("number", function() return launch(card, {}, { name = 1 }) end),
+  }
+end)
+
+test("a handler names what it launches", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(family)
+  local function send(stream, payload)
+    local ticket = piece:send(stream, payload)
+    rt:settled()
+    return ticket:receipt()
+  end
+  local function refused(what, text) t:ok(type(what) == "string" and what:find(text, 1, true), tostring(what)) end
+  send("fail", "kid1"); rt:errors()
+  local made = send("add", "kid1")
+  t:eq(rt:doc("piece:family/kids"):value()[1], made)
+  t:eq(piece:get("kids")[1].title, "kid1")
+  t:eq(rt:doc("piece:kid1"):key("title"):get(), "kid1")
+  -- The name is taken, by this piece and by others.
+  refused(send("add", "kid1"), "a piece named 'kid1' already exists: launch it with another name")
+  refused(send("add", "family"), "a piece named 'family' already exists")
+  refused(send("twice", "kid2")[2], "a piece named 'kid2' already exists")
+  refused(send("add", "a/b"), "must not contain '/'")
+  refused(send("add", ""), "must have 1 to 256 bytes")
+  refused(send("typo"), "unknown option 'nam'; did you mean 'name'?")
+  refused(send("text"), "table expected, got string")
+  refused(send("number"), "name must be a string")
+  t:eq(#piece:get("kids"), 2)
+  -- It comes back with the piece that launched it, and can be started by its name.
+  rt = rt:restart()
+  piece = rt:run(family)
+  rt:settled()
+  t:eq(piece:get("kids")[1].title, "kid1")
+  refused(send("add", "kid1"), "a piece named 'kid1' already exists")
+  t:fails(function() rt:run(card, nil, { name = "kid1" }) end, "already running")
+  rt = rt:restart()
+  local kid = rt:run(card, nil, { name = "kid1" })
+  t:eq(kid:get("title"), "kid1")
+  -- A removed piece leaves its name free.
+  kid:remove(); rt:settled()
+  piece = rt:run(family)
+  rt:settled(); rt:errors()
+  t:eq(send("add", "kid1"), made)
+  t:eq(rt:doc("piece:kid1"):key("title"):get(), "kid1")
+end)
+
+test("of two runtimes that launch a piece of one name one does", function(t)
+  local rts = t:cluster(2)
+  local tickets = {}
+  for i, rt in ipairs(rts) do
+    local piece = rt:run(family, nil, { name = "f" .. i })
+    rts:settled()
+    tickets[i] = piece
+  end
+  for i, piece in ipairs(tickets) do tickets[i] = piece:send("add", "kid") end
+  rts:settled()
+  local refusals = 0
+  for _, ticket in ipairs(tickets) do
+    t:eq(ticket:state(), "done")
+    refusals = refusals + (type(ticket:receipt()) == "string" and 1 or 0)
+  end
+  t:eq(refusals, 1)
+end)
+
 -- Adoption.
 
 test("of two runtimes with the same piece one does the work", function(t)
