@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "runtime/building.h"
 #include "runtime/cell.h"
+#include "runtime/resolve.h"
 #include "runtime/spread.h"
 #include "sched/lineage.h"
 #include "sched/scopes.h"
@@ -631,13 +632,7 @@ static enum run_result run_work(struct run *run,
     const struct cell_access access = {work->runtime, run, run->transaction};
     struct err_detail detail = {0};
     struct value input;
-    const enum err err = cell_read(&access,
-                                   work->input,
-                                   READ_DEEP,
-                                   READ_FOR_BOTH,
-                                   &input,
-                                   NULL,
-                                   &detail);
+    const enum err err = resolve_read(&access, work->input, &input, &detail);
     if (err != ERR_OK) {
         return err == ERR_STALE ? RUN_AGAIN : run_fail(run, &detail);
     }

@@ -35,6 +35,9 @@
  *           that gets one first takes in what has landed. It begins only if
  *           the output is still running, for this input: so the work is done
  *           once, unless a runtime ends before its outcome has landed.
+ *   task-9  The input is a value: links in it are replaced by what is behind
+ *           them (runtime/resolve.h), and each is a read of the node. So the
+ *           work is begun again if any of that changes.
  *
  * The key of a task follows from its space, its output document and the digest
  * of its input: the same work has the same key in each process and after each
@@ -57,8 +60,8 @@ enum {
 
 struct task;
 
-/* Begins the work. `input` is borrowed, with links as they are. The task is the
- * host's until it ends the attempt, once, by one of the functions below: also
+/* Begins the work. `input` is borrowed, and has no links (task-9). The task is
+ * the host's until it ends the attempt, once, by one of the functions below: also
  * after it was cancelled, at any time, also from in here; but not inside a run.
  */
 typedef void task_start_fn(void *ctx, struct task *task, struct value input);

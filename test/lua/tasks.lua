@@ -451,3 +451,59 @@ test("a key that is none fails the task", function(t)
   t:ok(p:get("weather").error.text:find("a text of 1 to 256 bytes", 1, true))
   t:fails(function() rt:run(kinds{ key = "k" }, {}, { name = "other" }) end, "key must be a function")
 end)
+
+-- ---- inputs are values ----
+
+test("a change behind a link in the inputs begins the work again", function(t)
+  local rt, seen = t:runtime(), {}
+  rt:tasks("sum", function(inputs) seen[#seen + 1] = inputs; return #seen end)
+  local piece = rt:run(heddle.pattern("p", function(p)
+    local rows = p:collection("rows", { key = "id" })
+    local title = p:state("title", { text = "a" })
+    local twice = p:computed("twice", function() return title:get().text .. title:get().text end)
+    local work = p:task("work", function()
+      return { rows = rows:range{ to = { 5 } }, first = rows:get(1), title = title, twice = twice, text = title:get().text }
+    end, { kind = "sum" })
+    p:effect("look", function() work:value() end)
+    return {
+      work = work,
+      put = p:handler("put", function(row) rows:put(row) end),
+      set = p:handler("set", function(text) title:set{ text = text } end),
+    }
+  end))
+  rt:settled()
+  t:eq(seen[1], { rows = heddle.array{}, title = { text = "a" }, twice = "aa", text = "a" })
+  piece:send("put", { id = 1, n = 1 }); rt:settled()
+  t:eq({ #seen, seen[2].rows, seen[2].first }, { 2, { { id = 1, n = 1 } }, { id = 1, n = 1 } })
+  piece:send("put", { id = 1, n = 2 }); rt:settled()
+  t:eq({ #seen, seen[3].rows, seen[3].first }, { 3, { { id = 1, n = 2 } }, { id = 1, n = 2 } })
+  piece:send("put", { id = 9, n = 2 }); rt:settled() -- outside of the range
+  t:eq(#seen, 3)
+  piece:send("set", "b"); rt:settled()
+  t:eq({ #seen, seen[4].title, seen[4].twice }, { 4, { text = "b" }, "bb" })
+  t:eq(piece:get("work").value, 4)
+end)
+
+test("equal inputs behind links do not begin the work again after a restart", function(t)
+  local rt, runs = t:runtime(), 0
+  local pattern = heddle.pattern("p", function(p)
+    local rows = p:collection("rows", { key = "id" })
+    local work = p:task("work", function() return { rows = rows:range{} } end, { kind = "count" })
+    p:effect("look", function() work:value() end)
+    return { work = work, put = p:handler("put", function(row) rows:put(row) end) }
+  end)
+  local function run()
+    rt:tasks("count", function(inputs) runs = runs + 1; return #inputs.rows end)
+    local piece = rt:run(pattern)
+    rt:settled()
+    return piece
+  end
+  local piece = run()
+  piece:send("put", { id = 1 }); rt:settled()
+  t:eq({ runs, piece:get("work").value }, { 2, 1 })
+  piece:send("put", { id = 1 }); rt:settled()
+  t:eq(runs, 2)
+  rt = rt:restart()
+  piece = run()
+  t:eq({ runs, piece:get("work").value }, { 2, 1 })
+end)
