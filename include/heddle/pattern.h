@@ -271,9 +271,9 @@ HD_API hd_status hd_build_when(hd_builder *builder,
  * and hd_interrupt, or a descriptor in its loop, wakes it. */
 typedef struct hd_task hd_task;
 
-/* Begins the work, and does not wait for it. `input` is borrowed, with links as
- * they are. The task is the program's, until hd_task_free: also after the
- * runtime has ended. It may be ended in here. */
+/* Begins the work, and does not wait for it. `input` is borrowed; links in it
+ * are replaced by the values behind them. The task is the program's, until
+ * hd_task_free: also after the runtime has ended. It may be ended in here. */
 typedef void hd_task_fn(hd_task *task, const hd_value *input, void *context);
 
 /* Nobody wants it any more: the input is another one, or the piece is stopped,

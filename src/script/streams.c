@@ -342,14 +342,21 @@ static struct letter *push_letter(lua_State *L)
     return letter;
 }
 
-/* Whether it is to be a timer, and when it is due then. */
+/* Whether it is to be a timer, and when it is due then. What a handler sends
+ * with an id, and without the session that would make the id a caller's, can be
+ * replaced and cancelled by that id as timers can: it is one that is due at
+ * once. */
 static bool plan_letter(lua_State *L,
                         struct stage *stage,
                         struct letter *letter)
 {
     struct err_detail detail = {0};
     if (!timer_is_asked(&letter->request)) {
-        return false;
+        if (stage->frame->handling == NULL || value_is_absent(letter->id) ||
+            !value_is_absent(letter->session)) {
+            return false;
+        }
+        letter->request.has_after = true;
     }
     if (!value_is_absent(letter->session)) {
         (void)luaL_error(L,
@@ -464,11 +471,12 @@ static struct stream *check_target(lua_State *L,
 }
 
 /* Pushes what heddle.cancel takes for the event that the handler has just sent:
- * its id in the options at 3, or that of its document; nil, if it is not
- * stored. */
+ * the id of a timer in the options at 3, or that of its document, also of an
+ * event whose id belongs to a session; nil, if it is not stored. */
 static void push_id(lua_State *L, struct stage *stage)
 {
-    if (lua_istable(L, 3) && lua_getfield(L, 3, "id") != LUA_TNIL) {
+    if (lua_istable(L, 3) && lua_getfield(L, 3, "session") == LUA_TNIL &&
+        lua_getfield(L, 3, "id") != LUA_TNIL) {
         return;
     }
     struct view_found *held = view_hold(&stage->frame->views);

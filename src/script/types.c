@@ -135,7 +135,7 @@ static const char *const heddle_lines[] = {
     "function collection:count(options) end",
     "",
     "---@class heddle.send_options",
-    "---@field id? string of the event in a session, or of the timer",
+    "---@field id? string of the event, in a session if one is given",
     "---@field session? string",
     "---@field after? number a timer: ms from now",
     "---@field at? number|string a timer: ms, or \"2026-11-18T09:00:00Z\"",

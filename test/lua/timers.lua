@@ -23,6 +23,63 @@ local berlin, new_york = "Europe/Berlin", "America/New_York"
 
 -- ---- what is returned and listed ----
 
+-- A piece that sends `tick` with the ids that an event of `go` names. With `cancel` it sends an event before that cancels the last of them.
+local function sender(p)
+  local log, ids = p:state("log", heddle.array{}), p:state("ids", heddle.array{})
+  local tick = p:handler("tick", function(event) log:append(event) end)
+  local cancel = p:handler("cancel", function(n) log:append(heddle.cancel(ids:get()[n])) end)
+  return {
+    log = log, ids = ids, tick = tick, cancel = cancel,
+    go = p:handler("go", function(event)
+      if event.cancel then heddle.send(cancel, #event.sends) end
+      for i, sent in ipairs(event.sends) do
+        local options = { id = sent.id, session = sent.session, after = sent.after }
+        ids:append(heddle.send(tick, sent.id .. i, options))
+      end
+    end),
+    both = p:handler("both", function() return { heddle.send(tick, 1, { id = "x" }), heddle.cancel("x"), heddle.cancel("x") } end),
+    fail = p:handler("fail", function() heddle.send(tick, 1, { id = "x" }) error("no") end),
+  }
+end
+
+test("an event of a handler can have an id, and is handled at once", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(heddle.pattern("p", sender))
+  piece:send("go", { sends = { { id = "a" }, { id = "b" } } }); rt:settled()
+  t:eq({ rt:now(), piece:get("ids"), piece:get("log") }, { 0, { "a", "b" }, { "a1", "b2" } })
+  piece:send("go", { sends = { { id = "a" } } }); rt:settled() -- the id is free again
+  t:eq({ piece:get("log"), #rt:timers(), #rt:events() }, { { "a1", "b2", "a1" }, 0, 0 })
+  local ticket = piece:send("both"); rt:settled()
+  t:eq(ticket:receipt(), { "x", true, false })
+  piece:send("fail"); rt:settled(); rt:errors()
+  t:eq(piece:get("log"), { "a1", "b2", "a1" })
+  t:fails(function() piece:send("tick", 1, { id = "x" }) end, "must be given together")
+end)
+
+test("the same id replaces an event that waits", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(heddle.pattern("p", sender))
+  piece:send("go", { sends = { { id = "a" }, { id = "a" } } }); rt:settled()
+  t:eq(piece:get("log"), { "a2" })
+  piece:send("go", { sends = { { id = "b", after = 1000 } } }); rt:settled()
+  piece:send("go", { sends = { { id = "b" } } }); rt:settled()
+  rt:advance(2000); rt:idle()
+  t:eq(piece:get("log"), { "a2", "b1" })
+end)
+
+test("heddle.cancel takes back an event that waits, by the id that was returned", function(t)
+  for _, session in ipairs{ "none", "s" } do
+    local rt = t:runtime()
+    local piece = rt:run(heddle.pattern("p", sender))
+    local sent = { id = "n", session = session ~= "none" and session or nil }
+    piece:send("go", { cancel = true, sends = { sent } }); rt:settled()
+    t:eq({ session, piece:get("log") }, { session, { true } })
+    piece:send("cancel", 1); rt:settled()
+    t:eq({ piece:get("log"), #rt:timers(), #rt:events() }, { { true, false }, 0, 0 })
+    rt:errors()
+  end
+end)
+
 test("heddle.send returns an id, and heddle.cancel takes it", function(t)
   local rt = t:runtime()
   local ids, was = {}, {}
