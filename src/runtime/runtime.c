@@ -80,7 +80,7 @@ void runtime_release(struct runtime *runtime)
     collections_release(&runtime->collections);
     vec_release(&runtime->spaces);
     vec_release(&runtime->task_kinds);
-    vec_release(&runtime->stored_events.spaces);
+    stored_events_release(runtime);
     replica_release(&runtime->replica);
     tasks_release(runtime);
 }

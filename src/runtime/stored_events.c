@@ -19,6 +19,9 @@ struct look {
     uint64_t count; /* events that were told of */
     bool took;      /* any */
 
+    struct timer_position end; /* stored-8: none behind it is taken up; */
+    bool is_at_end;            /* there was one */
+
     /* Of the last stream_for: the piece of which it is no stream (stored-7), or
      * NULL; and why, unless a handler that is here is told. */
     struct piece *denied;
@@ -122,6 +125,47 @@ static void on_found(void *ctx,
     stored_event_release(&stored);
 }
 
+/* -- The order of timers (stored-8) -------------------------------------- */
+
+static bool is_behind(struct timer_position position, struct timer_position end)
+{
+    return position.due > end.due ||
+           (position.due == end.due && position.number > end.number);
+}
+
+static void end_at(struct look *look, struct timer_position next)
+{
+    look->end = is_behind(look->end, next) ? next : look->end;
+}
+
+/* Forgets the ticks that were handled. */
+static void find_end(struct look *look)
+{
+    struct stored_space *at = look->at;
+    size_t kept = 0;
+    look->end = (struct timer_position){TIMERS_NEVER, UINT64_MAX};
+    VEC_FOREACH (&at->late, late) {
+        if (durable_is_here(look->runtime->sched, at->space, late->id)) {
+            end_at(look, late->next);
+            at->late.at[kept++] = *late;
+        } else {
+            value_unref(late->id);
+        }
+    }
+    at->late.count = kept;
+}
+
+/* The next tick of the timer that was just taken up is due as well. */
+static void note_late(struct look *look, struct value id, uint64_t next)
+{
+    const struct timer_late late = {
+        value_ref(id),
+        {next, look->at->timers.number},
+    };
+    vec_push(&look->at->late, late);
+    end_at(look, late.next);
+}
+
 /* A timer that is due, for a stream of this runtime. */
 static void take_timer(struct look *look,
                        struct value id,
@@ -148,6 +192,9 @@ static void take_timer(struct look *look,
                    stored,
                    document,
                    tick.next);
+    if (tick.next > 0 && tick.next <= look->wall) {
+        note_late(look, id, tick.next);
+    }
     tell_denied(look, stored);
 }
 
@@ -159,9 +206,15 @@ static void on_timer(void *ctx,
     struct look *look = ctx;
     struct runtime *runtime = look->runtime;
     struct stored_event stored;
+    struct timer_position position = {look->at->timers.due, number};
     look->count++;
-    look->at->timers.number = number;
-    if (!event_timer_due(document, &look->at->timers.due) ||
+    const bool has_due = event_timer_due(document, &position.due);
+    look->is_at_end = look->is_at_end || is_behind(position, look->end);
+    if (look->is_at_end) {
+        return; /* it is looked at when the ticks before it were handled */
+    }
+    look->at->timers = position;
+    if (!has_due ||
         stored_event_read(document, &runtime->replica.paths, &stored, NULL) !=
             ERR_OK) {
         return;
@@ -267,6 +320,7 @@ static bool ask_timers(struct runtime *runtime,
         at->timers_again = MONO_NEVER;
         at->timers = (struct timer_position){0};
     }
+    find_end(&look);
     if (!source->timers(source->ctx,
                         at->space,
                         at->timers,
@@ -275,7 +329,7 @@ static bool ask_timers(struct runtime *runtime,
                         &look,
                         &at->next_due)) {
         at->timers_again = now + STORED_AGAIN_MS;
-    } else if (look.count == STORED_PAGE) {
+    } else if (look.count == STORED_PAGE && !look.is_at_end) {
         at->next_due = look.wall; /* there may be more */
     }
     set_wake(source, at, now, look.wall);
@@ -373,4 +427,15 @@ mono_ms stored_events_next_timer(const struct runtime *runtime)
         wake = at->wake < wake ? at->wake : wake;
     }
     return wake;
+}
+
+void stored_events_release(struct runtime *runtime)
+{
+    VEC_FOREACH (&runtime->stored_events.spaces, at) {
+        VEC_FOREACH (&at->late, late) {
+            value_unref(late->id);
+        }
+        vec_release(&at->late);
+    }
+    vec_release(&runtime->stored_events.spaces);
 }

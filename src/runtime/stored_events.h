@@ -24,7 +24,11 @@
  *             timer waits, the clock is looked at every `trusted` ms.
  *   stored-7  What waits for a place that is no stream, and will be none (O4 of
  *             runtime/owner.h), is taken up as soon as the piece of the place
- *             runs here, and ends; the reason is told. */
+ *             runs here, and ends; the reason is told.
+ *   stored-8  Timers are taken up in the order of their due times, then of
+ *             their creation. So while a tick is handled whose next one is due
+ *             as well (MISSED_ALL of runtime/timer.h), no timer behind that
+ *             next tick is taken up. */
 
 #ifndef RUNTIME_STORED_EVENTS_H
 #define RUNTIME_STORED_EVENTS_H
@@ -97,6 +101,13 @@ struct stored_events_source {
     void *ctx;
 };
 
+/* A tick that is handled here: the document of its timer, and where its next
+ * tick will be. */
+struct timer_late {
+    struct value id;
+    struct timer_position next;
+};
+
 struct stored_space {
     struct space *space;
     uint64_t seen; /* events up to this number were looked at */
@@ -108,6 +119,7 @@ struct stored_space {
     uint64_t next_due;            /* of those behind; TIMERS_NEVER: none */
     mono_ms timers_again;         /* all are looked at again (stored-5) */
     mono_ms wake;                 /* for the next one, or for the clock */
+    VEC(struct timer_late) late;  /* stored-8 */
 };
 
 struct stored_events {
@@ -116,6 +128,8 @@ struct stored_events {
     uint64_t registered; /* handlers, when all were looked at last, */
     uint64_t queued;     /* and events */
 };
+
+void stored_events_release(struct runtime *runtime);
 
 /* Something has landed in the space that is not of this runtime. */
 void stored_events_notice(struct runtime *runtime, const struct space *space);

@@ -61,8 +61,9 @@ enum {
 struct task;
 
 /* Begins the work. `input` is borrowed, and has no links (task-9). The task is
- * the host's until it ends the attempt, once, by one of the functions below: also
- * after it was cancelled, at any time, also from in here; but not inside a run.
+ * the host's until it ends the attempt, once, by one of the functions below:
+ * also after it was cancelled, at any time, also from in here; but not inside a
+ * run.
  */
 typedef void task_start_fn(void *ctx, struct task *task, struct value input);
 

@@ -88,10 +88,13 @@ static enum run_result add(struct run *run, void *ctx, struct value *result)
     if (shop->launches) {
         struct value arguments = value_empty_object();
         object_put_adopt(&arguments, "n", value_ref(payload));
+        const struct piece_launch_options options = {
+            .pattern = shop->inner,
+            .arguments = arguments,
+        };
         EXPECT(piece_launch(shop->piece,
                             run->handling,
-                            shop->inner,
-                            arguments,
+                            &options,
                             result,
                             &detail) == ERR_OK);
         value_unref(arguments);
