@@ -191,8 +191,9 @@ static enum err refuse_part(enum part_access what,
     static const char *const why[] = {
         [PART_IS_TASK] =
             "is the output of a task: set one of its inputs instead",
-        [PART_IS_COLLECTION] = "is a collection: set a field of one of its "
-                               "rows, or send an event that changes it",
+        [PART_IS_COLLECTION] = "is a collection: send an event that changes "
+                               "it, or set a field of a row below a range "
+                               "that a computation returns",
         [PART_IS_COMPUTED] = "is computed: set one of its inputs instead",
         [PART_IS_CLOCK] = "is a clock: it cannot be set",
     };

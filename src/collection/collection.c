@@ -136,6 +136,13 @@ enum err collection_refresh(struct collection *collection,
 
 /* -- Sort keys ----------------------------------------------------------- */
 
+/* What cannot be a field, for a sentence. */
+static const char *kind_shown(struct value field)
+{
+    return value_is_number(field) ? "NaN or an infinite one"
+                                  : value_kind_name(value_kind(field));
+}
+
 static enum err refuse_field(struct value name,
                              struct value field,
                              struct err_detail *detail)
@@ -155,7 +162,7 @@ static enum err refuse_field(struct value name,
                          "string, a finite number, a boolean or null, not %s",
                          (int)text.length,
                          text.at,
-                         value_kind_name(value_kind(field)));
+                         kind_shown(field));
 }
 
 static bool can_be_field(struct value field)
@@ -239,11 +246,16 @@ static enum err append_bound(struct buf *to,
     if (array_count(bound) > most) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "'%s' of the range has %u values, but the index has "
-                       "only %u fields",
+                       is_index
+                           ? "'%s' of the range has %u values, but the index "
+                             "has %u field%s, which only the key of a row can "
+                             "follow"
+                           : "'%s' of the range has %u values, but the rows "
+                             "are ordered by %u field%s, their key",
                        what,
                        (unsigned)array_count(bound),
-                       (unsigned)most);
+                       (unsigned)ordering->fields.count,
+                       ordering->fields.count == 1 ? "" : "s");
     }
     for (uint32_t i = 0; i < array_count(bound); i++) {
         const struct value field = array_at(bound, i);
@@ -253,7 +265,7 @@ static enum err append_bound(struct buf *to,
                            "'%s' of a range must contain strings, finite "
                            "numbers, booleans or null, not %s",
                            what,
-                           value_kind_name(value_kind(field)));
+                           kind_shown(field));
         }
         sort_key_append(to, field);
     }

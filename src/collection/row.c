@@ -87,22 +87,27 @@ static bool is_plain(struct text text)
     return true;
 }
 
+static void append_number(struct buf *to, struct value number)
+{
+    char digits[NUMBER_TEXT_MAX];
+    const double real = value_real(number);
+    const size_t length =
+        value_tag(number) == TAG_INT
+            ? number_write_int(digits, value_integer(number))
+            : number_write_double(digits,
+                                  fpclassify(real) == FP_ZERO ? 0.0 : real);
+    buf_append(to, digits, length);
+}
+
 static void append_key(struct buf *to, struct value key)
 {
-    const struct text text =
-        value_is_string(key) ? value_text(&key) : (struct text){0};
-    if (value_is_number(key)) {
-        char digits[NUMBER_TEXT_MAX];
-        const size_t length =
-            value_tag(key) == TAG_INT
-                ? number_write_int(digits, value_integer(key))
-                : number_write_double(digits,
-                                      fpclassify(value_real(key)) == FP_ZERO
-                                          ? 0.0
-                                          : value_real(key));
+    if (!value_is_string(key)) {
         buf_append_char(to, '=');
-        buf_append(to, digits, length);
-    } else if (is_plain(text)) {
+        append_number(to, key);
+        return;
+    }
+    const struct text text = value_text(&key);
+    if (is_plain(text)) {
         buf_append(to, text.at, text.length);
     } else {
         char digest[DIGEST_TEXT_LENGTH + 1];
@@ -116,8 +121,7 @@ static void append_key(struct buf *to, struct value key)
 static void append_shown(struct buf *to, struct value key)
 {
     if (!value_is_string(key)) {
-        append_key(to, key);
-        memmove(to->at, to->at + 1, --to->length); /* without the '=' */
+        append_number(to, key);
         return;
     }
     const struct text text = value_text(&key);
@@ -151,6 +155,23 @@ enum err collection_row(const struct collection *collection,
 }
 
 /* -- A change of a row --------------------------------------------------- */
+
+/* Each write begins with this: the collection is as its root says, and what
+ * runs may change it. The result of a computation is all that it makes. */
+static enum err begin_write(struct collection *collection,
+                            const struct collection_access *access,
+                            struct err_detail *detail)
+{
+    const struct run *run = access->run;
+    if (run != NULL && run->handling == NULL &&
+        run->node->kind == NODE_COMPUTATION) {
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "a computation cannot change a collection: use a "
+                       "handler or an effect");
+    }
+    return collection_refresh(collection, access, detail);
+}
 
 struct row_change {
     struct collection *collection;
@@ -403,7 +424,7 @@ static enum err store_row(struct collection *collection,
                           struct err_detail *detail)
 {
     struct row_change change = {.collection = collection, .access = access};
-    enum err err = collection_refresh(collection, access, detail);
+    enum err err = begin_write(collection, access, detail);
     if (err == ERR_OK && !value_is_object(row)) {
         err = err_set(detail,
                       ERR_ARGUMENT,
@@ -461,7 +482,7 @@ enum err collection_remove(struct collection *collection,
 {
     struct row_change change = {.collection = collection, .access = access};
     *existed = false;
-    enum err err = collection_refresh(collection, access, detail);
+    enum err err = begin_write(collection, access, detail);
     if (err == ERR_OK) {
         err = find_row(&change, key, detail);
     }
@@ -545,7 +566,7 @@ enum err collection_update(struct collection *collection,
                            struct err_detail *detail)
 {
     struct row_change change = {.collection = collection, .access = access};
-    enum err err = collection_refresh(collection, access, detail);
+    enum err err = begin_write(collection, access, detail);
     if (err == ERR_OK && !value_is_object(fields)) {
         err = err_set(detail,
                       ERR_ARGUMENT,
@@ -633,7 +654,7 @@ enum err collection_write(struct collection *collection,
 {
     struct transaction *transaction = access->transaction;
     struct row_change change = {.collection = collection, .access = access};
-    enum err err = collection_refresh(collection, access, detail);
+    enum err err = begin_write(collection, access, detail);
     if (err == ERR_NOT_FOUND) { /* what is left of a collection */
         return write_plainly(transaction, place, kind, value, detail);
     }

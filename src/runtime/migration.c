@@ -2,6 +2,7 @@
 
 #include "runtime/migration.h"
 
+#include "collection/collection.h"
 #include "runtime/cell.h"
 #include "runtime/change.h"
 #include "value/array.h"
@@ -404,6 +405,15 @@ static enum err find_data(const struct migration *migration,
                       name.at);
     }
     value_unref(kinds);
+    if (err == ERR_OK && collection_is_root(*out)) {
+        const struct text name = value_text(&full);
+        err = err_set(detail,
+                      ERR_ARGUMENT,
+                      "'%.*s' is a collection: a migration can neither read "
+                      "nor drop it; keep it declared, and use it in a handler",
+                      (int)name.length,
+                      name.at);
+    }
     return err;
 }
 

@@ -53,10 +53,8 @@ static struct collection_object *check_object(lua_State *L)
 }
 
 static enum err refuse_frame(const struct frame *frame,
-                             bool writes,
                              struct err_detail *detail)
 {
-    const struct run *run = frame->access.run;
     if (frame->building) {
         return err_set(detail,
                        ERR_ARGUMENT,
@@ -70,20 +68,13 @@ static enum err refuse_frame(const struct frame *frame,
                        "a task cannot use a collection: put what it needs into "
                        "its inputs");
     }
-    if (writes && run != NULL && run->handling == NULL &&
-        run->node->kind == NODE_COMPUTATION) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "a computation cannot change a collection: use a "
-                       "handler or an effect");
-    }
     return ERR_OK;
 }
 
-static void check_frame(lua_State *L, const struct stage *stage, bool writes)
+static void check_frame(lua_State *L, const struct stage *stage)
 {
     struct err_detail detail = {0};
-    const enum err err = refuse_frame(stage->frame, writes, &detail);
+    const enum err err = refuse_frame(stage->frame, &detail);
     reads_raise(L, err, &detail);
 }
 
@@ -247,7 +238,7 @@ static bool write_and_raise(lua_State *L,
         .value = held->at[1],
     };
     struct err_detail detail = {0};
-    check_frame(L, stage, true);
+    check_frame(L, stage);
     script_charge(L, WRITE_STEPS);
     if (stage->frame->access.transaction != NULL) {
         script_hold(L, ROW_BYTES + script_of(L)->converted);
@@ -281,7 +272,7 @@ static int store_row(lua_State *L, enum collection_call call)
 {
     lua_settop(L, 2);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage, true);
+    check_frame(L, object->binding.stage);
     if (lua_isnil(L, 2)) {
         (void)luaL_argerror(L, 2, "the row is missing");
     }
@@ -306,7 +297,7 @@ static int collection_update_method(lua_State *L)
 {
     lua_settop(L, 3);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage, true);
+    check_frame(L, object->binding.stage);
     luaL_checktype(L, 3, LUA_TTABLE);
     struct held_values *held = push_held(L);
     check_key(L, held);
@@ -319,7 +310,7 @@ static int collection_remove_method(lua_State *L)
 {
     lua_settop(L, 2);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage, true);
+    check_frame(L, object->binding.stage);
     struct held_values *held = push_held(L);
     check_key(L, held);
     lua_pushboolean(L, write_and_raise(L, object, CALL_REMOVE, held) ? 1 : 0);
@@ -341,7 +332,7 @@ static int collection_row_method(lua_State *L)
 static int collection_get_method(lua_State *L)
 {
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage, false);
+    check_frame(L, object->binding.stage);
     (void)collection_row_method(L);
     struct stage *stage;
     struct place *place = cells_check(L, -1, &stage);
@@ -505,7 +496,7 @@ static uint64_t check_limit(lua_State *L)
     if (!lua_isnil(L, 2) && lua_getfield(L, 2, "limit") != LUA_TNIL) {
         int is_integer = 0;
         limit = lua_tointegerx(L, -1, &is_integer);
-        if (is_integer == 0 || limit < 1) {
+        if (lua_type(L, -1) != LUA_TNUMBER || is_integer == 0 || limit < 1) {
             (void)luaL_error(L, "limit must be an integer from 1 on");
         }
     }
@@ -517,7 +508,12 @@ static bool check_reverse(lua_State *L)
 {
     bool reverse = false;
     if (!lua_isnil(L, 2) && lua_getfield(L, 2, "reverse") != LUA_TNIL) {
-        luaL_checktype(L, -1, LUA_TBOOLEAN);
+        if (!lua_isboolean(L, -1)) {
+            (void)luaL_error(L,
+                             "'reverse' of a range must be true or false, not "
+                             "a %s",
+                             luaL_typename(L, -1));
+        }
         reverse = lua_toboolean(L, -1) != 0;
     }
     lua_settop(L, 3);
@@ -527,7 +523,12 @@ static bool check_reverse(lua_State *L)
 static struct value check_index(lua_State *L, struct held_values *held)
 {
     if (!lua_isnil(L, 2) && lua_getfield(L, 2, "index") != LUA_TNIL) {
-        luaL_checktype(L, -1, LUA_TSTRING);
+        if (lua_type(L, -1) != LUA_TSTRING) {
+            (void)luaL_error(L,
+                             "'index' of a range must be the name of an index, "
+                             "not a %s",
+                             luaL_typename(L, -1));
+        }
         held->at[HELD_INDEX] = convert_check(L, -1, "index");
     }
     lua_settop(L, 3);
@@ -609,7 +610,7 @@ static int collection_range_method(lua_State *L)
         {"index", "from", "to", "after", "limit", "reverse"};
     lua_settop(L, 2);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage, false);
+    check_frame(L, object->binding.stage);
     struct finding finding = check_range(L, object, names, COUNT_OF(names));
     struct err_detail detail = {0};
     const enum err err = look_at(object, find_rows, &finding, &detail);
@@ -626,7 +627,7 @@ static int collection_count_method(lua_State *L)
     static const char *const names[] = {"index", "from", "to"};
     lua_settop(L, 2);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage, false);
+    check_frame(L, object->binding.stage);
     struct finding finding = check_range(L, object, names, COUNT_OF(names));
     struct err_detail detail = {0};
     uint64_t count = 0;

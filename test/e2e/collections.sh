@@ -47,8 +47,8 @@ says "a count" 17 send crm count '{"index":"by_age","from":[7],"to":[7]}'
 
 # ---- setting ----
 
-says "a collection cannot be set" "heddle: 'people' is a collection: set a field of one of its rows, or send an event that changes it" \
-    set crm people 7
+says "a collection cannot be set" "heddle: 'people' is a collection: send an event that changes it, or set a field of a row below \
+a range that a computation returns" set crm people 7
 says "a row can" '' set crm old/0/age 61
 says "and its index is kept" '[{"age":61,"id":"ann"}]' send crm ask '{"index":"by_age","from":[60]}'
 says "its key cannot" "heddle: old/0/id: the key 'id' of a row cannot change: remove the row, and insert it with the other key" \

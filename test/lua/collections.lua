@@ -250,7 +250,7 @@ test("what cannot be a row, a key, an index or an option is refused", function(t
   refused("ask", { index = "by_aeg" }, "the collection has no index 'by_aeg'; did you mean 'by_age'%?")
   refused("ask", { idnex = "by_age" }, "unknown option 'idnex'")
   refused("ask", { limit = 0 }, "limit must be an integer from 1 on")
-  refused("ask", { from = { 1, 2 } }, "'from' of the range has 2 values, but the index has only 1")
+  refused("ask", { from = { 1, 2 } }, "'from' of the range has 2 values, but the rows are ordered by 1 field, their key")
   refused("count", { limit = 1 }, "unknown option 'limit'")
   rt:errors()
   local function bad(settings, sentence)
@@ -542,4 +542,59 @@ test("integers beyond 2^53 are ordered exactly, as fields and as keys", function
   t:eq(ids{ index = "by_age", from = 0, to = 0 }, { 0x1p63 })
   t:eq(ids{ after = { large + 2 }, reverse = true }, { large + 1, math.mininteger })
   t:eq(people:get(large + 1).age, large - 1)
+end)
+
+test("a computation cannot change a row through its cell", function(t)
+  local rt = t:runtime()
+  local people
+  local piece = rt:run(people_of{ body = function(p, rows)
+    people = rows
+    local go = p:state("go", false)
+    local wrong = p:computed("wrong", function()
+      if go:get() then rows:row(1):key("age"):set(4) end
+      return 1
+    end)
+    p:effect("look", function() wrong:get() end)
+    p:handler("start", function() go:set(true) end)
+  end })
+  people:insert(person(1, 1))
+  ask(rt, piece, "start", {})
+  t:ok(rt:errors()[1].message:find("a computation cannot change a collection", 1, true))
+  t:eq(people:get(1).age, 1)
+end)
+
+test("what is wrong with a range or a number is said in its own words", function(t)
+  local rt = t:runtime()
+  local people
+  rt:run(people_of{ options = { key = "id", index = { by_age = { "age" } } }, body = function(_, rows) people = rows end })
+  people:insert(person(2, 1))
+  t:fails(function() people:insert(person(2, 1)) end, "a row with the id 2 already exists")
+  t:fails(function() people:insert(person(1, 0 / 0)) end, "a finite number, a boolean or null, not NaN or an infinite one")
+  t:fails(function() people:insert(person(1 / 0, 1)) end, "the key 'id' of a row must be finite, not NaN or infinite")
+  t:fails(function() people:range{ index = "by_age", from = 1 / 0 } end, "finite numbers, booleans or null, not NaN or an infinite one")
+  t:fails(function() people:range{ reverse = "yes" } end, "'reverse' of a range must be true or false, not a string")
+  t:fails(function() people:range{ index = 7 } end, "'index' of a range must be the name of an index, not a number")
+  t:fails(function() people:range{ limit = "3" } end, "limit must be an integer from 1 on")
+  t:fails(function() people:range{ index = "by_age", from = { 1, 2, 3 } } end,
+    "'from' of the range has 3 values, but the index has 1 field, which only the key of a row can follow")
+  t:fails(function() people:range{ to = { 1, 2 } } end, "'to' of the range has 2 values, but the rows are ordered by 1 field, their key")
+end)
+
+test("a migration cannot read or drop a collection, and says so", function(t)
+  local rt = t:runtime()
+  local function version(step)
+    return heddle.pattern("people", function(p)
+      local n = p:state("n", 1)
+      if not step then p:collection("rows", { key = "id" }) end
+      if step then p:migrate(2, step) end
+      return { n = n }
+    end)
+  end
+  rt:run(version(), nil, { name = "m" })
+  rt:settled()
+  for _, call in ipairs{ "get", "drop" } do
+    rt = rt:restart()
+    t:fails(function() rt:run(version(function(old) old[call](old, "rows") end), nil, { name = "m" }) end,
+      "'rows' is a collection: a migration can neither read nor drop it")
+  end
 end)
