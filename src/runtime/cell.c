@@ -375,6 +375,15 @@ enum err cell_follow_to_write(const struct cell_access *access,
     return follow(access, place, READ_FOR_BOTH, last, true, out, detail);
 }
 
+/* Which streams a pattern makes is known when the piece is built, after the
+ * commit that launches it. */
+static bool is_launched_here(const struct cell_access *access,
+                             const struct entity *entity)
+{
+    return access->transaction != NULL &&
+           transaction_sets(access->transaction, entity);
+}
+
 enum err cell_stream(const struct cell_access *access,
                      struct place *place,
                      struct stream **out,
@@ -386,6 +395,14 @@ enum err cell_stream(const struct cell_access *access,
         return err;
     }
     struct entity *entity = at->entity;
+    if (UNLIKELY(is_launched_here(access, entity))) {
+        place_unref(at);
+        return err_set(detail,
+                       ERR_ARGUMENT,
+                       "the piece is launched by this handler and has no "
+                       "streams before the commit: send from a later handler, "
+                       "or pass arguments to the launch");
+    }
     (void)piece_schemas_are_known(access, entity); /* or awaited */
     *out = events_stream(access->runtime->sched, at);
     if (!entity->loaded && !events_is_handled(*out)) {

@@ -549,6 +549,31 @@ test("a handler names what it launches", function(t)
   t:eq(rt:doc("piece:kid1"):key("title"):get(), "kid1")
 end)
 
+test("a handler cannot send to what it launches, but a later one can", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(heddle.pattern("p", function(p)
+    local made = p:state("made", heddle.null)
+    local rename = p:handler("rename", function(title) heddle.send(made:key("rename"), title) end)
+    return {
+      made = made,
+      now = p:handler("now", function(title)
+        made:set(heddle.launch(card, {}))
+        heddle.send(made:key("rename"), title)
+      end),
+      later = p:handler("later", function(title)
+        made:set(heddle.launch(card, {}))
+        heddle.send(rename, title)
+      end),
+    }
+  end))
+  local ticket = piece:send("now", "x"); rt:settled()
+  t:eq({ ticket:state(), piece:get("made") }, { "failed", heddle.null })
+  t:ok(ticket:error().message:find("has no streams before the commit: send from a later handler", 1, true), ticket:error().message)
+  ticket = piece:send("later", "y"); rt:settled()
+  t:eq({ ticket:state(), #rt:errors() }, { "done", 1 })
+  t:eq(piece:get("made.title"), "y")
+end)
+
 test("of two runtimes that launch a piece of one name one does", function(t)
   local rts = t:cluster(2)
   local tickets = {}
