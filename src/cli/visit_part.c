@@ -11,17 +11,6 @@ static const char prefix[] = "piece:";
 
 /* -- Parts --------------------------------------------------------------- */
 
-static struct value about_of(const struct entity *document)
-{
-    const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
-    return value_is_object(about) &&
-                   value_is_object(object_field(about, "cells"))
-               ? about
-               : VALUE_NONE;
-}
-
 /* Loads the document whose id is the first `length` bytes of that of
  * `entity`. */
 static enum err load_front(struct visit *visit,
@@ -59,7 +48,7 @@ enum err visit_part_of(struct visit *visit,
         if (err != ERR_OK) {
             return err;
         }
-        out->about = about_of(document);
+        out->about = part_about(document);
         if (!value_is_absent(out->about)) {
             out->owner = document;
             if (length < id.length) {

@@ -72,7 +72,7 @@ void part_read_name(struct value about,
 
 /* -- Documents ----------------------------------------------------------- */
 
-static struct value about_of(const struct entity *document)
+struct value part_about(const struct entity *document)
 {
     const struct value rest = document->visible.rest;
     const struct value about =
@@ -91,13 +91,13 @@ static enum part_access stored_access(const struct entity *entity,
 {
     struct value kind = VALUE_NONE;
     *name = VALUE_NONE;
-    if (!value_is_absent(about_of(entity))) {
+    if (!value_is_absent(part_about(entity))) {
         return PART_IS_PIECE;
     }
-    if (owner != NULL && !value_is_absent(about_of(owner))) {
+    if (owner != NULL && !value_is_absent(part_about(owner))) {
         const struct text id = value_text(&entity->id);
         const size_t from = value_text(&owner->id).length + 1;
-        part_read_name(about_of(owner),
+        part_read_name(part_about(owner),
                        id.at + from,
                        id.length - from,
                        name,
@@ -128,7 +128,7 @@ static const struct entity *owner_of(const struct entity *entity)
             const struct entity *owner =
                 entity_find(entity->space, SCOPE_SPACE, front);
             value_unref(front);
-            if (owner != NULL && !value_is_absent(about_of(owner))) {
+            if (owner != NULL && !value_is_absent(part_about(owner))) {
                 return owner;
             }
         }

@@ -34,10 +34,13 @@ enum part_access {
 /* By the kind that the document of its piece says it is; absent: none. */
 enum part_access part_access_of(const struct entity *entity, struct value kind);
 
+/* What is at "piece" in the document of a piece, borrowed; absent if it is not
+ * the document of a piece. */
+struct value part_about(const struct entity *document);
+
 /* The name of a part and its kind, borrowed, from what follows the id of the
  * piece in the id of a document; *name is new. The kind is absent if no such
- * part is declared. `about` is what is at "piece" in the document of the
- * piece. */
+ * part is declared. `about` is that of the piece. */
 void part_read_name(struct value about,
                     const char *text,
                     size_t length,
