@@ -1,7 +1,7 @@
 /* src/collection: random writes and ranges against a sorted array, with pages
  * of few entries; and what is refused. */
 
-#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,12 +72,33 @@ static int class_of(struct value value)
     return value_is_string(value) ? 3 : value_tag(value) == TAG_BOOL;
 }
 
-/* It holds each integer and each double. */
-static long double exact(struct value number)
+/* An integer and a double, exactly: neither type holds all of the other. */
+static int compare_with_double(int64_t integer, double real)
 {
-    _Static_assert(LDBL_MANT_DIG >= 63, "the model needs exact numbers");
-    return value_tag(number) == TAG_INT ? (long double)value_integer(number)
-                                        : (long double)value_real(number);
+    const double beyond = 9223372036854775808.0; /* 2^63 */
+    if (real >= beyond || real < -beyond) {
+        return real > 0 ? -1 : 1;
+    }
+    const int64_t below = (int64_t)floor(real);
+    if (integer != below) {
+        return integer < below ? -1 : 1;
+    }
+    return real > (double)below ? -1 : 0;
+}
+
+static int compare_numbers(struct value a, struct value b)
+{
+    if (value_tag(a) == TAG_INT && value_tag(b) == TAG_INT) {
+        return (value_integer(a) > value_integer(b)) -
+               (value_integer(a) < value_integer(b));
+    }
+    if (value_tag(a) == TAG_INT) {
+        return compare_with_double(value_integer(a), value_real(b));
+    }
+    if (value_tag(b) == TAG_INT) {
+        return -compare_with_double(value_integer(b), value_real(a));
+    }
+    return (value_real(a) > value_real(b)) - (value_real(a) < value_real(b));
 }
 
 static int compare_fields(struct value a, struct value b)
@@ -89,7 +110,7 @@ static int compare_fields(struct value a, struct value b)
     case 1:
         return (int)value_boolean(a) - (int)value_boolean(b);
     case 2:
-        return (exact(a) > exact(b)) - (exact(a) < exact(b));
+        return compare_numbers(a, b);
     case 3:
         return value_compare_strings(a, b);
     default:
