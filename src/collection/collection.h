@@ -98,8 +98,8 @@ MUST_CHECK enum err collection_create(struct collection *collection,
                                       struct err_detail *detail);
 
 /* Another definition for one that exists, whose rows stay as they are: indexes
- * that are new are filled. STALE: documents are awaited. ARGUMENT: the key is
- * another one. */
+ * that are new are filled. STALE: documents are awaited. ARGUMENT: the
+ * definition names a different key. */
 MUST_CHECK enum err collection_redefine(struct collection *collection,
                                         struct transaction *transaction,
                                         struct value definition,

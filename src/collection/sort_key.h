@@ -3,7 +3,7 @@
  *   null < false < true < numbers < strings
  *
  *   sort-key-1  Two lists compare as their sort keys do, byte by byte. A list
- *               that begins with another one comes after it.
+ *               comes after each list that is its beginning.
  *   sort-key-2  No sort key of a list is the beginning of that of a list of
  *               the same length, and what follows a field is below
  *               SORT_KEY_END: so all lists that begin with a list are between
@@ -17,8 +17,8 @@
  *               the next multiple of 2^11 below it, and two digits follow with
  *               the rest. (No double has such a value: value V2.)
  *
- * In a string, bytes up to '!' are written as '!' and another one; a space ends
- * it. */
+ * In a string, each byte up to '!' is written as two bytes, of which the first
+ * is '!'; a space ends the string. */
 
 #ifndef COLLECTION_SORT_KEY_H
 #define COLLECTION_SORT_KEY_H

@@ -26,7 +26,7 @@ static bool has_clocks(const struct runtime *runtime)
            !runtime->without_clocks;
 }
 
-/* Whether the interval is another one than before. */
+/* Whether a new interval has begun. */
 static bool look_at_time(struct clock *clock, mono_ms now)
 {
     const struct stored_events_source *source =

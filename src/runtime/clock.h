@@ -11,13 +11,15 @@
  *   clock-2  The wall clock is read between passes only: all runs of a pass see
  *            one interval.
  *   clock-3  What the store knows of its runs is not used: a runtime that
- * starts brings the document up to date before a demanded reader runs. A reader
- * that is restored with an earlier interval is stale then. clock-4  A runtime
- * has one clock per space and length. It exists as soon as anything here refers
- * to the document: a pattern, a link, or a read that another runtime has made
- * (replica->clocks). clock-5  Runtimes on one store write the same document. A
- * runtime with a live reader writes it again if another one has left it behind
- * the current interval. */
+ *            starts brings the document up to date before a demanded reader
+ *            runs. A reader that is restored with an earlier interval is stale
+ *            then.
+ *   clock-4  A runtime has one clock per space and length. It exists as soon as
+ *            anything here refers to the document: a pattern, a link, or a read
+ *            that another runtime has made (replica->clocks).
+ *   clock-5  Runtimes on one store write the same document. A runtime with a
+ *            live reader writes it again if another runtime has left it behind
+ *            the current interval. */
 
 #ifndef RUNTIME_CLOCK_H
 #define RUNTIME_CLOCK_H

@@ -9,9 +9,10 @@
  *   claims-1  If something that the transaction has read is written by a node
  *             here, its commit claims what it has in view (T10 of
  *             replica/transaction.h). If others have committed something that
- * is watched here, the store refuses it. claims-2  The attempt after a refusal
- * names every read of every node that leads to what was read, so it is refused
- * only for those. It comes to an end though others commit all the time.
+ *             is watched here, the store refuses it.
+ *   claims-2  The attempt after a refusal names every read of every node that
+ *             leads to what was read, so it is refused only for those. It comes
+ *             to an end though others commit all the time.
  *   claims-3  A node of a piece that does not run here is no node: what is
  *             stored of it is a value as any other.
  *

@@ -14,11 +14,12 @@
  *              becomes the receipt; a note that the receipt is elsewhere; or
  *              the reason why the handler failed, or that it was sent to what
  *              is no stream and will be none (events_no_owner). An event that
- * ends for any other reason (the runtime is closed, nothing here can handle it,
- * conflicts without end) stays stored, for the next runtime. durable-4  A
- * runtime takes up what another one has left (durable_take_up). Each stored
- * event is at most once in a runtime, until its end has landed: a handler that
- * failed is not called again. */
+ *              ends for any other reason (the runtime is closed, nothing here
+ *              can handle it, conflicts without end) stays stored, for the next
+ *              runtime.
+ *   durable-4  A runtime takes up what another one has left (durable_take_up).
+ *              Each stored event is at most once in a runtime, until its end
+ *              has landed: a handler that failed is not called again. */
 
 #ifndef SCHED_DURABLE_H
 #define SCHED_DURABLE_H

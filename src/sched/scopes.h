@@ -5,19 +5,22 @@
  * reach a document that other users read:
  *
  *   scopes-1  A run of a computation that read a narrower document than those
- * of the space writes to no wider one. What it writes as a whole to one of its
- * outputs goes to the instance of that output in the narrowest scope that it
- * read. Any other write to a wider document fails the run. scopes-2  The wider
- * instances then hold a *scope link*: a link to the next narrower instance of
- * the same document, the space's to the user's, the user's to the session's. It
- * has no data. Each reader of the output follows it to its own instance, like
- * any link, and so has read a narrow document itself: scopes flow on. scopes-3
- * Whether the space's instance is a value or a scope link depends on shared
- * data only: up to its first narrow read, a run does the same for all users. So
- * all users' runs agree on it, and a run that reads nothing narrow any more
- * puts the value back. scopes-4  A narrow run has a narrow read among its reads
- * for scheduling. If it has made none (it only sampled), it is one of its own
- * output. So what the store is told of it is told of the user
+ *             of the space writes to no wider one. What it writes as a whole to
+ *             one of its outputs goes to the instance of that output in the
+ *             narrowest scope that it read. Any other write to a wider document
+ *             fails the run.
+ *   scopes-2  The wider instances then hold a *scope link*: a link to the next
+ *             narrower instance of the same document, the space's to the
+ *             user's, the user's to the session's. It has no data. Each reader
+ *             of the output follows it to its own instance, like any link, and
+ *             so has read a narrow document itself: scopes flow on.
+ *   scopes-3  Whether the space's instance is a value or a scope link depends
+ *             on shared data only: up to its first narrow read, a run does the
+ *             same for all users. So all users' runs agree on it, and a run
+ *             that reads nothing narrow any more puts the value back.
+ *   scopes-4  A narrow run has a narrow read among its reads for scheduling. If
+ *             it has made none (it only sampled), it is one of its own output.
+ *             So what the store is told of it is told of the user
  *             (proto/observation.h, O2), never of all.
  *
  * Effects and handlers write where they are told to. */

@@ -7,10 +7,12 @@
  * length of the path that was read, whatever the length of the patch.
  *
  *   touches-1  The tree is kept with the engine, by document, seq and
- * operation, and is forgotten with the other caches (engine_forget): a revision
- * never changes, but one that is rolled back goes. touches-2  What is kept is
- * bounded by TOUCHES_KEPT nodes in all; the tree of a single revision may
- * exceed that, and is then the only one. */
+ *              operation, and is forgotten with the other caches
+ *              (engine_forget): a revision never changes, but one that is
+ *              rolled back goes.
+ *   touches-2  What is kept is bounded by TOUCHES_KEPT nodes in all; the
+ *              tree of a single revision may exceed that, and is then the
+ *              only one. */
 
 #ifndef STORE_TOUCHES_H
 #define STORE_TOUCHES_H

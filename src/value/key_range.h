@@ -7,11 +7,12 @@
  * concept.
  *
  *   key-range-1  Keys are compared byte by byte; both bounds are inclusive. A
- * range without an upper bound has no end. key-range-2  The digest differs if
- * an entry inside the bounds comes, goes or has another value (but for
- * collisions of 64 bits), and never because of an entry outside. It is for this
- * process only, like value_hash. key-range-3  A range of something other than
- * an object is absent. */
+ *                range without an upper bound has no end.
+ *   key-range-2  The digest differs if an entry inside the bounds comes, goes
+ *                or has another value (but for collisions of 64 bits), and
+ *                never because of an entry outside. It is for this process
+ *                only, like value_hash.
+ *   key-range-3  A range of something other than an object is absent. */
 
 #ifndef VALUE_KEY_RANGE_H
 #define VALUE_KEY_RANGE_H

@@ -89,6 +89,9 @@ BAD = [
     ("output_printf_in_the_library", {"src/base/buf.c": statement('printf("x");')}, ["src/base/buf.c:4: output"]),
     ("output_a_stream_in_the_library", {"src/base/buf.c": statement("log_to(stderr);")}, ["src/base/buf.c:4: output"]),
 
+    ("list_a_rule_inside_a_paragraph",
+     {"src/base/buf.h": HEADER + "/* Rules\n *   buf-1  One. buf-2  Two.\n * More. buf-3\n * Three. */\n"},
+     ["src/base/buf.h:3: list", "src/base/buf.h:4: list"]),
     ("words_a_message_without_an_actor", {"src/base/buf.c": statement('fail("somebody holds the file");')},
      ["src/base/buf.c:4: words"]),
     ("words_also_where_a_sentence_begins", {"src/base/buf.c": statement('fail("Nobody reads the output");')},
