@@ -33,6 +33,7 @@ TEST(every_error_has_a_sentence_in_our_style)
         const char *text = err_text(rows[i].err);
         const size_t length = strlen(text);
         EXPECT(length > 0 && length < ERR_TEXT_SIZE);
+        EXPECT(strchr(text, ' ') != NULL || rows[i].err == ERR_INTERRUPTED);
         EXPECT(text[0] >= 'a' && text[0] <= 'z');
         EXPECT(length > 0 && text[length - 1] != '.');
     }
