@@ -166,7 +166,7 @@ def a_page_without_the_lines_is_refused():
 
 @test
 def the_page_of_this_tree_has_them():
-    with open(os.path.join(ROOT, "docs/performance.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs/performance-results.md"), encoding="utf-8") as file:
         page.page_with(file.read(), "new")
 
 
