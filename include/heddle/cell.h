@@ -165,8 +165,8 @@ HD_API hd_status hd_cell_pull(hd_cell *cell, hd_value **value, hd_error *error);
  *
  *   HD_TYPE       a value on the path is of another kind
  *   HD_RANGE      the index is more than one past the last element
- *   HD_NOT_FOUND  a missing parent of a number could be an array or an object:
- *                 set it first
+ *   HD_NOT_FOUND  a key is a number, and its parent does not exist: set the
+ *                 parent to an array or an object first
  *   HD_ARGUMENT   a second space; or the cell is the output of a computation,
  *                 a list or a task, a stream, or the result of a piece */
 HD_API hd_status hd_cell_set(hd_cell *cell,
