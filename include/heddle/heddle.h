@@ -213,7 +213,13 @@ HD_API void hd_text_free(char *text);
 
 /* An immutable value: null, boolean, integer, number, string, array, object,
  * link or tagged leaf. Functions that change a value return a new one, which
- * shares its unchanged parts with the old one. Release with hd_value_unref. */
+ * shares its unchanged parts with the old one. Release with hd_value_unref.
+ *
+ *   hd_value *list = NULL, *first = NULL;
+ *   hd_value_parse("[1, 2]", HD_TERMINATED, &list, &error);
+ *   hd_value_get(list, "/0", HD_TERMINATED, &first, &error);
+ *   hd_value_unref(first);
+ *   hd_value_unref(list); */
 typedef struct hd_value hd_value;
 
 typedef enum hd_kind {

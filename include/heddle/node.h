@@ -1,6 +1,23 @@
 /* Nodes and events: computations, effects, handlers. Part of heddle/heddle.h,
  * which is the header to include.
  *
+ *   static hd_status compute_twice(hd_run *run, void *context)
+ *   {
+ *       int64_t count = 0;
+ *       hd_status status = hd_cell_get_int(count_cell, &count, NULL);
+ *       return status ? status : hd_cell_set_int(twice_cell, 2 * count, NULL);
+ *   }
+ *
+ *   hd_node_options options = HD_INIT;
+ *   options.name = "twice";
+ *   options.run = compute_twice;
+ *   options.writes = &twice_cell;
+ *   options.write_count = 1;
+ *   hd_computation_new(runtime, &options, NULL, &error);
+ *   hd_sink_new(twice_cell, show, NULL, NULL, &error);   creates the demand
+ *
+ * Kinds of nodes:
+ *
  *   computation  derives values from what it reads. It runs only if its output
  *                is in demand and something that it read has changed.
  *   effect       creates demand. It runs when something that it read has
@@ -277,7 +294,15 @@ typedef struct hd_send_options {
  * sent only if that transaction commits. `payload` may be NULL, which means
  * null; `options` and `ticket` may be NULL. HD_BACKLOG: the backlog of the
  * stream is full. A handler that gets HD_BACKLOG fails, even if it returns
- * HD_OK. */
+ * HD_OK.
+ *
+ *   hd_send_options options = HD_INIT;
+ *   options.session = "shop";
+ *   options.id = "order-17";       safe to send again
+ *   hd_cell_send(stream, payload, &options, &ticket, &error);
+ *   hd_runtime_settled(runtime, HD_NEVER, &error);
+ *   hd_ticket_receipt(ticket, &receipt);
+ *   hd_ticket_free(ticket); */
 HD_API hd_status hd_cell_send(hd_cell *stream,
                               const hd_value *payload,
                               const hd_send_options *options,
