@@ -211,8 +211,9 @@ typedef struct hd_handler_options {
 } hd_handler_options;
 
 /* Creates the handler of the stream at a cell. A stream has one handler
- * (HD_HANDLER_EXISTS). An event is handled when everything that the handler
- * declares in `reads`, or read before, is up to date. `node` may be NULL. */
+ * (HD_HANDLER_EXISTS). An event is handled when everything in `reads` is up to
+ * date, and, for a pure handler, everything that it read the last time. `node`
+ * may be NULL. */
 HD_API hd_status hd_handler_new(hd_cell *stream,
                                 const hd_handler_options *options,
                                 hd_node **node,
