@@ -91,8 +91,8 @@ FUZZ_SRC  := $(wildcard fuzz/fuzz_*.c)
 FILES     := $(wildcard include/*/*.h src/*/*.[ch] test/*/*.[ch] \
         test/*/*/*.[ch] bench/*.[ch] bench/*/*.[ch] fuzz/*.[ch] examples/*.[ch])
 
-CORE_SRC  := $(wildcard $(patsubst %,src/%/*.c,base value proto lifecycle replica sched runtime))
-CORE_TEST_SRC := $(wildcard $(patsubst %,test/unit/%/test_*.c,base value proto lifecycle replica sched runtime) \
+CORE_SRC  := $(wildcard $(patsubst %,src/%/*.c,base value proto lifecycle replica sched collection runtime))
+CORE_TEST_SRC := $(wildcard $(patsubst %,test/unit/%/test_*.c,base value proto lifecycle replica sched collection runtime) \
         test/spec/*.c)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
