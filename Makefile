@@ -57,6 +57,11 @@ CFLAGS_m32     := -O1 -DHD_PARANOID -m32 -msse2 -mfpmath=sse \
         -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
         -Wno-psabi -Wno-conversion -Wno-sign-conversion \
         -Wno-null-dereference -Wno-format-truncation
+# Another C library (CC=musl-gcc, of musl-tools). The libraries of the system are
+# built for glibc, so only their headers are of use: the core can be compiled. To
+# run its tests, build the libraries with musl-gcc and name their folders:
+# make CC=musl-gcc MODE=musl CFLAGS='-isystem DIR/include' LDFLAGS='-static -LDIR/lib' core-tests
+CFLAGS_musl    := -O1 -DHD_PARANOID -isystem build/gcc-musl/include
 LDFLAGS_debug  := -fsanitize=address,undefined
 LDFLAGS_fuzz   := -fsanitize=address,undefined,fuzzer
 
@@ -91,8 +96,8 @@ FUZZ_SRC  := $(wildcard fuzz/fuzz_*.c)
 FILES     := $(wildcard include/*/*.h src/*/*.[ch] test/*/*.[ch] \
         test/*/*/*.[ch] bench/*.[ch] bench/*/*.[ch] fuzz/*.[ch] examples/*.[ch])
 
-CORE_SRC  := $(wildcard $(patsubst %,src/%/*.c,base value proto lifecycle replica sched runtime))
-CORE_TEST_SRC := $(wildcard $(patsubst %,test/unit/%/test_*.c,base value proto lifecycle replica sched runtime) \
+CORE_SRC  := $(wildcard $(patsubst %,src/%/*.c,base value proto lifecycle replica sched collection runtime))
+CORE_TEST_SRC := $(wildcard $(patsubst %,test/unit/%/test_*.c,base value proto lifecycle replica sched collection runtime) \
         test/spec/*.c)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -114,9 +119,19 @@ help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo "  make tests|benches|fuzzers|cli   build only (MODE=debug|release|fuzz)"
 	@echo "  make core|core-tests MODE=m32    what does no I/O, for 32 bits (see CFLAGS_m32)"
+	@echo "  make core CC=musl-gcc MODE=musl  the same with another C library (see CFLAGS_musl)"
 	@echo "  make format                      rewrite the layout"
 
 core: $(call objects,$(CORE_SRC))
+
+# musl-gcc does not look into the folder that these are in.
+MUSL_HEADERS := $(BUILD)/include/xxhash.h $(BUILD)/include/sodium.h $(BUILD)/include/sodium
+ifeq ($(MODE),musl)
+$(call objects,$(CORE_SRC)): | $(MUSL_HEADERS)
+$(BUILD)/include/%:
+	@mkdir -p $(@D)
+	@ln -sfn /usr/include/$* $@
+endif
 core-tests: $(patsubst test/%.c,$(BUILD)/bin/%,$(CORE_TEST_SRC))
 tests: $(TESTS)
 sims: $(SIMS)

@@ -2,7 +2,7 @@
  *
  * Behind the edge an allocation does not fail, so the edge must refuse what is
  * too large, before anything is changed, each with its own status code
- * (architecture D13). The numbers are defaults: where a function takes a
+ * (D13). The numbers are defaults: where a function takes a
  * limits structure, a zero field means the number here. */
 
 #ifndef BASE_LIMITS_H

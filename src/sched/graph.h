@@ -11,7 +11,7 @@
  *       saw.
  *   G2  A read and a write overlap if one path is a prefix of the other; a
  *       shape read does not see a write that is more than one segment below
- *       it (reference 2.5).
+ *       it.
  *   G3  A node is no reader of its own outputs.
  *   G4  A node has one link a place and kind of read. */
 

@@ -1,7 +1,7 @@
 /* Invalidation: from a change to the nodes that see it.
  *
  * The one subscriber of the change channel. A read sees a change iff what it
- * would give is different (scheduler reference 2.3):
+ * would give is different (docs/spec/values-and-conflicts.md, reading-1):
  *
  *   X1  Of two containers, what is below is compared part by part. If only one
  *       side is a container, everything below it was reachable on one side

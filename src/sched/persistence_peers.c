@@ -59,8 +59,9 @@ static bool is_for_a_peer(const struct sched *sched, const struct node *node)
 static mono_ms give_up_at(const struct sched *sched, const struct node *node)
 {
     const mono_ms grace = sched->persistence->grace;
-    const struct space *space = node_persisted(node)->space;
-    const uint64_t turn = value_hash(space->session->id) % TURNS;
+    const struct persisted *persisted = node_persisted(node);
+    CHECK(persisted != NULL); /* is_for_a_peer */
+    const uint64_t turn = value_hash(persisted->space->session->id) % TURNS;
     return sched->now + grace + turn * grace / TURN_PARTS;
 }
 

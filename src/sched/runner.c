@@ -739,7 +739,7 @@ COLD static enum run_outcome end_by_result(struct run *run,
     return OUTCOME_FAILED;
 }
 
-/* A grant that has served its purpose (seed 5.3). */
+/* A grant that has served its purpose (demand-3). */
 COLD static void expire_provisional(struct sched *sched, struct node *node)
 {
     if (node->provisional != 0 && node->provisional != node_mark(sched->pass)) {

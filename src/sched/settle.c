@@ -83,7 +83,7 @@ static void defer_rest(struct sched *sched)
 
 /* -- The end of a pass --------------------------------------------------- */
 
-/* Demand that was lent to nodes which this pass created (seed 5.3). One that
+/* Demand that was lent to nodes which this pass created (demand-3). One that
  * has not run yet, because its time has not come, keeps it. */
 COLD static void end_provisional(struct sched *sched)
 {

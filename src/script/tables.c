@@ -160,7 +160,8 @@ static int do_unpack(lua_State *L)
         return 0;
     }
     const lua_Unsigned more = (lua_Unsigned)last - (lua_Unsigned)first;
-    if (more >= INT32_MAX || lua_checkstack(L, (int)more + 1) == 0) {
+    /* Newer versions of Lua allocate before they find that it is too much. */
+    if (more >= LUAI_MAXSTACK || lua_checkstack(L, (int)more + 1) == 0) {
         return luaL_error(L, "too many results to unpack");
     }
     script_charge(L, more);

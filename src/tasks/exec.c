@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -454,11 +454,17 @@ static int run(struct program *program, struct buf *words, size_t count)
     return failed;
 }
 
+/* The call itself: libraries have a function for it only since glibc 2.36. */
+static int process_descriptor(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
 /* Waits for it and its pipes. False: the process has no descriptor left. */
 static bool watch(struct program *program)
 {
     struct loop *loop = program->exec->loop;
-    program->child.fd = pidfd_open(program->pid, 0);
+    program->child.fd = process_descriptor(program->pid);
     return loop_watch(loop, &program->child, false) &&
            loop_watch(loop, &program->pipes[IN], true) &&
            loop_watch(loop, &program->pipes[OUT], false) &&

@@ -4,7 +4,7 @@
  * has to have watched the writes. Shared parts are skipped, so the cost is
  * that of the difference.
  *
- * Changed paths (scheduler reference 2.1), from the root down:
+ * Changed paths (docs/spec/values-and-conflicts.md), from the root down:
  *   D1  equal parts: nothing;
  *   D2  one side absent: the path itself, so a document that appears or
  *       disappears is one change at the root, and a key that does is reported
@@ -69,8 +69,8 @@ enum read_kind {
 };
 
 /* Whether a read of `path` would give something else after the change
- * (scheduler reference 2.3). How far one gets along the path counts as well:
- * a missing parent is not the same as a missing key. */
+ * (reading-1 to reading-3). How far one gets along the path counts as well: a
+ * missing parent is not the same as a missing key. */
 bool difference_is_seen(struct value before,
                         struct value after,
                         const struct path *path,

@@ -163,7 +163,7 @@ void model_evaluate(const struct model_documents *documents,
                     const struct model_program *program,
                     struct model_outcome *out);
 
-/* Whether a read sees what a write at `to` can change (reference 2.5). */
+/* Whether a read sees what a write at `to` can change (G2 of sched/graph.h). */
 bool model_overlaps(const struct model_documents *documents,
                     const struct model_place *read,
                     const struct model_place *to);

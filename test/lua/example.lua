@@ -1,4 +1,4 @@
--- The example of the reference, literally.
+-- The example of a test in docs/lua.md, literally.
 local heddle = require "heddle"
 local test   = require "heddle.test"
 

@@ -1,5 +1,5 @@
-/* NEW: what no known implementation's tests ask for, and ours must do. NEW-06
- * and NEW-09 are about events, and in events.c. */
+/* NEW: behaviour that goes beyond the groups of the other files: bounds, costs
+ * and faults. */
 
 #include <stdio.h>
 

@@ -1,12 +1,9 @@
-/* CONV: what does not settle is bounded, named and tried again (scenario group
- * 9).
+/* CONV: work that does not converge is bounded, reported and tried again
+ * (bound-1 to bound-3 of docs/spec/scheduler.md).
  *
- *   CONV-12  only what a sweep has picked can be put behind a gate: a dormant
- *            node, one that waits for its quiet time and one that is gated
- *            already are never picked
- *   CONV-18  demand by the head of the events is in events.c: an effect demands
- *   CONV-04  exact counts follow from our order: each member of a cycle runs
- *            once a sweep, so ten times a pass */
+ * Each member of a cycle runs once per sweep, so ten times per pass. Only nodes
+ * that a sweep has picked are backed off: never a dormant node, nor one that a
+ * gate delays already. */
 
 #include <stdio.h>
 

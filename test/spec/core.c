@@ -1,10 +1,5 @@
-/* CORE: what the scheduler is (scenario group 1).
- *
- * Scenarios whose words have no counterpart here, and what stands for them:
- *
- *   CORE-18  the log of a transaction lists minimal paths: here matching goes
- *            by difference, so readers of what did not change stay clean
- *   CORE-26  a removed record is not kept: what is left is nothing
+/* CORE: what a node is, what it reads and writes, and what wakes it
+ * (docs/spec/scheduler.md).
  *
  * Effects may write, but declare no outputs: what they write reaches its
  * readers by value only. */

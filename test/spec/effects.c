@@ -1,8 +1,5 @@
-/* EFF: effects and registration (scenario group 6).
- *
- *   EFF-07  nothing turns an effect into a computation
- *   EFF-08, EFF-09 (b) and (c)  a node is registered once, and its parent is
- *           who runs then: there is no other way to get one */
+/* EFF: effects, registration and removal. A node is registered once; its parent
+ * is the node that runs at that moment. */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"

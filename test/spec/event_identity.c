@@ -1,10 +1,6 @@
-/* EID: the ids of events. What a transaction sends is numbered in it; what a
- * caller names is scoped by his session and the stream, and nothing else.
- *
- * | not applicable | why                                                     |
- * | EID-01         | the key is not a random number of the transaction but   |
- * |                | the runtime's instance and the transaction's number     |
- */
+/* EID: the ids of events (receipt-1 of docs/spec/events-and-lineage.md). What a
+ * transaction sends is numbered in it; what a caller names is scoped by the
+ * caller's session and the stream, and by nothing else. */
 
 #include <string.h>
 

@@ -1,14 +1,6 @@
-/* EVT: streams, lanes, and what senders are told; NEW-06 and NEW-09.
- *
- * | not applicable | why                                                     |
- * | EVT-06, 07     | there is no callback before the handler: what it        |
- * |                | declares is loaded before it runs. As told here, and    |
- * |                | fail closed: what can't come ends the event             |
- * | EVT-13, 23     | no transaction carries the reason: the outcome does     |
- * | EVT-17         | a function of C does not throw; what it may do is send  |
- * | EVT-19         | a handler can't end its transaction: it fails           |
- * | EVT-20         | retry-now is RUN_AGAIN                                  |
- */
+/* EVT: streams, lanes, and what senders are told
+ * (docs/spec/events-and-lineage.md). What a handler declares is loaded before
+ * the handler runs; if it cannot be loaded, the event fails. */
 
 #include <stdio.h>
 #include <string.h>
@@ -88,8 +80,8 @@ TEST(evt_03_another_one_can_come_first)
     scene_end(&on);
 }
 
-/* Upstream, a second handler silently takes the place of the first. Here it
- * says that it wants to. */
+/* A second handler takes the place of the first only if it says that it wants
+ * to. */
 TEST(evt_04_one_handler_a_stream)
 {
     struct scene on;
@@ -158,8 +150,7 @@ TEST(evt_06_what_is_declared_is_loaded_first)
     scene_end(&on);
 }
 
-/* Upstream the handler runs with what there is. Here it does not run with
- * half of what it declared. */
+/* A handler does not run with half of what it declared. */
 TEST(evt_07_what_can_not_be_loaded_ends_it)
 {
     struct scene on;
@@ -787,7 +778,7 @@ TEST(evt_31_a_handler_is_one_source)
     scene_end(&on);
 }
 
-/* -- Beyond the scenarios ------------------------------------------------- */
+/* -- More ---------------------------------------------------------------- */
 
 /* A lane a space: one that waits holds up its own. */
 TEST(lanes_of_two_spaces_do_not_wait_for_each_other)

@@ -1,11 +1,6 @@
-/* IDEM: computations may run any number of times (sched/validator.h).
- *
- * | not applicable | why                                                    |
- * | IDEM-09, 10    | there are no maps of writes to compare: the second run |
- * |                | is one on top of the first, and what it would change   |
- * |                | is told by the replica; idem_06 and idem_09 have what  |
- * |                | they are for                                           |
- */
+/* IDEM: computations may run any number of times (sched/validator.h). The
+ * second run is one on top of the first; the replica tells what it would
+ * change. */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"

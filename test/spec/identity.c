@@ -1,5 +1,4 @@
-/* TXID: who wrote something is known by identity, never by name (scenario
- * group 2). */
+/* TXID: the author of a change is known by identity, never by name (I5, I8). */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"

@@ -1,14 +1,5 @@
-/* IDLE: when there is nothing worth waiting for. There are no promises here:
- * who waits asks scheduler_is_idle, and says so with scheduler_idle_over when
- * it has waited.
- *
- * | not applicable | why                                                     |
- * | IDLE-01, 05    | runs are synchronous; background work is a task         |
- * |                | (runtime/task.h)                                        |
- * | IDLE-07, 10    | the event parts are in events.c; the computation that   |
- * |                | nobody demands is idle_07, the one clock idle_13        |
- * | IDLE-09        | no promises; a run that fails is idle_09                |
- */
+/* IDLE: when there is nothing worth waiting for. A caller that waits asks
+ * scheduler_is_idle, and calls scheduler_idle_over when it has waited. */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"
@@ -179,8 +170,8 @@ TEST(idle_14_who_is_worth_waiting_for)
     kit_end(&kit);
 }
 
-/* Reference 12: two computations that wake each other for ever. What backs off
- * holds idle three times; the retries go on. */
+/* bound-2: two computations that wake each other for ever. What backs off holds
+ * idle three times; the retries go on. */
 TEST(idle_15_a_cycle_that_never_settles)
 {
     struct sched_kit kit;

@@ -1,9 +1,5 @@
 /* Labels: what a run read, and what made it run, is on what it writes, and an
- * effect sees only what it is cleared for (D14; seed 001, section 10).
- *
- * CORE-16, CORE-17 and CORE-21 (reading metadata) are in core.c, TXID-04 to
- * TXID-08 (which causes there are) in identity.c, and REJ-02 (a rule about
- * labels is terminal) in rejection.c. */
+ * effect sees only what it is cleared for (D14 of docs/spec/decisions.md). */
 
 #include "sched/labels.h"
 

@@ -1,16 +1,5 @@
-/* LIN: what a transaction launches lives and dies with its commit; the outbox;
- * and cancel groups.
- *
- * | not applicable | why                                                     |
- * | LIN-02 to 05   | there are no execution requests to count: who waits     |
- * |                | asks. The states are those of the record                |
- * | LIN-04         | the store's answer is told once (replica/transaction.h),|
- * |                | so no failure can be late; that a repeated answer       |
- * |                | is not a second one is lin_04                           |
- * | LIN-11, 12     | presync is the load of what is declared, retry-now a    |
- * |                | read that can't be answered now                         |
- * | LIN-22         | nothing is thrown: failures are counted                 |
- */
+/* LIN: what a transaction launches lives and dies with its commit (I10); the
+ * outbox; and cancel groups. */
 
 #include "lib/event_kit.h"
 #include "lib/test.h"

@@ -1,15 +1,7 @@
-/* LIVE: who is looked at (scenario group 8).
- *
- *   LIVE-04  an effect has no outputs: a materializer, which is a root as
- *            well, stands for the writer
- *   LIVE-06, LIVE-07  what is a materializer stays one: a computation that
- *            becomes an effect, and demand that was lent and ends, stand for
- *            roots that come and go
- *   LIVE-12  an edge is the overlap of a read and an output: it cannot name
- *            somebody who is gone
+/* LIVE: which nodes are live (demand-1 of docs/spec/scheduler.md).
  *
  * In builds with deep checks every step below compares counts and heights with
- * a rebuild from scratch (LIVE-13 and LIVE-14 need them). */
+ * a rebuild from scratch. */
 
 #include <stdio.h>
 #include <string.h>

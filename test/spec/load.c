@@ -1,11 +1,6 @@
-/* LOAD: what has not come yet. A head whose closure leads to a document that
- * is being loaded waits for it; that there is none is an answer like any
- * other. An answer that can never come fails the event.
- *
- * | not applicable | why                                                     |
- * | LOAD-03        | a load has no generations: what was once told stays     |
- * |                | told. Two loads one after the other are load_03         |
- */
+/* LOAD: documents that have not arrived. A head whose closure leads to a
+ * document that is being loaded waits for it; that there is none is an answer
+ * like any other. An answer that can never come fails the event. */
 
 #include "lib/event_kit.h"
 #include "lib/test.h"

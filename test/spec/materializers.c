@@ -1,8 +1,6 @@
-/* MAT: computations that may write anywhere inside an envelope. They are
- * always live, and wait for everybody else unless somebody reads what they may
- * write.
- *
- * MAT-07, whose reader is an event handler, is in preflight.c. */
+/* MAT: computations that may write anywhere inside an envelope. They are always
+ * live, and wait for all other nodes unless one of those reads what they may
+ * write (pass-4 of docs/spec/scheduler.md). */
 
 #include <stdio.h>
 
@@ -149,7 +147,7 @@ TEST(mat_09_waits_for_an_effect_that_never_ran)
     kit_end(&kit);
 }
 
-/* Reference 17: invalidations coalesce, a debounce applies, and idle waits. */
+/* Invalidations coalesce, a debounce applies, and idle waits. */
 TEST(mat_10_a_debounce_holds_it_and_idle)
 {
     struct sched_kit kit;

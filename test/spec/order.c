@@ -1,14 +1,8 @@
-/* ORD: who runs before whom (scenario group 7).
+/* ORD: which node runs before which (ordering-1 to ordering-3 of
+ * docs/spec/scheduler.md).
  *
- * The scenario's golden vectors are those of a sort; here the order is that of
- * heights (architecture D1 and D3):
- *
- *   T9, T11, T13  a child is registered by its parent, so after it: the rows
- *           with a child before its parent cannot be built
- *   T14     a parent that has nothing to do does not hold its child up
- *   T17     "least remaining in-degree first" is not our rule: inside a cycle
- *           registration decides, then edges, so A B D C and not B A D C
- *   ORD-10  is MAT-02
+ *   T14     a parent that has nothing to do does not delay its child
+ *   T17     inside a cycle registration decides, then edges: A B D C
  *
  * Nodes of one height run in the order in which they became runnable. */
 

@@ -1,14 +1,8 @@
-/* PULL: demand and values decide what runs (scenario group 4).
+/* PULL: demand and values decide what runs (I1 to I3).
  *
- * Reads that were not declared are brought up to date inside the read
- * (architecture D2), so a count may be lower than in the scenario: it says so
- * where it is. Otherwise:
- *
- *   PULL-17  an effect begins by running: there is no other way to install it
- *   PULL-25  what a re-installed read set is, a gated writer is here
- *   PULL-28 to PULL-30  following a link is the runtime's business: a string
- *            that names a document stands for the link
- *   PULL-40  streams are not nodes: not here */
+ * Reads that were not declared are brought up to date inside the read (D2), so
+ * they cost no extra run. Following a link is the runtime's business: here a
+ * string that names a document stands for a link. */
 
 #include <string.h>
 

@@ -1,15 +1,6 @@
-/* RCPT: at most one commit an event id, anywhere and ever; PCND and H: the
- * conditions of commits, as far as a runtime sees them.
- *
- * | not applicable | why                                                     |
- * | RCPT-10        | a handler has no bindings but the stream                |
- * | RCPT-16        | a payload that does not fit is refused, not emptied: an |
- * |                | event without a payload                                 |
- * | PCND-07        | what is malformed never leaves a runtime:               |
- * |                | test/unit/proto/test_commit.c                           |
- * | H05, H08, H10  | the engine's part is in                                 |
- * |                | test/unit/store/test_preconditions.c                    |
- */
+/* RCPT: at most one commit per event id, anywhere and ever (I11); PCND and H:
+ * the preconditions of commits, as far as a runtime sees them. The engine's
+ * part is in test/unit/store/test_preconditions.c. */
 
 #include <stdio.h>
 #include <string.h>
@@ -328,7 +319,7 @@ static void stream_schema(struct scene *on, const char *json, bool fills)
     place_unref(place);
 }
 
-/* Reference 16: it fails like a handler that throws, and spends nothing. */
+/* receipt-7: it fails like a handler that throws, and spends nothing. */
 TEST(rcpt_16_a_payload_that_does_not_fit_fails_and_does_not_spend_the_id)
 {
     struct scene on;

@@ -1,7 +1,7 @@
 /* REJ: what becomes of a refused commit is a matter of its class, and nothing
- * else. The names upstream: a conflict is CONFLICT here and STALE before it
- * leaves, a failed precondition RECEIPT_EXISTS or ORIGIN_FAILED, a rule that
- * was broken anything of the terminal class. */
+ * else. A conflict is CONFLICT, or STALE before the commit leaves; a failed
+ * precondition is RECEIPT_EXISTS or ORIGIN_FAILED; a rule that was broken is
+ * anything of the terminal class. */
 
 #include "lib/event_kit.h"
 #include "lib/test.h"

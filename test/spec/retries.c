@@ -1,15 +1,9 @@
-/* RETRY: what becomes of a reactive run whose commit is refused. The store is
- * a real one behind a link whose messages wait; who comes first at the store
- * wins.
+/* RETRY: what becomes of a run whose commit is refused (run-3 of
+ * docs/spec/scheduler.md). The store is a real one behind a link whose messages
+ * wait; the first commit at the store wins.
  *
- * | not applicable | why                                                    |
- * | RETRY-11, 12   | as far as they are about promises that reject and call |
- * |                | orders of a mock; what they are for, the causes, is    |
- * |                | in retry_11 and retry_12                               |
- * | RETRY-12       | another failure than a refusal (transport, disk) never |
- * |                | reaches a node: the session sends again. Attempts are  |
- * |                | spent by runs that cannot be done (RUN_AGAIN)          |
- */
+ * A failure of the transport or the disk never reaches a node: the session
+ * sends again. Attempts are spent by runs that cannot be done (RUN_AGAIN). */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"

@@ -1,13 +1,6 @@
-/* SW: what a node writes is declared when it is registered (scenario group 5).
- *
- *   SW-03, SW-04  "run by hand" has no counterpart: an effect that comes back,
- *                 and a computation that becomes one, stand for it
- *   SW-09, SW-14, SW-17  a log cannot change a surface here, because nothing
- *                 but the registration says it: what a run writes besides
- *                 makes no reader of anybody
- *   SW-20  a path query has no counterpart: a chain as long, with its end
- *                 linked to its middle, is ordered and runs without recursion
- */
+/* SW: what a node writes is declared when it is registered, and does not change
+ * (model-8 of docs/spec/model.md). A write outside of it makes no reader of any
+ * node. */
 
 #include <stdio.h>
 

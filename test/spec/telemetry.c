@@ -1,9 +1,4 @@
-/* TEL: what is told to people, and that telling changes nothing.
- *
- * | not applicable | why                                                    |
- * | TEL-04         | there is no diagnosis that switches itself on: causes  |
- * |                | are recorded always. Its report is tel_04              |
- */
+/* TEL: what is told to people, and that telling changes nothing (D15, D18). */
 
 #include <stdio.h>
 

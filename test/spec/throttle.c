@@ -1,4 +1,4 @@
-/* THR: the distance between runs. All of the section applies. */
+/* THR: throttle, the distance between runs (docs/spec/scheduler.md). */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"
@@ -145,7 +145,7 @@ TEST(thr_09_the_time_of_the_last_run)
     kit_end(&kit);
 }
 
-/* Reference 11.3: the distance is from the end of a run, not its beginning. */
+/* The distance is from the end of a run, not its beginning. */
 static enum run_result slow(struct run *run, struct kit_node *node)
 {
     node->kit->sim.now += 30;

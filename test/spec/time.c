@@ -1,10 +1,5 @@
-/* TIME: debounce, and what makes an effect slow.
- *
- * | not applicable | why                                                  |
- * | TIME-14        | there is no map of statistics by name: they are in   |
- * |                | the node, and go with it (new_08 has the rest)       |
- * | TIME-17, 19    | the scenario file gives them no content              |
- */
+/* TIME: debounce, and what makes an effect slow (timing-1 to timing-4 of
+ * docs/spec/scheduler.md). */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"
@@ -92,8 +87,8 @@ TEST(time_04_the_window_can_be_read_back)
     kit_end(&kit);
 }
 
-/* Once with nobody looking between the pulls, as the scenario has it, and once
- * with an effect that looks all the time. */
+/* Once without an observer between the pulls, and once with an effect that
+ * looks all the time. */
 TEST(time_05_each_change_restarts_the_window)
 {
     for (int looked_at = 0; looked_at < 2; looked_at++) {
@@ -259,8 +254,8 @@ TEST(time_20_asking_arms_nothing)
     kit_end(&kit);
 }
 
-/* Reference 11.1: a child that its parent has just created waits for its
- * window even the first time, and idle for it. */
+/* timing-1: a child that its parent has just created waits for its window even
+ * the first time, and idle for it. */
 static enum run_result parent(struct run *run, struct kit_node *node)
 {
     if (node->kids == NULL) {
@@ -286,7 +281,7 @@ TEST(time_21_the_first_run_of_a_child_is_delayed)
     kit_end(&kit);
 }
 
-/* Reference 11.7 and 11.8: a window that is set, shortened or taken away. */
+/* A window that is set, shortened or taken away. */
 TEST(time_22_windows_change_while_they_run)
 {
     struct sched_kit kit;

@@ -1,16 +1,6 @@
-/* TRIG: which reads see which changes (scenario group 3).
- *
- *   TRIG-03  reads are kept as they were made, each once a kind: nothing is
- *            compacted, because a link costs nothing when it does not match
- *   TRIG-04  likewise
- *   TRIG-16  the root of a document is an object: rows about leaves at the
- *            root are rows about the payload here
- *   TRIG-26  arrays have no holes
- *   TRIG-27  there are no values that cannot be compared
- *   TRIG-29  a space is closed when nobody reads in it any more: readers go
- *            one by one
- *
- * Paths of the tables begin at the payload. */
+/* TRIG: which reads see which changes (reading-1 to reading-4 of
+ * docs/spec/values-and-conflicts.md). Paths of the tables begin at the
+ * payload. */
 
 #include <stdio.h>
 #include <string.h>
@@ -533,7 +523,8 @@ static struct reach walk(struct value root, const struct path *path)
     return reach;
 }
 
-/* Whether the rule of the reference says that a read sees the change. */
+/* Whether a read sees the change, by reading-1 to reading-3 of
+ * docs/spec/values-and-conflicts.md, word by word. */
 static bool is_change(struct value before,
                       struct value after,
                       const struct place *place,

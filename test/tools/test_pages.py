@@ -75,6 +75,30 @@ def missing_paths(pages):
     return faults
 
 
+RULE = re.compile(r"^- \*\*([a-z]+)-(\d+)\*\*", re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+def wrong_rules(pages, texts):
+    """Rules of the specification that two places define, and citations of rules
+    that it does not have. Texts are pairs of a name and a text."""
+    rules = [match for page in pages for match in RULE.findall(page)]
+    faults = [f"{name}-{number} is defined more than once" for name, number in sorted(set(rules)) if rules.count((name, number)) > 1]
+    cited = re.compile(r"(?<![\w-])(" + "|".join(sorted({name for name, _ in rules})) + r")-(\d+)(?![\w-])")
+    for name, text in texts:
+        faults += [f"{name} cites {rule}-{number}, which is no rule" for rule, number in cited.findall(text) if (rule, number) not in rules]
+    return faults
+
+
+def texts_that_cite():
+    """The pages, and the comments of the code."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        yield page.name, page.read_text(encoding="utf-8")
+    for folder in ("src", "test"):
+        for file in sorted((ROOT / folder).rglob("*.[ch]")):
+            yield file.name, " ".join(COMMENT.findall(file.read_text(encoding="utf-8")))
+
+
 def repeated_terms(text):
     """Terms that the first cells of a glossary name more than once."""
     cells = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
@@ -86,6 +110,7 @@ def main():
     glossary = ROOT / "docs" / "glossary.md"
     guides = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", glossary, ROOT / "docs" / "releasing.md",
               *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
+    specification = [page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "spec").glob("*.md"))]
     limits = constants("src")
     codes = errors()
     results = [
@@ -98,6 +123,10 @@ def main():
         ("an error that is missing on the page is found",
          [] if len(wrong_errors([], codes)) == len(codes) > 40 else ["it is not"]),
         ("every path that the guides name exists", missing_paths(guides)),
+        ("every rule of the specification is defined once, and those that are cited exist",
+         wrong_rules(specification, texts_that_cite())),
+        ("a rule that is defined twice or only cited is found",
+         [] if len(wrong_rules(["- **run-1** A\n- **run-1** B\n"], [("x", "run-2, run-1")])) == 2 else ["it is not"]),
         ("every term is in the glossary once", repeated_terms(glossary.read_text(encoding="utf-8"))),
         ("a term that is there twice is found",
          [] if repeated_terms("| run, pass | x |\n| pass | y |\n") == ["pass is there more than once"] else ["it is not"]),

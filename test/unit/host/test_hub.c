@@ -1,5 +1,4 @@
-/* The hub: who is told what, and when. The names n02 and so on are those of
- * the scenarios for fan-out. */
+/* The hub: which session is told what, and when (fan-out). */
 
 #include "host/hub.h"
 

@@ -252,9 +252,9 @@ TEST(h6_others_who_listen_are_told_with_the_sync_that_covers_it)
     world_end(&world);
 }
 
-/* R22: upstream reserves the next seq for an observation that nothing landed
- * with. Ours takes none: it is told with the head that it was proved at, which
- * is one for all branches, at once and once. */
+/* R22: an observation that nothing landed with takes no seq. It is sent with
+ * the head that it was proved at, which is one for all branches, at once and
+ * once. */
 TEST(r22_a_run_without_effect_is_told_with_the_head_of_all_branches)
 {
     struct world world;

@@ -65,8 +65,8 @@ TEST(l6_a_list_with_a_past_runs_nothing_after_a_restart)
     list_kit_end(&kit);
 }
 
-/* Upstream's coordinator always runs, or its rows would not be there. Ours
- * finds them in its documents, and runs when the list is another one. */
+/* A coordinator finds its rows in its documents, so it need not run for them to
+ * be there; it runs when the list has changed. */
 TEST(r35_pers_11_the_rows_of_a_collection_resume_and_follow_it)
 {
     for (int down = 0; down < 2; down++) { /* the append comes meanwhile */

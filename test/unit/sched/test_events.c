@@ -1,5 +1,5 @@
 /* Events end to end, in the small: what a stream, a handler and a lane do
- * together. The scenarios are in test/spec. */
+ * together. The rules are tested in test/spec. */
 
 #include <stdio.h>
 

@@ -1,6 +1,5 @@
-/* Late, repeated and reordered answers, by the names that the races have in
- * the reference; and the defects that were found beside them, none of which
- * exists in the strict tables. */
+/* Late, repeated and reordered answers, a test per race; and defects of the
+ * observed tables, none of which exists in the strict ones. */
 
 #include <string.h>
 

@@ -74,7 +74,7 @@ TEST(e04_a_branch_has_no_state_before_its_fork)
     kit_close(&kit);
 }
 
-/* Defect 3 of the reference: the scan did not look at the parent. */
+/* D6: the scan looks at the parent as well. */
 TEST(e06_a_read_on_a_child_sees_what_the_parent_wrote_before_the_fork)
 {
     struct store_kit kit;

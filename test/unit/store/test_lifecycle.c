@@ -1,7 +1,7 @@
 /* The one writer of a status: what applies, what does not and says why, what
  * happens if the row moves between the loading and the writing, and that the
- * documents follow. The names w.. and e.. are the writer's races of the
- * reference, in the words of the strict tables. */
+ * documents follow. The tests w.. and e.. are the writer's races, in
+ * the words of the strict tables. */
 
 #include "store/lifecycle.h"
 

@@ -1,7 +1,6 @@
-/* Observations in the store: scenarios R, S01 and PERS of the specification as
- * far as they apply, by their ids. Where ours decides otherwise (dirtiness is
- * derived and never stored, batches leave no replay rows, one row an action),
- * the test says what ours does. */
+/* Observations in the store (docs/spec/persistence.md): dirtiness is derived
+ * and never stored, batches leave no replay rows, and an action has one row.
+ * R, S01 and PERS group the tests. */
 
 #include "store/observations.h"
 
@@ -108,9 +107,8 @@ TEST(a_run_leaves_how_often_and_between_which_commits)
     kit_close(&kit);
 }
 
-/* Upstream keeps replay rows for batches and refuses another one with the same
- * number. Ours keeps none: a batch is decided anew, and is idempotent; only
- * the number of a commit is taken. */
+/* There are no replay rows for batches: a batch is decided anew, and is
+ * idempotent; only the number of a commit is taken. */
 TEST(r03_pers22_the_number_of_a_commit_is_no_number_of_a_batch)
 {
     struct store_kit kit;

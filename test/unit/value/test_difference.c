@@ -169,7 +169,7 @@ static void collect_child(const struct collector *to,
     path_segment_release(&segment);
 }
 
-/* Rules 2.1 of the scheduler reference, as they are written there. */
+/* reading-5 to reading-7 of docs/spec/values-and-conflicts.md, literally. */
 static void collect(const struct collector *to,
                     const struct model *before,
                     const struct model *after,

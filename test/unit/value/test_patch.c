@@ -1,5 +1,5 @@
-/* patch: the nine operations, rule by rule (memory reference section 3; the
- * numbers are those of the scenarios), reading and writing, limits, traces.
+/* patch: the nine operations, rule by rule (docs/values.md; the
+ * numbers group the tests), reading and writing, limits, traces.
  *
  * Properties are in test_patch_model.c, the public set in test_patch_rfc.c. */
 
