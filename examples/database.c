@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- The program's own names ------------------------------------------------
- */
+/* -- The program's own names ---------------------------------------------- */
 
 struct graph {
     int nodes;
@@ -30,7 +29,7 @@ int scheduler_step(struct graph *graph)
     return ++graph->nodes;
 }
 
-/* -- The program ----------------------------------------------------------- */
+/* -- The program ---------------------------------------------------------- */
 
 struct program {
     hd_runtime *runtime;

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- The program's own names ------------------------------------------------
- */
+/* -- The program's own names ---------------------------------------------- */
 
 int graph_init(int nodes);
 int array_set_adopt(int *array, int index, int item);
@@ -31,7 +30,7 @@ int array_set_adopt(int *array, int index, int item)
     return array[index];
 }
 
-/* -- The library --------------------------------------------------------- */
+/* -- The library ---------------------------------------------------------- */
 
 /* Exits if a call failed. */
 static void must(hd_status status, const hd_error *error)

@@ -36,7 +36,7 @@ static void print(hd_value *answer, const char *const *fields)
     hd_value_unref(answer);
 }
 
-/* -- A piece: a price, and the price with tax ------------------------------ */
+/* -- A piece: a price, and the price with tax ----------------------------- */
 
 struct shop {
     hd_cell *price;
@@ -108,8 +108,7 @@ static void look(void *context, const hd_value *value)
     }
 }
 
-/* -- The runtime that runs the piece ----------------------------------------
- */
+/* -- The runtime that runs the piece -------------------------------------- */
 
 static void ask_node(hd_node *node)
 {
@@ -161,8 +160,7 @@ static void run_shop(const char *directory)
     hd_runtime_free(runtime);
 }
 
-/* -- The read-only runtime --------------------------------------------------
- */
+/* -- The read-only runtime ------------------------------------------------ */
 
 static void look_back(const char *directory)
 {

@@ -43,8 +43,7 @@
 extern "C" {
 #endif
 
-/* -- Cells ------------------------------------------------------------------
- */
+/* -- Cells ---------------------------------------------------------------- */
 
 /* Release with hd_cell_free. */
 typedef struct hd_cell hd_cell;
@@ -111,8 +110,7 @@ HD_API hd_status hd_cell_text(hd_cell *cell, char **text, hd_error *error);
  * nothing when called from another thread. */
 HD_API void hd_cell_free(hd_cell *cell);
 
-/* -- Reading ----------------------------------------------------------------
- */
+/* -- Reading -------------------------------------------------------------- */
 
 /* Returns the whole value, new. HD_NOT_FOUND if there is none. */
 HD_API hd_status hd_cell_get(hd_cell *cell, hd_value **value, hd_error *error);
@@ -152,8 +150,7 @@ HD_API hd_status hd_cell_count(hd_cell *cell, size_t *count, hd_error *error);
  * HD_MISUSE from inside a run, where every read does this. */
 HD_API hd_status hd_cell_pull(hd_cell *cell, hd_value **value, hd_error *error);
 
-/* -- Writing ----------------------------------------------------------------
- */
+/* -- Writing -------------------------------------------------------------- */
 
 /* Write a value. The document and missing objects on the path are created. If
  * the cell holds a link, writing a link replaces it; any other value is written
@@ -206,8 +203,7 @@ HD_API hd_status hd_cell_increment_double(hd_cell *cell,
                                           double by,
                                           hd_error *error);
 
-/* -- Links ------------------------------------------------------------------
- */
+/* -- Links ---------------------------------------------------------------- */
 
 /* Returns a link to `target` as a value that can be stored anywhere, new. It
  * contains the full address of the target. */
@@ -220,7 +216,7 @@ HD_API hd_status hd_cell_set_link(hd_cell *cell,
                                   hd_cell *target,
                                   hd_error *error);
 
-/* -- Schemas --------------------------------------------------------------- */
+/* -- Schemas -------------------------------------------------------------- */
 
 /* Requires that every write of this runtime to the cell, above it or below it
  * leaves a value that matches the schema. Otherwise the write fails with
@@ -245,7 +241,7 @@ HD_API hd_status hd_cell_set_payload_schema(hd_cell *stream,
                                             bool fills,
                                             hd_error *error);
 
-/* -- Labels ---------------------------------------------------------------- */
+/* -- Labels --------------------------------------------------------------- */
 
 /* Sets the confidentiality labels of a cell: an array of words that replaces
  * the previous labels. This is a write like any other. Everything that a run or
@@ -261,8 +257,7 @@ HD_API hd_status hd_cell_labels(hd_cell *cell,
                                 hd_value **labels,
                                 hd_error *error);
 
-/* -- Edits ------------------------------------------------------------------
- */
+/* -- Edits ---------------------------------------------------------------- */
 
 /* The function of an edit. It may be called more than once, so it must not do
  * anything that cannot be repeated. Any result but HD_OK aborts the attempt. */

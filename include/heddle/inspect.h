@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-/* -- An open runtime ------------------------------------------------------- */
+/* -- An open runtime ------------------------------------------------------ */
 
 /* Returns all computations and effects, including those of started pieces; with
  * `piece`, those of that piece. An array of
@@ -127,7 +127,7 @@ HD_API hd_status hd_cell_why(hd_cell *cell,
                              hd_value **account,
                              hd_error *error);
 
-/* -- Surveys --------------------------------------------------------------- */
+/* -- Surveys -------------------------------------------------------------- */
 
 /* A snapshot of the stored pieces of a space. Release with hd_survey_free. */
 typedef struct hd_survey hd_survey;

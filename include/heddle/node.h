@@ -42,8 +42,7 @@
 extern "C" {
 #endif
 
-/* -- Runs -------------------------------------------------------------------
- */
+/* -- Runs ----------------------------------------------------------------- */
 
 /* A run of a node, or one attempt to handle an event. Borrowed: valid until the
  * function returns. Later uses return HD_MISUSE, until the runtime is freed. */
@@ -74,8 +73,7 @@ HD_API hd_status hd_run_attempt(hd_run *run, uint32_t *attempt);
  * The n-th name is the same in every attempt. Handlers only. */
 HD_API hd_status hd_run_new_document(hd_run *run, char **document);
 
-/* -- Nodes ------------------------------------------------------------------
- */
+/* -- Nodes ---------------------------------------------------------------- */
 
 /* A node. Release the handle with hd_node_free; the node remains until it is
  * removed or the runtime ends. */
@@ -180,8 +178,7 @@ HD_API hd_status hd_node_remove(hd_node *node);
  * from another thread. */
 HD_API void hd_node_free(hd_node *node);
 
-/* -- Handlers ---------------------------------------------------------------
- */
+/* -- Handlers ------------------------------------------------------------- */
 
 /* Every field except `run` may be zero. Everything is copied. */
 typedef struct hd_handler_options {
@@ -219,8 +216,7 @@ HD_API hd_status hd_handler_new(hd_cell *stream,
                                 hd_node **node,
                                 hd_error *error);
 
-/* -- Events -----------------------------------------------------------------
- */
+/* -- Events --------------------------------------------------------------- */
 
 typedef enum hd_outcome {
     HD_WAITING = 0, /* not handled yet */

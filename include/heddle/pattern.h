@@ -27,8 +27,7 @@
 extern "C" {
 #endif
 
-/* -- Patterns ---------------------------------------------------------------
- */
+/* -- Patterns ------------------------------------------------------------- */
 
 /* Release with hd_pattern_free. Belongs to the thread that created it. */
 typedef struct hd_pattern hd_pattern;
@@ -38,7 +37,7 @@ typedef struct hd_builder hd_builder;
 
 /* Declares the graph. It must not read or write cells. It may be called again
  * at any time and must then declare the same names. Any result but HD_OK fails
- * the start of the piece, and nothing is stored. */
+ * the start of the piece, and nothing that it declared is stored. */
 typedef hd_status hd_build_fn(hd_builder *builder, void *context);
 
 /* Creates a pattern, new. `version` identifies what its functions compute:
@@ -62,8 +61,7 @@ HD_API hd_status hd_runtime_add_pattern(hd_runtime *runtime,
  * called from another thread. */
 HD_API void hd_pattern_free(hd_pattern *pattern);
 
-/* -- Building ---------------------------------------------------------------
- */
+/* -- Building ------------------------------------------------------------- */
 
 /* Names are unique within a piece, not empty, and contain no '/' (HD_ARGUMENT).
  * The returned cells are borrowed: they remain valid for as long as a function
@@ -165,8 +163,7 @@ HD_API hd_status hd_run_drop(hd_run *run, const char *name, hd_error *error);
 typedef hd_status hd_element_fn(hd_run *run, hd_cell *element, void *context);
 
 typedef struct hd_list_options {
-    hd_cell *list; /* an array, possibly behind links; no value means an empty
-                    * array */
+    hd_cell *list; /* an array or a link to one; no value: an empty array */
     hd_element_fn *run;
     void *context;
     void (*release)(void *context); /* as in hd_node_options */
@@ -205,9 +202,11 @@ typedef hd_status hd_element_build_fn(hd_builder *builder,
                                       void *context);
 
 typedef struct hd_pieces_options {
-    hd_cell *list;   /* as in hd_list_options */
-    const char *key; /* identifies an object by this field, across edits; NULL:
-                      * elements are identified as for hd_build_map */
+    hd_cell *list; /* as in hd_list_options */
+
+    /* The field that identifies an object, so that it remains the same element
+     * when it is edited; NULL: elements are identified as for hd_build_map. */
+    const char *key;
     hd_element_build_fn *build;
     void *context;
     void (*release)(void *context); /* as in hd_node_options */
@@ -291,10 +290,9 @@ typedef struct hd_task_options {
     hd_task_cancelled_fn *cancelled; /* may be NULL */
     void *context;
     void (*release)(void *context); /* as in hd_node_options */
-    uint32_t retries;        /* at most 100: how often hd_task_retry restarts it
-                              */
-    uint32_t backoff_ms;     /* the first delay (0: 500); doubles each time */
-    uint32_t backoff_max_ms; /* the longest delay (0: 30000) */
+    uint32_t retries;               /* by hd_task_retry, at most 100 */
+    uint32_t backoff_ms;     /* the first delay (0: 500); doubles each time, */
+    uint32_t backoff_max_ms; /* up to this delay (0: 30000) */
 } hd_task_options;
 
 /* Declares a task. A step starts it when its output is in demand and its input
@@ -378,8 +376,7 @@ HD_API hd_status hd_build_result_value(hd_builder *builder,
                                        const hd_value *value,
                                        hd_error *error);
 
-/* -- Pieces -----------------------------------------------------------------
- */
+/* -- Pieces --------------------------------------------------------------- */
 
 /* A piece. Release the handle with hd_piece_free; the piece runs until it is
  * stopped or the runtime ends. */
@@ -412,10 +409,10 @@ HD_API hd_status hd_piece_start(hd_runtime *runtime,
 typedef enum hd_piece_state {
     HD_PIECE_LOADING = 1, /* keep stepping */
     HD_PIECE_RUNNING = 2,
-    HD_PIECE_FAILED = 3, /* nothing is stored; the error says why */
+    HD_PIECE_FAILED = 3, /* it did not start; the error says why */
     HD_PIECE_STOPPED = 4,
-    HD_PIECE_REMOVING = 5 /* loading its documents in order to delete them: keep
-                           * stepping */
+    HD_PIECE_REMOVING = 5 /* its documents are loaded to be deleted: keep
+                             stepping */
 } hd_piece_state;
 
 /* Returns the state. `error` gets the reason of a failure and is cleared

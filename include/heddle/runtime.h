@@ -178,7 +178,7 @@ HD_API hd_status hd_runtime_open_space(hd_runtime *runtime,
                                        const char *space,
                                        hd_error *error);
 
-/* -- Event loops ----------------------------------------------------------- */
+/* -- Event loops ---------------------------------------------------------- */
 
 /* Runs everything that can run at time `now` (HD_NOW: read the clock), sends
  * commits and receives changes. Returns when there is nothing left to do at
@@ -206,7 +206,7 @@ HD_API hd_status hd_runtime_fd(hd_runtime *runtime, int *descriptor);
 
 HD_API hd_status hd_runtime_now(hd_runtime *runtime, uint64_t *now);
 
-/* -- Waiting --------------------------------------------------------------- */
+/* -- Waiting -------------------------------------------------------------- */
 
 /* Waits until there is work, and steps. HD_TIMEOUT: there was none before the
  * deadline. HD_INTERRUPTED: hd_interrupt was called. */
