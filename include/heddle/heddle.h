@@ -44,7 +44,7 @@
  *              allocator.
  *   Callbacks  A callback runs in the thread of the call that invokes it. It
  *              must return normally: no longjmp, no exception.
- *   Options    Initialize option structures with HD_INIT, which sets every
+ *   Options    Initialise option structures with HD_INIT, which sets every
  *              field to zero. A zero field means "none" or the default. */
 
 #ifndef HEDDLE_HEDDLE_H
@@ -64,7 +64,7 @@ extern "C" {
 #define HD_API
 #endif
 
-/* Initializes a structure with every field zero, without a warning in C or C++:
+/* Initialises a structure with every field zero, without a warning in C or C++:
  *
  *   hd_runtime_options options = HD_INIT; */
 /* clang-format off */
@@ -312,7 +312,7 @@ HD_API hd_status hd_value_equal(const hd_value *a,
                                 const hd_value *b,
                                 bool *equal);
 
-/* -- Values: serialize */
+/* -- Values: serialise */
 
 typedef enum hd_form {
     HD_AS_GIVEN = 0, /* keys in insertion order */
