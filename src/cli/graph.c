@@ -6,7 +6,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/picture.h"
+#include "inspect/graph_json.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -241,16 +241,16 @@ static struct value of_child_adopt(struct value graph, const char *child)
 
 int graph_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_piece *piece = NULL;
-    int code = look_open(options, &survey);
+    struct offline_graph *offline = NULL;
+    struct offline_piece *piece = NULL;
+    int code = look_open(options, &offline);
     if (code != CODE_OK) {
         return code;
     }
-    code = look_piece(options, survey, 0, &piece);
+    code = look_piece(options, offline, 0, &piece);
     if (code == CODE_OK) {
-        const struct value graph = of_child_adopt(picture_graph(survey, piece),
-                                                  look_child(options, 0));
+        const struct value graph =
+            of_child_adopt(graph_json(offline, piece), look_child(options, 0));
         if (option_is_given(options, OPTION_JSON)) {
             look_print_adopt(options, value_ref(graph));
         } else if (option_is_given(options, OPTION_DOT)) {
@@ -262,6 +262,6 @@ int graph_run(const struct options *options)
         }
         value_unref(graph);
     }
-    survey_close(survey);
+    offline_graph_close(offline);
     return code;
 }

@@ -1,4 +1,4 @@
-/* Surveys and tables for people. */
+/* Names of pieces and nodes, and tables for people. */
 
 #include "cli/look.h"
 
@@ -48,15 +48,18 @@ int look_report(const struct options *options, const struct err_detail *detail)
     return report_error(options, NULL, &error);
 }
 
-int look_open(const struct options *options, struct survey **out)
+int look_open(const struct options *options, struct offline_graph **out)
 {
     struct err_detail detail = {0};
     const char *branch = options->values.branch;
     if (branch != NULL && strcmp(branch, "main") == 0) {
         branch = NULL;
     }
-    return survey_open(look_folder(options), "main", branch, out, &detail) ==
-                   ERR_OK
+    return offline_graph_open(look_folder(options),
+                              "main",
+                              branch,
+                              out,
+                              &detail) == ERR_OK
                ? CODE_OK
                : look_report(options, &detail);
 }
@@ -122,7 +125,7 @@ bool look_is_below(struct value name, const char *child)
             text.at[length] == '/');
 }
 
-static bool has_child(const struct survey_piece *piece, const char *child)
+static bool has_child(const struct offline_piece *piece, const char *child)
 {
     VEC_FOREACH (&piece->nodes, node) {
         if (look_is_below(node->name, child)) {
@@ -143,15 +146,15 @@ static int refuse_child(const struct options *options, const char *word)
 }
 
 int look_piece(const struct options *options,
-               const struct survey *survey,
+               const struct offline_graph *graph,
                size_t operand,
-               struct survey_piece **out)
+               struct offline_piece **out)
 {
     const char *word = options->operands[operand].word;
     const char *child = look_child(options, operand);
     struct buf whole = {0};
     buf_append(&whole, word, strcspn(word, "/"));
-    *out = survey_piece(survey, buf_text(&whole));
+    *out = offline_piece(graph, buf_text(&whole));
     buf_release(&whole);
     if (*out != NULL) {
         return child == NULL || has_child(*out, child)
@@ -162,7 +165,7 @@ int look_piece(const struct options *options,
     size_t count = 0;
     struct nearest nearest;
     nearest_begin(&nearest, word, strlen(word));
-    VEC_FOREACH (&survey->pieces, piece) {
+    VEC_FOREACH (&graph->pieces, piece) {
         append_name(&names, &nearest, (*piece)->name, count++);
     }
     return refuse_name(options, "piece", word, &nearest, &names);
@@ -170,7 +173,7 @@ int look_piece(const struct options *options,
 
 /* The name of a node of a child, which may be given without the children in
  * between if it is the only one: "view" for "cards/3/card1/view". */
-static void find_in_child(const struct survey_piece *piece,
+static void find_in_child(const struct offline_piece *piece,
                           const char *child,
                           const char *word,
                           struct buf *name)
@@ -178,7 +181,7 @@ static void find_in_child(const struct survey_piece *piece,
     const size_t length = strlen(word);
     size_t found = 0;
     buf_printf(name, "%s/%s", child, word);
-    if (survey_node(piece, buf_text(name)) != NULL) {
+    if (offline_node(piece, buf_text(name)) != NULL) {
         return;
     }
     VEC_FOREACH (&piece->nodes, node) {
@@ -198,17 +201,17 @@ static void find_in_child(const struct survey_piece *piece,
 }
 
 static int find_node(const struct options *options,
-                     const struct survey_piece *piece,
+                     const struct offline_piece *piece,
                      const char *word,
-                     struct survey_node **out)
+                     struct offline_node **out)
 {
     const char *user = options->values.user;
-    *out = user != NULL ? survey_node_of_user(piece, word, user)
-                        : survey_node(piece, word);
+    *out = user != NULL ? offline_node_of_user(piece, word, user)
+                        : offline_node(piece, word);
     if (*out != NULL) {
         return CODE_OK;
     }
-    if (user != NULL && survey_node(piece, word) != NULL) {
+    if (user != NULL && offline_node(piece, word) != NULL) {
         struct err_detail detail = {0};
         (void)err_set(&detail,
                       ERR_NOT_FOUND,
@@ -230,9 +233,9 @@ static int find_node(const struct options *options,
 }
 
 int look_node(const struct options *options,
-              const struct survey_piece *piece,
+              const struct offline_piece *piece,
               size_t operand,
-              struct survey_node **out)
+              struct offline_node **out)
 {
     const char *word = options->operands[operand].word;
     const char *child = look_child(options, 0);

@@ -15,8 +15,8 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/picture.h"
 #include "host/system.h"
+#include "inspect/graph_json.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -238,20 +238,20 @@ static void print_all(const struct options *options, struct value all)
 
 static int print_once(const struct options *options)
 {
-    struct survey *survey = NULL;
+    struct offline_graph *graph = NULL;
     struct value all = VALUE_NONE;
     struct err_detail detail = {0};
-    int code = look_open(options, &survey);
+    int code = look_open(options, &graph);
     if (code != CODE_OK) {
         return code;
     }
-    if (picture_pieces(survey, &all, &detail) != ERR_OK) {
+    if (graph_json_pieces(graph, &all, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
         print_all(options, all);
     }
     value_unref(all);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }
 

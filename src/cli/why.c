@@ -1,4 +1,4 @@
-/* heddle why, heddle why-not: accounts of host/explain.h, for people. */
+/* heddle why, heddle why-not: accounts of inspect/offline_why.h, for people. */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/explain.h"
+#include "inspect/offline_why.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -159,7 +159,7 @@ static void print_cause(struct value cause, bool last, unsigned depth)
     }
 }
 
-/* What is behind a run; depth is bounded by EXPLAIN_DEPTH. */
+/* What is behind a run; depth is bounded by WHY_DEPTH. */
 static void print_run(struct value run, unsigned depth)
 {
     const struct value reason = object_field(run, "reason");
@@ -243,37 +243,37 @@ static void print_why(struct value why)
     print_run(why, 1);
 }
 
-/* The survey and the node of the two operands. */
+/* The graph and the node of the two operands. */
 static int open_node(const struct options *options,
-                     struct survey **survey,
-                     struct survey_node **node)
+                     struct offline_graph **graph,
+                     struct offline_node **node)
 {
-    struct survey_piece *piece = NULL;
-    int code = look_open(options, survey);
+    struct offline_piece *piece = NULL;
+    int code = look_open(options, graph);
     if (code != CODE_OK) {
         return code;
     }
-    code = look_piece(options, *survey, 0, &piece);
+    code = look_piece(options, *graph, 0, &piece);
     if (code == CODE_OK) {
         code = look_node(options, piece, 1, node);
     }
     if (code != CODE_OK) {
-        survey_close(*survey);
+        offline_graph_close(*graph);
     }
     return code;
 }
 
 int why_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_node *node = NULL;
+    struct offline_graph *graph = NULL;
+    struct offline_node *node = NULL;
     struct value why = VALUE_NONE;
     struct err_detail detail = {0};
-    int code = open_node(options, &survey, &node);
+    int code = open_node(options, &graph, &node);
     if (code != CODE_OK) {
         return code;
     }
-    if (explain_why(survey, node, true, &why, &detail) != ERR_OK) {
+    if (offline_why(graph, node, true, &why, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
         code = value_is_text(object_field(why, "reason"), "never") ? CODE_NO
@@ -285,13 +285,13 @@ int why_run(const struct options *options)
         }
     }
     value_unref(why);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }
 
 /* -- Why not ------------------------------------------------------------- */
 
-static void print_advice(const struct survey_node *node, struct value why)
+static void print_advice(const struct offline_node *node, struct value why)
 {
     const struct value condition = object_field(why, "condition");
     struct buf piece = {0};
@@ -340,7 +340,7 @@ static void print_advice(const struct survey_node *node, struct value why)
     buf_release(&name);
 }
 
-static void print_why_not(const struct survey_node *node, struct value why)
+static void print_why_not(const struct offline_node *node, struct value why)
 {
     struct buf line = {0};
     const struct value reads = object_field(why, "reads");
@@ -376,19 +376,19 @@ static void print_why_not(const struct survey_node *node, struct value why)
 
 int why_not_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_node *node = NULL;
-    const int code = open_node(options, &survey, &node);
+    struct offline_graph *graph = NULL;
+    struct offline_node *node = NULL;
+    const int code = open_node(options, &graph, &node);
     if (code != CODE_OK) {
         return code;
     }
-    const struct value why = explain_why_not(survey, node);
+    const struct value why = offline_why_not(graph, node);
     if (option_is_given(options, OPTION_JSON)) {
         look_print_adopt(options, value_ref(why));
     } else {
         print_why_not(node, why);
     }
     value_unref(why);
-    survey_close(survey);
+    offline_graph_close(graph);
     return CODE_OK;
 }

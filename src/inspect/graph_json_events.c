@@ -1,15 +1,15 @@
-/* The stored events of a survey. */
+/* The stored events of a graph. */
 
-#include "host/author.h"
 #include "host/event_source.h"
-#include "host/picture.h"
+#include "inspect/author.h"
+#include "inspect/graph_json.h"
 #include "proto/event.h"
 #include "store/waiting.h"
 #include "value/array.h"
 #include "value/object.h"
 
 struct events_list {
-    struct survey *survey;
+    struct offline_graph *graph;
     const char *folder;
     const char *piece; /* or NULL */
     uint64_t now;      /* of timers */
@@ -67,12 +67,12 @@ static struct value describe(const struct events_list *list,
 {
     struct value object = value_empty_object();
     object_put_adopt(&object, "id", value_ref(id));
-    author_put_stream(list->survey, stored->stream, &object);
+    author_put_stream(list->graph, stored->stream, &object);
     put_given(&object, "payload", stored->payload);
     object_put_adopt(&object, "at", value_int((int64_t)stored->time));
     if (!value_is_absent(stored->from)) {
         struct value from = value_empty_object();
-        author_put_stream(list->survey, stored->from, &from);
+        author_put_stream(list->graph, stored->from, &from);
         object_put_adopt(&object, "from", from);
     }
     if (stored->is_timer) {
@@ -116,7 +116,7 @@ static void add_event(void *ctx, const struct waiting_event *event)
     struct events_list *list = ctx;
     struct stored_event stored;
     if (stored_event_read(event->document,
-                          &list->survey->engine.paths,
+                          &list->graph->engine.paths,
                           &stored,
                           NULL) != ERR_OK) {
         return; /* nothing that a runtime has stored */
@@ -129,20 +129,20 @@ static void add_event(void *ctx, const struct waiting_event *event)
     stored_event_release(&stored);
 }
 
-enum err picture_events(struct survey *survey,
-                        const char *folder,
-                        const char *piece,
-                        struct value *out,
-                        struct err_detail *detail)
+enum err graph_json_events(struct offline_graph *graph,
+                           const char *folder,
+                           const char *piece,
+                           struct value *out,
+                           struct err_detail *detail)
 {
     struct events_list list = {
-        .survey = survey,
+        .graph = graph,
         .folder = folder,
         .piece = piece,
         .events = value_empty_array(),
     };
-    const enum err err = engine_waiting(&survey->engine,
-                                        survey->branch,
+    const enum err err = engine_waiting(&graph->engine,
+                                        graph->branch,
                                         0,
                                         INT64_MAX,
                                         add_event,
@@ -157,20 +157,20 @@ enum err picture_events(struct survey *survey,
     return err;
 }
 
-enum err picture_timers(struct survey *survey,
-                        const char *piece,
-                        uint64_t now,
-                        struct value *out,
-                        struct err_detail *detail)
+enum err graph_json_timers(struct offline_graph *graph,
+                           const char *piece,
+                           uint64_t now,
+                           struct value *out,
+                           struct err_detail *detail)
 {
     struct events_list list = {
-        .survey = survey,
+        .graph = graph,
         .piece = piece,
         .now = now,
         .events = value_empty_array(),
     };
-    const enum err err = engine_timers(&survey->engine,
-                                       survey->branch,
+    const enum err err = engine_timers(&graph->engine,
+                                       graph->branch,
                                        (struct timer_mark){0},
                                        INT64_MAX,
                                        INT64_MAX,
@@ -189,7 +189,7 @@ enum err picture_timers(struct survey *survey,
 /* -- How many ------------------------------------------------------------ */
 
 struct waiting_counts {
-    const struct survey *survey;
+    const struct offline_graph *graph;
     struct path_table *paths;
     struct value pieces; /* by name */
 };
@@ -221,7 +221,7 @@ static void count_event(void *ctx, const struct waiting_event *event)
         return;
     }
     struct value stream = value_empty_object();
-    author_put_stream(all->survey, stored.stream, &stream);
+    author_put_stream(all->graph, stored.stream, &stream);
     const struct value piece = object_field(stream, "piece");
     if (value_is_string(piece)) {
         struct value counts = value_ref(object_get(all->pieces, piece));
@@ -235,25 +235,25 @@ static void count_event(void *ctx, const struct waiting_event *event)
     stored_event_release(&stored);
 }
 
-enum err picture_waiting(struct survey *survey,
-                         struct value *out,
-                         struct err_detail *detail)
+enum err graph_json_waiting(struct offline_graph *graph,
+                            struct value *out,
+                            struct err_detail *detail)
 {
     struct waiting_counts all = {
-        .survey = survey,
-        .paths = &survey->engine.paths,
+        .graph = graph,
+        .paths = &graph->engine.paths,
         .pieces = value_empty_object(),
     };
-    enum err err = engine_waiting(&survey->engine,
-                                  survey->branch,
+    enum err err = engine_waiting(&graph->engine,
+                                  graph->branch,
                                   0,
                                   INT64_MAX,
                                   count_event,
                                   &all,
                                   detail);
     if (err == ERR_OK) {
-        err = engine_timers(&survey->engine,
-                            survey->branch,
+        err = engine_timers(&graph->engine,
+                            graph->branch,
                             (struct timer_mark){0},
                             INT64_MAX,
                             INT64_MAX,

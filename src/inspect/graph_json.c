@@ -1,14 +1,14 @@
-/* Surveys put into values: pieces, graphs, commits. */
+/* Pieces, graphs and commits as JSON. */
 
-#include "host/picture.h"
+#include "inspect/graph_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "host/author.h"
-#include "host/explain.h"
+#include "inspect/author.h"
+#include "inspect/offline_why.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -21,31 +21,32 @@ static void put_number(struct value *object, const char *name, uint64_t number)
     object_put_adopt(object, name, value_int((int64_t)number));
 }
 
-static void put_status(struct survey *survey,
+static void put_status(struct offline_graph *graph,
                        struct value *object,
-                       const struct survey_node *node)
+                       const struct offline_node *node)
 {
-    const struct value task = survey_task(survey, node);
+    const struct value task = offline_task(graph, node);
     if (!value_is_absent(task)) {
         object_put_adopt(object, "task", task);
     }
-    if (!survey_has_runs(node)) {
+    if (!offline_has_runs(node)) {
         return;
     }
-    object_put_adopt(object, "status", value_text_new(survey_status(node)));
+    object_put_adopt(object, "status", value_text_new(offline_status(node)));
     object_put_adopt(object, "live", value_bool(node->live));
     object_put_adopt(object, "wanted", value_bool(node->wanted));
     put_number(object, "runs", node->run != NULL ? node->run->runs : 0);
 }
 
 /* When the state came to be that the last run is good for. */
-static uint64_t time_of(struct survey *survey, const struct survey_node *node)
+static uint64_t time_of(struct offline_graph *graph,
+                        const struct offline_node *node)
 {
     struct commit_seen commit;
     struct err_detail ignored;
     const struct run_action *run = node->run;
     uint64_t at = 0;
-    if (commit_at(&survey->engine,
+    if (commit_at(&graph->engine,
                   run->landed > 0 ? run->landed : run->seq,
                   &commit,
                   &ignored) == ERR_OK) {
@@ -55,18 +56,18 @@ static uint64_t time_of(struct survey *survey, const struct survey_node *node)
     return at;
 }
 
-static enum err put_run(struct survey *survey,
-                        const struct survey_node *node,
+static enum err put_run(struct offline_graph *graph,
+                        const struct offline_node *node,
                         struct value *object,
                         struct err_detail *detail)
 {
     struct value why = VALUE_NONE;
     const struct run_action *run = node->run;
-    const enum err err = explain_why(survey, node, false, &why, detail);
+    const enum err err = offline_why(graph, node, false, &why, detail);
     if (err != ERR_OK) {
         return err;
     }
-    const uint64_t at = time_of(survey, node);
+    const uint64_t at = time_of(graph, node);
     put_number(object, "seq", run->seq);
     if (at > 0) {
         put_number(object, "at", at);
@@ -86,28 +87,28 @@ static enum err put_run(struct survey *survey,
     return ERR_OK;
 }
 
-static enum err describe_node(struct survey *survey,
-                              const struct survey_node *node,
+static enum err describe_node(struct offline_graph *graph,
+                              const struct offline_node *node,
                               struct value *out,
                               struct err_detail *detail)
 {
     struct value object = value_empty_object();
     object_put_adopt(&object, "node", value_ref(node->name));
-    if (!value_is_absent(survey_scope(node))) {
-        object_put_adopt(&object, "scope", value_ref(survey_scope(node)));
+    if (!value_is_absent(offline_node_scope(node))) {
+        object_put_adopt(&object, "scope", value_ref(offline_node_scope(node)));
     }
     object_put_adopt(&object, "kind", value_ref(node->kind));
-    put_status(survey, &object, node);
+    put_status(graph, &object, node);
     enum err err = ERR_OK;
     if (node->run != NULL) {
-        err = put_run(survey, node, &object, detail);
+        err = put_run(graph, node, &object, detail);
     }
     *out = object;
     return err;
 }
 
-static enum err describe_piece(struct survey *survey,
-                               const struct survey_piece *piece,
+static enum err describe_piece(struct offline_graph *graph,
+                               const struct offline_piece *piece,
                                struct value *out,
                                struct err_detail *detail)
 {
@@ -126,7 +127,7 @@ static enum err describe_piece(struct survey *survey,
     VEC_FOREACH (&piece->nodes, node) {
         struct value one = VALUE_NONE;
         if (err == ERR_OK) {
-            err = describe_node(survey, node, &one, detail);
+            err = describe_node(graph, node, &one, detail);
             nodes = array_push_adopt(nodes, one);
         }
     }
@@ -135,19 +136,19 @@ static enum err describe_piece(struct survey *survey,
     return err;
 }
 
-enum err picture_pieces(struct survey *survey,
-                        struct value *out,
-                        struct err_detail *detail)
+enum err graph_json_pieces(struct offline_graph *graph,
+                           struct value *out,
+                           struct err_detail *detail)
 {
     struct value object = value_empty_object();
     struct value pieces = value_empty_array();
     struct value waiting = VALUE_NONE;
-    enum err err = picture_waiting(survey, &waiting, detail);
-    put_number(&object, "seq", survey->engine.seq);
-    VEC_FOREACH (&survey->pieces, piece) {
+    enum err err = graph_json_waiting(graph, &waiting, detail);
+    put_number(&object, "seq", graph->engine.seq);
+    VEC_FOREACH (&graph->pieces, piece) {
         struct value one = VALUE_NONE;
         if (err == ERR_OK) {
-            err = describe_piece(survey, *piece, &one, detail);
+            err = describe_piece(graph, *piece, &one, detail);
         }
         if (err == ERR_OK) {
             const struct value waits = object_get(waiting, (*piece)->name);
@@ -187,8 +188,8 @@ enum {
 };
 
 struct drawing {
-    struct survey *survey;
-    const struct survey_piece *piece;
+    struct offline_graph *graph;
+    const struct offline_piece *piece;
     uint64_t commits_left;
     VEC(struct value) written; /* ids of what handlers wrote; owned */
     VEC(struct input *) inputs;
@@ -217,7 +218,7 @@ static const struct input *input_of(struct drawing *drawing, struct value id)
 }
 
 static size_t number_of_node(const struct drawing *drawing,
-                             const struct survey_node *node)
+                             const struct offline_node *node)
 {
     return (size_t)(node - drawing->piece->nodes.at);
 }
@@ -239,8 +240,8 @@ static bool is_instance(const struct drawing *drawing,
                         const struct run_place *place)
 {
     const struct value space = value_text_new("space");
-    const struct survey_document *document =
-        survey_document(drawing->survey, space, place->id);
+    const struct offline_document *document =
+        offline_document(drawing->graph, space, place->id);
     const bool own = !key_equal(place->scope_key, space);
     value_unref(space);
     return own && document != NULL && document->outputs.count > 0;
@@ -248,11 +249,11 @@ static bool is_instance(const struct drawing *drawing,
 
 /* What one read comes from: nodes of this piece, or a document. */
 static void draw_read(struct drawing *drawing,
-                      const struct survey_node *node,
+                      const struct offline_node *node,
                       const struct run_place *place)
 {
-    const struct survey_document *document =
-        survey_document(drawing->survey, place->scope_key, place->id);
+    const struct offline_document *document =
+        offline_document(drawing->graph, place->scope_key, place->id);
     struct edge edge = {.document = place->id};
     bool drawn = false;
     (void)snprintf(edge.to,
@@ -260,10 +261,10 @@ static void draw_read(struct drawing *drawing,
                    "n%zu",
                    number_of_node(drawing, node));
     for (size_t i = 0; document != NULL && i < document->outputs.count; i++) {
-        const struct survey_output *output = &document->outputs.at[i];
+        const struct offline_output *output = &document->outputs.at[i];
         if (output->node->piece == drawing->piece && output->node != node &&
-            survey_reads(place, output) &&
-            survey_is_shared(node, output->node)) {
+            offline_reads(place, output) &&
+            offline_is_shared(node, output->node)) {
             (void)snprintf(edge.from,
                            sizeof edge.from,
                            "n%zu",
@@ -299,17 +300,17 @@ static void draw(struct drawing *drawing)
 /* -- What handlers write ------------------------------------------------- */
 
 /* The handler of this piece that the commit is of, or NULL. */
-static const struct survey_node *handler_of(const struct drawing *drawing,
-                                            const struct commit_seen *commit)
+static const struct offline_node *handler_of(const struct drawing *drawing,
+                                             const struct commit_seen *commit)
 {
-    const struct author author = author_of(drawing->survey, commit);
+    const struct author author = author_of(drawing->graph, commit);
     if (author.kind != AUTHOR_EVENT) {
         return NULL;
     }
-    const struct value by = author_describe(drawing->survey, &author);
+    const struct value by = author_describe(drawing->graph, &author);
     const struct value piece = object_field(by, "piece");
     const struct value name = object_field(by, "handler");
-    const struct survey_node *found = NULL;
+    const struct offline_node *found = NULL;
     if (value_is_string(piece) && key_equal(piece, drawing->piece->name) &&
         value_is_string(name)) {
         VEC_FOREACH (&drawing->piece->nodes, node) {
@@ -323,7 +324,7 @@ static const struct survey_node *handler_of(const struct drawing *drawing,
 static bool draw_handling(void *ctx, const struct commit_seen *commit)
 {
     struct drawing *drawing = ctx;
-    const struct survey_node *handler = handler_of(drawing, commit);
+    const struct offline_node *handler = handler_of(drawing, commit);
     for (size_t i = 0; handler != NULL && i < commit->writes.count; i++) {
         const struct value id = commit->writes.at[i].id;
         if (!value_begins_with(id, "piece:")) {
@@ -352,9 +353,9 @@ static void draw_handlers(struct drawing *drawing)
 {
     struct err_detail ignored; /* the rest of the graph is there */
     drawing->commits_left = HANDLED_COMMITS;
-    const enum err err = commits_visit(&drawing->survey->engine,
+    const enum err err = commits_visit(&drawing->graph->engine,
                                        0,
-                                       drawing->survey->engine.seq,
+                                       drawing->graph->engine.seq,
                                        draw_handling,
                                        drawing,
                                        &ignored);
@@ -402,11 +403,13 @@ static struct value describe_drawing(const struct drawing *drawing)
         (void)snprintf(id, sizeof id, "n%zu", number++);
         object_put_adopt(&one, "id", value_text_new(id));
         object_put_adopt(&one, "name", value_ref(node->name));
-        if (!value_is_absent(survey_scope(node))) {
-            object_put_adopt(&one, "scope", value_ref(survey_scope(node)));
+        if (!value_is_absent(offline_node_scope(node))) {
+            object_put_adopt(&one,
+                             "scope",
+                             value_ref(offline_node_scope(node)));
         }
         object_put_adopt(&one, "kind", value_ref(node->kind));
-        put_status(drawing->survey, &one, node);
+        put_status(drawing->graph, &one, node);
         nodes = array_push_adopt(nodes, one);
     }
     VEC_FOREACH (&drawing->inputs, input) {
@@ -434,21 +437,21 @@ static struct value describe_drawing(const struct drawing *drawing)
     return object;
 }
 
-struct value picture_graph(struct survey *survey,
-                           const struct survey_piece *piece)
+struct value graph_json(struct offline_graph *graph,
+                        const struct offline_piece *piece)
 {
-    struct drawing drawing = {.survey = survey, .piece = piece};
+    struct drawing drawing = {.graph = graph, .piece = piece};
     draw(&drawing);
     draw_handlers(&drawing);
-    const struct value graph = describe_drawing(&drawing);
+    const struct value json = describe_drawing(&drawing);
     drawing_release(&drawing);
-    return graph;
+    return json;
 }
 
 /* -- Commits --------------------------------------------------------------- */
 
 struct history {
-    const struct survey *survey;
+    const struct offline_graph *graph;
     const char *piece; /* or NULL: all */
     uint64_t left;
     VEC(struct value) commits; /* the newest first; owned */
@@ -474,24 +477,24 @@ static bool note_commit(void *ctx, const struct commit_seen *commit)
         wanted = wanted || is_of_piece(write->id, history->piece);
     }
     if (wanted && history->left > 0) {
-        vec_push(&history->commits, explain_commit(history->survey, commit));
+        vec_push(&history->commits, offline_commit(history->graph, commit));
         history->left--;
     }
     return history->left > 0;
 }
 
-enum err picture_log(struct survey *survey,
-                     const struct picture_span *span,
-                     struct value *out,
-                     struct err_detail *detail)
+enum err graph_json_log(struct offline_graph *graph,
+                        const struct graph_json_span *span,
+                        struct value *out,
+                        struct err_detail *detail)
 {
     struct history history = {
-        .survey = survey,
+        .graph = graph,
         .piece = span->piece,
         .left = span->limit,
     };
-    const uint64_t head = survey->engine.seq;
-    const enum err err = commits_visit(&survey->engine,
+    const uint64_t head = graph->engine.seq;
+    const enum err err = commits_visit(&graph->engine,
                                        span->after,
                                        span->to < head ? span->to : head,
                                        note_commit,

@@ -1,12 +1,12 @@
 /* Causes, their commits, and who is behind those. */
 
-#include "host/explain.h"
+#include "inspect/offline_why.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "host/author.h"
+#include "inspect/author.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -31,7 +31,7 @@ static struct value string_of(struct buf *text)
     return string;
 }
 
-struct value explain_address(const struct run_place *place)
+struct value offline_address(const struct run_place *place)
 {
     struct buf text = {0};
     const struct text id = value_text(&place->id);
@@ -74,14 +74,14 @@ static struct value patch_paths(struct value patch)
     return paths;
 }
 
-struct value explain_commit(const struct survey *survey,
+struct value offline_commit(const struct offline_graph *graph,
                             const struct commit_seen *commit)
 {
     struct value object = value_empty_object();
     struct value writes = value_empty_array();
-    const struct author author = author_of(survey, commit);
+    const struct author author = author_of(graph, commit);
     put_commit(&object, commit);
-    object_put_adopt(&object, "by", author_describe(survey, &author));
+    object_put_adopt(&object, "by", author_describe(graph, &author));
     VEC_FOREACH (&commit->writes, write) {
         struct value one = value_empty_object();
         object_put_adopt(&one, "document", value_ref(write->id));
@@ -103,7 +103,7 @@ struct value explain_commit(const struct survey *survey,
 /* A run that is to be explained: the commits in (before, to], apart from its
  * own. */
 struct span {
-    const struct survey_node *node;
+    const struct offline_node *node;
     uint64_t before;
     uint64_t to;
     uint64_t own; /* or 0 */
@@ -111,9 +111,9 @@ struct span {
 };
 
 struct account {
-    struct survey *survey;
+    struct offline_graph *graph;
     struct err_detail *detail;
-    VEC(struct span) told; /* X3 */
+    VEC(struct span) told; /* offline-why-3 */
     /* The last commit that was looked at, whatever became of that: causes of
      * one run mostly come with one commit, which may be long. */
     struct commit_seen commit;
@@ -133,7 +133,7 @@ struct changes {
 static void note_change(void *ctx, const struct difference *difference)
 {
     struct changes *changes = ctx;
-    if (++changes->count > EXPLAIN_CHANGES) {
+    if (++changes->count > WHY_CHANGES) {
         return;
     }
     struct buf text = {0};
@@ -169,8 +169,7 @@ static void put_changes(struct value *cause,
     object_put_adopt(cause, "changes", changes.list);
     put_number(cause,
                "more",
-               changes.count > EXPLAIN_CHANGES ? changes.count - EXPLAIN_CHANGES
-                                               : 0);
+               changes.count > WHY_CHANGES ? changes.count - WHY_CHANGES : 0);
 }
 
 /* The newest revision below `seq` of a document, or 0. */
@@ -179,10 +178,10 @@ static enum err find_revision_before(struct account *account,
                                      uint64_t seq,
                                      uint64_t *out)
 {
-    struct engine *engine = &account->survey->engine;
+    struct engine *engine = &account->graph->engine;
     struct document *document = NULL;
     enum err err = document_find(engine,
-                                 engine_branch(engine, account->survey->branch),
+                                 engine_branch(engine, account->graph->branch),
                                  write->scope_key,
                                  write->id,
                                  &document,
@@ -221,7 +220,7 @@ static enum err put_run(struct account *account,
     VEC_FOREACH (&commit->writes, write) {
         uint64_t before = 0;
         if (err == ERR_OK && author->earlier) {
-            /* X2: since the commit of it before that. */
+            /* offline-why-2: since the commit of it before that. */
             err = find_revision_before(account, write, commit->seq, &before);
             span.before = before > span.before ? before : span.before;
         }
@@ -242,7 +241,7 @@ static void look_at_commit(struct account *account, uint64_t seq)
     struct err_detail ignored;
     commit_seen_release(&account->commit);
     account->found =
-        commit_at(&account->survey->engine, seq, &account->commit, &ignored);
+        commit_at(&account->graph->engine, seq, &account->commit, &ignored);
     account->commit.seq = seq;
 }
 
@@ -256,10 +255,10 @@ static enum err put_author(struct account *account,
     look_at_commit(account, seq);
     if (account->found == ERR_OK) {
         const struct author author =
-            author_of(account->survey, &account->commit);
+            author_of(account->graph, &account->commit);
         put_commit(cause, &account->commit);
-        by = author_describe(account->survey, &author);
-        if (author.kind == AUTHOR_NODE && depth < EXPLAIN_DEPTH) {
+        by = author_describe(account->graph, &author);
+        if (author.kind == AUTHOR_NODE && depth < WHY_DEPTH) {
             /* Other commits are looked at meanwhile. */
             struct commit_seen commit = account->commit;
             account->commit = (struct commit_seen){0};
@@ -295,11 +294,11 @@ static enum err find_changes(struct account *account,
                              bool is_deep,
                              seq_list *out)
 {
-    struct engine *engine = &account->survey->engine;
+    struct engine *engine = &account->graph->engine;
     struct document *document = NULL;
     const enum err err =
         document_find(engine,
-                      engine_branch(engine, account->survey->branch),
+                      engine_branch(engine, account->graph->branch),
                       place->scope_key,
                       place->id,
                       &document,
@@ -337,17 +336,17 @@ static enum err see(struct account *account,
                     uint64_t after,
                     struct sight *out)
 {
-    struct survey *survey = account->survey;
+    struct offline_graph *graph = account->graph;
     *out = (struct sight){VALUE_NONE, VALUE_NONE};
-    enum err err = run_value_at(&survey->engine,
-                                survey->branch,
+    enum err err = run_value_at(&graph->engine,
+                                graph->branch,
                                 place,
                                 before,
                                 &out->old,
                                 account->detail);
     if (err == ERR_OK) {
-        err = run_value_at(&survey->engine,
-                           survey->branch,
+        err = run_value_at(&graph->engine,
+                           graph->branch,
                            place,
                            after,
                            &out->now,
@@ -459,7 +458,7 @@ static enum err find_turn(struct account *account,
     return err;
 }
 
-/* One read: a cause is added if its value was changed (X1). */
+/* One read: a cause is added if its value was changed (offline-why-1). */
 static enum err look_at_read(struct account *account,
                              const struct span *span,
                              const struct run_place *place,
@@ -481,7 +480,7 @@ static enum err look_at_read(struct account *account,
     if (err == ERR_OK && seq > 0) {
         struct value cause = value_empty_object();
         (void)newest_of(&seqs, span->own, &count);
-        object_put_adopt(&cause, "address", explain_address(place));
+        object_put_adopt(&cause, "address", offline_address(place));
         put_text(&cause, "read", is_deep ? "deep" : "shape");
         put_number(&cause, "commits", count);
         put_changes(&cause, place, sight.old, sight.now);
@@ -516,7 +515,7 @@ static enum err put_causes(struct account *account,
         if (!place_is_read(place->kind) || !value_is_absent(place->space)) {
             continue;
         }
-        if (array_count(causes) >= EXPLAIN_CAUSES) {
+        if (array_count(causes) >= WHY_CAUSES) {
             left++;
         } else if (err == ERR_OK) {
             err = look_at_read(account, span, place, &causes);
@@ -532,10 +531,10 @@ static enum err put_causes(struct account *account,
 
 /* The commit that made the piece, as far as it is still there. */
 static enum err put_start(struct account *account,
-                          const struct survey_node *node,
+                          const struct offline_node *node,
                           struct value *object)
 {
-    struct engine *engine = &account->survey->engine;
+    struct engine *engine = &account->graph->engine;
     struct buf id = {0};
     const struct text name = value_text(&node->piece->name);
     buf_append_text(&id, "piece:");
@@ -579,22 +578,22 @@ static enum err explain_run(struct account *account,
         put_text(object, "reason", "first");
         return put_start(account, span->node, object);
     }
-    if (span->before < account->survey->engine.horizon) {
+    if (span->before < account->graph->engine.horizon) {
         put_text(object, "reason", "folded");
         return ERR_OK;
     }
     return put_causes(account, span, object);
 }
 
-static struct value describe_node(struct survey *survey,
-                                  const struct survey_node *node)
+static struct value describe_node(struct offline_graph *graph,
+                                  const struct offline_node *node)
 {
     struct value object = value_empty_object();
-    const struct value task = survey_task(survey, node);
+    const struct value task = offline_task(graph, node);
     author_put_node(&object, node);
     object_put_adopt(&object, "kind", value_ref(node->kind));
-    if (survey_has_runs(node)) {
-        put_text(&object, "status", survey_status(node));
+    if (offline_has_runs(node)) {
+        put_text(&object, "status", offline_status(node));
     }
     if (!value_is_absent(task)) {
         object_put_adopt(&object, "task", task);
@@ -602,15 +601,15 @@ static struct value describe_node(struct survey *survey,
     return object;
 }
 
-enum err explain_why(struct survey *survey,
-                     const struct survey_node *node,
+enum err offline_why(struct offline_graph *graph,
+                     const struct offline_node *node,
                      bool to_the_origin,
                      struct value *out,
                      struct err_detail *detail)
 {
-    struct account account = {.survey = survey, .detail = detail};
+    struct account account = {.graph = graph, .detail = detail};
     const struct run_action *run = node->run;
-    struct value object = describe_node(survey, node);
+    struct value object = describe_node(graph, node);
     enum err err = ERR_OK;
     *out = VALUE_NONE;
     if (run == NULL || run->runs == 0) {
@@ -621,7 +620,7 @@ enum err explain_why(struct survey *survey,
             .before = run->before,
             .to = run->seq > run->landed ? run->seq : run->landed,
             .own = run->landed,
-            .depth = to_the_origin ? 0 : EXPLAIN_DEPTH,
+            .depth = to_the_origin ? 0 : WHY_DEPTH,
         };
         put_number(&object, "runs", run->runs);
         put_number(&object, "landed", run->landed);
@@ -641,20 +640,20 @@ enum err explain_why(struct survey *survey,
 
 /* The next output that a read of the place would see, from *at on; NULL at the
  * end. A node that writes several parts is told once. */
-static const struct survey_node *next_writer(
-    const struct survey_document *document,
+static const struct offline_node *next_writer(
+    const struct offline_document *document,
     const struct run_place *place,
     size_t *at)
 {
     for (; document != NULL && *at < document->outputs.count; (*at)++) {
-        const struct survey_output *output = &document->outputs.at[*at];
+        const struct offline_output *output = &document->outputs.at[*at];
         bool told = false;
         for (size_t i = 0; i < *at; i++) {
-            const struct survey_output *before = &document->outputs.at[i];
+            const struct offline_output *before = &document->outputs.at[i];
             told = told || (before->node == output->node &&
-                            survey_reads(place, before));
+                            offline_reads(place, before));
         }
-        if (!told && survey_reads(place, output)) {
+        if (!told && offline_reads(place, output)) {
             (*at)++;
             return output->node;
         }
@@ -669,28 +668,28 @@ struct missing {
     const char *needs;
 };
 
-static enum resume_state state_of(const struct survey_node *node)
+static enum resume_state state_of(const struct offline_node *node)
 {
     return node->run != NULL ? node->run->state : RESUME_UNKNOWN;
 }
 
 struct upstream {
-    const struct survey *survey;
-    VEC(const struct survey_node *) at; /* each once */
+    const struct offline_graph *graph;
+    VEC(const struct offline_node *) at; /* each once */
 };
 
 static void add_writers(struct upstream *upstream,
-                        const struct survey_node *node)
+                        const struct offline_node *node)
 {
     VEC_FOREACH (&node->run->places, place) {
-        const struct survey_document *document =
+        const struct offline_document *document =
             place_is_read(place->kind)
-                ? survey_document(upstream->survey, place->scope_key, place->id)
+                ? offline_document(upstream->graph, place->scope_key, place->id)
                 : NULL;
         size_t at = 0;
-        const struct survey_node *writer = next_writer(document, place, &at);
+        const struct offline_node *writer = next_writer(document, place, &at);
         while (writer != NULL) {
-            bool is_known = !survey_is_shared(node, writer);
+            bool is_known = !offline_is_shared(node, writer);
             VEC_FOREACH (&upstream->at, known) {
                 is_known = is_known || *known == writer;
             }
@@ -704,14 +703,14 @@ static void add_writers(struct upstream *upstream,
 
 /* A node that has to run and leads to what this one, which is clean, has read;
  * or NULL. */
-static const struct survey_node *find_source(const struct survey *survey,
-                                             const struct survey_node *node)
+static const struct offline_node *find_source(const struct offline_graph *graph,
+                                              const struct offline_node *node)
 {
-    struct upstream upstream = {.survey = survey};
-    const struct survey_node *found = NULL;
+    struct upstream upstream = {.graph = graph};
+    const struct offline_node *found = NULL;
     add_writers(&upstream, node);
     for (size_t i = 0; i < upstream.at.count && found == NULL; i++) {
-        const struct survey_node *source = upstream.at.at[i];
+        const struct offline_node *source = upstream.at.at[i];
         if (source != node && state_of(source) != RESUME_CLEAN) {
             found = source;
         } else if (source->run != NULL) {
@@ -722,8 +721,8 @@ static const struct survey_node *find_source(const struct survey *survey,
     return found;
 }
 
-static struct missing find_missing(const struct survey_node *node,
-                                   const struct survey_node *source)
+static struct missing find_missing(const struct offline_node *node,
+                                   const struct offline_node *source)
 {
     const struct run_action *run = node->run;
     const enum resume_state state = state_of(node);
@@ -781,13 +780,13 @@ static bool is_hidden(const struct path *path)
     return path->length > 0 && key_is_virtual(path->at[path->length - 1].key);
 }
 
-struct value explain_why_not(struct survey *survey,
-                             const struct survey_node *node)
+struct value offline_why_not(struct offline_graph *graph,
+                             const struct offline_node *node)
 {
-    const struct survey_node *source =
-        state_of(node) == RESUME_CLEAN ? find_source(survey, node) : NULL;
+    const struct offline_node *source =
+        state_of(node) == RESUME_CLEAN ? find_source(graph, node) : NULL;
     const struct missing missing = find_missing(node, source);
-    struct value object = describe_node(survey, node);
+    struct value object = describe_node(graph, node);
     struct value reads = value_empty_array();
     put_text(&object, "condition", missing.condition);
     put_text(&object, "sentence", missing.sentence);
@@ -800,7 +799,7 @@ struct value explain_why_not(struct survey *survey,
     if (node->run != NULL) {
         VEC_FOREACH (&node->run->places, place) {
             if (place_is_read(place->kind) && !is_hidden(place->path)) {
-                reads = array_push_adopt(reads, explain_address(place));
+                reads = array_push_adopt(reads, offline_address(place));
             }
         }
         put_number(&object, "seq", node->run->seq);
@@ -821,17 +820,17 @@ static enum err put_last_commit(struct account *account,
                                 const struct run_place *place,
                                 struct value *object)
 {
-    struct survey *survey = account->survey;
-    const struct span span = {.to = survey->engine.seq};
+    struct offline_graph *graph = account->graph;
+    const struct span span = {.to = graph->engine.seq};
     seq_list seqs = {0};
     const enum err err =
         find_changes(account, &span, place, place->kind == PLACE_DEEP, &seqs);
     if (err == ERR_OK && seqs.count > 0) {
         struct commit_seen commit;
         struct err_detail ignored;
-        if (commit_at(&survey->engine, seqs.at[0], &commit, &ignored) ==
+        if (commit_at(&graph->engine, seqs.at[0], &commit, &ignored) ==
             ERR_OK) {
-            object_put_adopt(object, "commit", explain_commit(survey, &commit));
+            object_put_adopt(object, "commit", offline_commit(graph, &commit));
         }
         commit_seen_release(&commit);
     }
@@ -839,25 +838,25 @@ static enum err put_last_commit(struct account *account,
     return err;
 }
 
-enum err explain_place(struct survey *survey,
-                       const struct run_place *place,
-                       bool to_the_origin,
-                       struct value *out,
-                       struct err_detail *detail)
+enum err offline_why_place(struct offline_graph *graph,
+                           const struct run_place *place,
+                           bool to_the_origin,
+                           struct value *out,
+                           struct err_detail *detail)
 {
-    struct account account = {.survey = survey, .detail = detail};
-    const struct survey_document *document =
-        survey_document(survey, place->scope_key, place->id);
+    struct account account = {.graph = graph, .detail = detail};
+    const struct offline_document *document =
+        offline_document(graph, place->scope_key, place->id);
     struct value object = value_empty_object();
     struct value writers = value_empty_array();
     size_t at = 0;
-    object_put_adopt(&object, "address", explain_address(place));
+    object_put_adopt(&object, "address", offline_address(place));
     enum err err = put_last_commit(&account, place, &object);
-    for (const struct survey_node *node = next_writer(document, place, &at);
+    for (const struct offline_node *node = next_writer(document, place, &at);
          err == ERR_OK && node != NULL;
          node = next_writer(document, place, &at)) {
         struct value why = VALUE_NONE;
-        err = explain_why(survey, node, to_the_origin, &why, detail);
+        err = offline_why(graph, node, to_the_origin, &why, detail);
         if (err == ERR_OK) {
             writers = array_push_adopt(writers, why);
         }
@@ -871,19 +870,19 @@ enum err explain_place(struct survey *survey,
     return err;
 }
 
-struct value explain_place_not(struct survey *survey,
-                               const struct run_place *place)
+struct value offline_why_not_place(struct offline_graph *graph,
+                                   const struct run_place *place)
 {
-    const struct survey_document *document =
-        survey_document(survey, place->scope_key, place->id);
+    const struct offline_document *document =
+        offline_document(graph, place->scope_key, place->id);
     struct value object = value_empty_object();
     struct value writers = value_empty_array();
     size_t at = 0;
-    object_put_adopt(&object, "address", explain_address(place));
-    for (const struct survey_node *node = next_writer(document, place, &at);
+    object_put_adopt(&object, "address", offline_address(place));
+    for (const struct offline_node *node = next_writer(document, place, &at);
          node != NULL;
          node = next_writer(document, place, &at)) {
-        writers = array_push_adopt(writers, explain_why_not(survey, node));
+        writers = array_push_adopt(writers, offline_why_not(graph, node));
     }
     object_put_adopt(&object, "writers", writers);
     return object;

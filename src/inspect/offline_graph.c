@@ -1,6 +1,6 @@
-/* Taking a survey: rows and names put together, who is wanted, who is live. */
+/* Taking a graph: rows and names put together, who is wanted, who is live. */
 
-#include "host/survey.h"
+#include "inspect/offline_graph.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,19 +17,19 @@
 /* -- Documents of the space ---------------------------------------------- */
 
 /* The field `field` of an instance of a document, new; or absent. */
-static enum err read_instance(struct survey *survey,
+static enum err read_instance(struct offline_graph *graph,
                               struct value scope_key,
                               struct value id,
                               const char *field,
                               struct value *out,
                               struct err_detail *detail)
 {
-    const struct engine_address address = {survey->branch, scope_key, id};
+    const struct engine_address address = {graph->branch, scope_key, id};
     struct value document = VALUE_NONE;
     uint64_t seq = 0;
     *out = VALUE_NONE;
     const enum err err =
-        engine_head(&survey->engine, &address, &document, &seq, detail);
+        engine_head(&graph->engine, &address, &document, &seq, detail);
     if (err == ERR_OK && value_is_object(document)) {
         *out = value_ref(object_field(document, field));
     }
@@ -37,14 +37,14 @@ static enum err read_instance(struct survey *survey,
     return err;
 }
 
-static enum err read_field(struct survey *survey,
+static enum err read_field(struct offline_graph *graph,
                            struct value id,
                            const char *field,
                            struct value *out,
                            struct err_detail *detail)
 {
     const struct value space = value_text_new("space");
-    const enum err err = read_instance(survey, space, id, field, out, detail);
+    const enum err err = read_instance(graph, space, id, field, out, detail);
     value_unref(space);
     return err;
 }
@@ -73,7 +73,7 @@ struct named_row {
 };
 
 struct naming {
-    struct survey_piece *piece;
+    struct offline_piece *piece;
     VEC(struct named_row) rows;
     struct map by_digest; /* struct named_row, the first of its digest */
 };
@@ -91,12 +91,12 @@ static bool is_row_of(const void *item, const void *key)
     return digest_equal(&row->run->name, key);
 }
 
-static void add_node(struct survey_piece *piece,
+static void add_node(struct offline_piece *piece,
                      struct value name,
                      struct value kind,
                      const struct run_action *run)
 {
-    const struct survey_node node = {
+    const struct offline_node node = {
         .piece = piece,
         .name = value_ref(name),
         .kind = value_ref(kind),
@@ -147,14 +147,14 @@ static struct value joined(struct text front, struct text last)
     return made;
 }
 
-static enum err name_children(struct survey *survey,
+static enum err name_children(struct offline_graph *graph,
                               struct naming *naming,
                               struct value cell,
                               struct err_detail *detail);
 
 /* What a piece, or an element of one, has declared; `front` is what the names
  * begin with. */
-static enum err name_cells(struct survey *survey,
+static enum err name_cells(struct offline_graph *graph,
                            struct naming *naming,
                            struct text front,
                            struct value cells,
@@ -174,14 +174,14 @@ static enum err name_cells(struct survey *survey,
         } else if (is_node_kind(kind)) {
             name_rows(naming, full, kind, true);
         }
-        err = name_children(survey, naming, full, detail);
+        err = name_children(graph, naming, full, detail);
         value_unref(full);
     }
     return err;
 }
 
 /* The nodes of an element that is a piece (runtime/element.h). */
-static enum err name_piece(struct survey *survey,
+static enum err name_piece(struct offline_graph *graph,
                            struct naming *naming,
                            struct value name,
                            struct err_detail *detail)
@@ -189,11 +189,11 @@ static enum err name_piece(struct survey *survey,
     const struct text text = value_text(&name);
     const struct value id = document_id(naming->piece->name, text);
     struct value about = VALUE_NONE;
-    enum err err = read_field(survey, id, "piece", &about, detail);
+    enum err err = read_field(graph, id, "piece", &about, detail);
     if (err == ERR_OK && value_is_object(about)) {
         const struct text slash = {"/", 1};
         const struct value front = joined(text, slash);
-        err = name_cells(survey,
+        err = name_cells(graph,
                          naming,
                          value_text(&front),
                          object_field(about, "cells"),
@@ -207,7 +207,7 @@ static enum err name_piece(struct survey *survey,
 
 /* Whether the elements of a list are pieces: its document says so (S6 of
  * runtime/spread.h). `front` is its name and "/". */
-static enum err has_pieces(struct survey *survey,
+static enum err has_pieces(struct offline_graph *graph,
                            const struct naming *naming,
                            struct text front,
                            bool *out,
@@ -216,7 +216,7 @@ static enum err has_pieces(struct survey *survey,
     const struct text name = {front.at, front.length - 1};
     const struct value id = document_id(naming->piece->name, name);
     struct value record = VALUE_NONE;
-    const enum err err = read_field(survey, id, "elements", &record, detail);
+    const enum err err = read_field(graph, id, "elements", &record, detail);
     *out = value_is_object(record);
     value_unref(record);
     value_unref(id);
@@ -225,7 +225,7 @@ static enum err has_pieces(struct survey *survey,
 
 /* The children of a list, by the keys of the elements that an instance of its
  * document has. `front` is what their names begin with. */
-static enum err name_elements(struct survey *survey,
+static enum err name_elements(struct offline_graph *graph,
                               struct naming *naming,
                               struct value scope_key,
                               struct text cell,
@@ -235,7 +235,7 @@ static enum err name_elements(struct survey *survey,
     const struct value id = document_id(naming->piece->name, cell);
     struct value elements = VALUE_NONE;
     enum err err =
-        read_instance(survey, scope_key, id, "value", &elements, detail);
+        read_instance(graph, scope_key, id, "value", &elements, detail);
     const struct value kind = value_text_new("child");
     struct object_iter iter = object_iter(
         value_is_object(elements) ? elements : value_empty_object());
@@ -243,12 +243,12 @@ static enum err name_elements(struct survey *survey,
     struct value element;
     bool pieces = false;
     if (err == ERR_OK) {
-        err = has_pieces(survey, naming, front, &pieces, detail);
+        err = has_pieces(graph, naming, front, &pieces, detail);
     }
     while (err == ERR_OK && object_next(&iter, &key, &element)) {
         const struct value child = joined(front, value_text(&key));
         if (pieces) {
-            err = name_piece(survey, naming, child, detail);
+            err = name_piece(graph, naming, child, detail);
         } else {
             name_rows(naming, child, kind, value_is_text(scope_key, "space"));
         }
@@ -261,7 +261,7 @@ static enum err name_elements(struct survey *survey,
 }
 
 /* The children of a list (runtime/spread.h); each user may have some. */
-static enum err name_children(struct survey *survey,
+static enum err name_children(struct offline_graph *graph,
                               struct naming *naming,
                               struct value cell,
                               struct err_detail *detail)
@@ -276,11 +276,11 @@ static enum err name_children(struct survey *survey,
     const struct text front = {text.at, text.length - tail};
     const struct value space = value_text_new("space");
     struct value last = space;
-    enum err err = name_elements(survey, naming, space, text, front, detail);
+    enum err err = name_elements(graph, naming, space, text, front, detail);
     for (size_t i = 0; i < naming->rows.count && err == ERR_OK; i++) {
         const struct value key = naming->rows.at[i].run->scope_key;
         if (!naming->rows.at[i].named && !key_equal(key, last)) {
-            err = name_elements(survey, naming, key, text, front, detail);
+            err = name_elements(graph, naming, key, text, front, detail);
             last = key;
         }
     }
@@ -308,8 +308,8 @@ static void name_the_rest(const struct naming *naming)
     }
 }
 
-static enum err name_nodes(struct survey *survey,
-                           struct survey_piece *piece,
+static enum err name_nodes(struct offline_graph *graph,
+                           struct offline_piece *piece,
                            struct err_detail *detail)
 {
     struct naming naming = {.piece = piece};
@@ -328,7 +328,7 @@ static enum err name_nodes(struct survey *survey,
                                    ? object_field(piece->about, "cells")
                                    : VALUE_NONE;
     const struct text whole = {"", 0};
-    const enum err err = name_cells(survey, &naming, whole, cells, detail);
+    const enum err err = name_cells(graph, &naming, whole, cells, detail);
     name_the_rest(&naming);
     map_release(&naming.by_digest);
     vec_release(&naming.rows);
@@ -337,7 +337,7 @@ static enum err name_nodes(struct survey *survey,
 
 /* -- Pieces -------------------------------------------------------------- */
 
-static void piece_free(struct survey_piece *piece)
+static void piece_free(struct offline_piece *piece)
 {
     VEC_FOREACH (&piece->nodes, node) {
         value_unref(node->name);
@@ -351,10 +351,10 @@ static void piece_free(struct survey_piece *piece)
     mem_free(piece, sizeof *piece);
 }
 
-static void note_sessions(const struct survey *survey,
-                          struct survey_piece *piece)
+static void note_sessions(const struct offline_graph *graph,
+                          struct offline_piece *piece)
 {
-    struct array_iter iter = array_iter(survey->present);
+    struct array_iter iter = array_iter(graph->present);
     struct value one;
     piece->sessions = value_empty_array();
     while (array_next(&iter, &one)) {
@@ -380,32 +380,32 @@ static void note_sessions(const struct survey *survey,
     }
 }
 
-static enum err add_piece(struct survey *survey,
+static enum err add_piece(struct offline_graph *graph,
                           struct value name,
                           struct err_detail *detail)
 {
-    struct survey_piece *piece = mem_alloc_zero(sizeof *piece);
+    struct offline_piece *piece = mem_alloc_zero(sizeof *piece);
     const struct value id = document_id(name, (struct text){"", 0});
     piece->name = value_ref(name);
-    vec_push(&survey->pieces, piece);
-    map_insert(&survey->names, value_hash(name), piece);
-    enum err err = read_field(survey, id, "piece", &piece->about, detail);
+    vec_push(&graph->pieces, piece);
+    map_insert(&graph->names, value_hash(name), piece);
+    enum err err = read_field(graph, id, "piece", &piece->about, detail);
     value_unref(id);
     if (err == ERR_OK) {
-        err = runs_of_piece(&survey->engine,
-                            survey->branch,
+        err = runs_of_piece(&graph->engine,
+                            graph->branch,
                             name,
                             &piece->runs,
                             detail);
     }
     if (err == ERR_OK) {
-        err = name_nodes(survey, piece, detail);
+        err = name_nodes(graph, piece, detail);
     }
-    note_sessions(survey, piece);
+    note_sessions(graph, piece);
     return err;
 }
 
-static bool is_removed(const struct survey_piece *piece)
+static bool is_removed(const struct offline_piece *piece)
 {
     return value_is_object(piece->about) &&
            !value_is_absent(object_field(piece->about, "removed"));
@@ -413,20 +413,20 @@ static bool is_removed(const struct survey_piece *piece)
 
 static bool is_piece(const void *item, const void *name)
 {
-    const struct survey_piece *piece = item;
+    const struct offline_piece *piece = item;
     return key_equal(piece->name, *(const struct value *)name);
 }
 
-struct survey_piece *survey_piece_named(const struct survey *survey,
-                                        struct value name)
+struct offline_piece *offline_piece_named(const struct offline_graph *graph,
+                                          struct value name)
 {
-    return map_find(&survey->names, value_hash(name), is_piece, &name);
+    return map_find(&graph->names, value_hash(name), is_piece, &name);
 }
 
-static void drop_last_piece(struct survey *survey)
+static void drop_last_piece(struct offline_graph *graph)
 {
-    struct survey_piece *piece = vec_pop(&survey->pieces);
-    (void)map_remove(&survey->names,
+    struct offline_piece *piece = vec_pop(&graph->pieces);
+    (void)map_remove(&graph->names,
                      value_hash(piece->name),
                      is_piece,
                      &piece->name);
@@ -435,11 +435,12 @@ static void drop_last_piece(struct survey *survey)
 
 /* Those that pieces which are known have launched, and theirs. Whoever has one
  * of those started has these started as well. */
-static enum err add_launched(struct survey *survey, struct err_detail *detail)
+static enum err add_launched(struct offline_graph *graph,
+                             struct err_detail *detail)
 {
     enum err err = ERR_OK;
-    for (size_t i = 0; err == ERR_OK && i < survey->pieces.count; i++) {
-        const struct survey_piece *by = survey->pieces.at[i];
+    for (size_t i = 0; err == ERR_OK && i < graph->pieces.count; i++) {
+        const struct offline_piece *by = graph->pieces.at[i];
         const struct value launched = value_is_object(by->about)
                                           ? object_field(by->about, "launched")
                                           : VALUE_NONE;
@@ -450,13 +451,13 @@ static enum err add_launched(struct survey *survey, struct err_detail *detail)
         struct value name;
         struct value pattern;
         while (err == ERR_OK && object_next(&iter, &name, &pattern)) {
-            if (survey_piece_named(survey, name) != NULL) {
+            if (offline_piece_named(graph, name) != NULL) {
                 continue;
             }
-            err = add_piece(survey, name, detail);
-            struct survey_piece *made = *vec_last(&survey->pieces);
+            err = add_piece(graph, name, detail);
+            struct offline_piece *made = *vec_last(&graph->pieces);
             if (is_removed(made)) {
-                drop_last_piece(survey);
+                drop_last_piece(graph);
             } else if (array_count(made->sessions) == 0) {
                 value_unref(made->sessions);
                 made->sessions = value_ref(by->sessions);
@@ -469,32 +470,33 @@ static enum err add_launched(struct survey *survey, struct err_detail *detail)
 
 /* Those in the list of pieces, those that they have launched, which are not in
  * it, and those of which there are rows. */
-static enum err add_pieces(struct survey *survey, struct err_detail *detail)
+static enum err add_pieces(struct offline_graph *graph,
+                           struct err_detail *detail)
 {
     const struct value id = value_text_new("pieces");
     struct value listed = VALUE_NONE;
     struct value observed = VALUE_NONE;
-    enum err err = read_field(survey, id, "value", &listed, detail);
+    enum err err = read_field(graph, id, "value", &listed, detail);
     if (err == ERR_OK) {
-        err = runs_pieces(&survey->engine, survey->branch, &observed, detail);
+        err = runs_pieces(&graph->engine, graph->branch, &observed, detail);
     }
     if (value_is_object(listed)) {
         struct object_iter iter = object_iter(listed);
         struct value name;
         struct value line;
         while (err == ERR_OK && object_next(&iter, &name, &line)) {
-            err = add_piece(survey, name, detail);
+            err = add_piece(graph, name, detail);
         }
     }
     if (err == ERR_OK) {
-        err = add_launched(survey, detail);
+        err = add_launched(graph, detail);
     }
     for (uint32_t i = 0; err == ERR_OK && i < array_count(observed); i++) {
         const struct value name = array_at(observed, i);
-        if (survey_piece_named(survey, name) == NULL) {
-            err = add_piece(survey, name, detail);
-            if (is_removed(*vec_last(&survey->pieces))) {
-                drop_last_piece(survey);
+        if (offline_piece_named(graph, name) == NULL) {
+            err = add_piece(graph, name, detail);
+            if (is_removed(*vec_last(&graph->pieces))) {
+                drop_last_piece(graph);
             }
         }
     }
@@ -518,68 +520,70 @@ static uint64_t hash_document(const struct document_key *key)
 
 static bool is_document(const void *item, const void *key)
 {
-    const struct survey_document *document = item;
+    const struct offline_document *document = item;
     const struct document_key *wanted = key;
     return key_equal(document->id, wanted->id) &&
            key_equal(document->scope_key, wanted->scope_key);
 }
 
-const struct survey_document *survey_document(const struct survey *survey,
-                                              struct value scope_key,
-                                              struct value id)
+const struct offline_document *offline_document(
+    const struct offline_graph *graph,
+    struct value scope_key,
+    struct value id)
 {
     const struct document_key key = {scope_key, id};
-    return map_find(&survey->documents, hash_document(&key), is_document, &key);
+    return map_find(&graph->documents, hash_document(&key), is_document, &key);
 }
 
 static bool is_landed(const void *item, const void *key)
 {
-    const struct survey_node *node = item;
+    const struct offline_node *node = item;
     return node->run->landed == *(const uint64_t *)key;
 }
 
-struct survey_node *survey_landed(const struct survey *survey, uint64_t seq)
+struct offline_node *offline_landed(const struct offline_graph *graph,
+                                    uint64_t seq)
 {
-    return map_find(&survey->landed, seq, is_landed, &seq);
+    return map_find(&graph->landed, seq, is_landed, &seq);
 }
 
-static void add_output(struct survey *survey,
-                       struct survey_node *node,
+static void add_output(struct offline_graph *graph,
+                       struct offline_node *node,
                        const struct run_place *place)
 {
     const struct document_key key = {place->scope_key, place->id};
     const uint64_t hash = hash_document(&key);
-    struct survey_document *document =
-        map_find(&survey->documents, hash, is_document, &key);
+    struct offline_document *document =
+        map_find(&graph->documents, hash, is_document, &key);
     if (document == NULL) {
         document = mem_alloc_zero(sizeof *document);
         document->scope_key = place->scope_key;
         document->id = place->id;
-        map_insert(&survey->documents, hash, document);
+        map_insert(&graph->documents, hash, document);
     }
-    const struct survey_output output = {node, place};
+    const struct offline_output output = {node, place};
     vec_push(&document->outputs, output);
 }
 
-static void index_node(struct survey *survey, struct survey_node *node)
+static void index_node(struct offline_graph *graph, struct offline_node *node)
 {
     if (node->run == NULL) {
         return;
     }
     const uint64_t landed = node->run->landed;
-    if (landed > 0 && survey_landed(survey, landed) == NULL) {
-        map_insert(&survey->landed, landed, node);
+    if (landed > 0 && offline_landed(graph, landed) == NULL) {
+        map_insert(&graph->landed, landed, node);
     }
     VEC_FOREACH (&node->run->places, place) {
         if (!place_is_read(place->kind) && value_is_absent(place->space)) {
-            add_output(survey, node, place);
+            add_output(graph, node, place);
         }
     }
 }
 
-typedef VEC(struct survey_node *) node_list;
+typedef VEC(struct offline_node *) node_list;
 
-static bool mark(struct survey_node *node, bool live)
+static bool mark(struct offline_node *node, bool live)
 {
     bool *flag = live ? &node->live : &node->wanted;
     if (*flag || (live && !node->piece->started)) {
@@ -590,24 +594,24 @@ static bool mark(struct survey_node *node, bool live)
 }
 
 /* From effects to everything that they read, through what writes it. */
-static void mark_from(struct survey *survey, node_list *stack, bool live)
+static void mark_from(struct offline_graph *graph, node_list *stack, bool live)
 {
     while (stack->count > 0) {
-        const struct survey_node *node = vec_pop(stack);
+        const struct offline_node *node = vec_pop(stack);
         if (node->run == NULL) {
             continue;
         }
         VEC_FOREACH (&node->run->places, place) {
-            const struct survey_document *document =
+            const struct offline_document *document =
                 place_is_read(place->kind) && value_is_absent(place->space)
-                    ? survey_document(survey, place->scope_key, place->id)
+                    ? offline_document(graph, place->scope_key, place->id)
                     : NULL;
             if (document == NULL) {
                 continue;
             }
             VEC_FOREACH (&document->outputs, output) {
-                if (survey_reads(place, output) &&
-                    survey_is_shared(node, output->node) &&
+                if (offline_reads(place, output) &&
+                    offline_is_shared(node, output->node) &&
                     mark(output->node, live)) {
                     vec_push(stack, output->node);
                 }
@@ -623,7 +627,7 @@ enum {
 };
 
 struct looking {
-    struct survey *survey;
+    struct offline_graph *graph;
     struct map seen;         /* struct value of `ids` */
     VEC(struct value *) ids; /* owned */
     node_list *stack;
@@ -638,8 +642,8 @@ static bool is_id(const void *item, const void *key)
 static void look_at(struct looking *looking, struct value id)
 {
     const struct value scope = value_text_new("space");
-    const struct survey_document *document =
-        survey_document(looking->survey, scope, id);
+    const struct offline_document *document =
+        offline_document(looking->graph, scope, id);
     value_unref(scope);
     if (looking->ids.count >= LOOKED_MAX ||
         map_find(&looking->seen, value_hash(id), is_id, &id) != NULL) {
@@ -688,13 +692,13 @@ static void look_for_links(struct looking *looking, struct value value)
     vec_release(&rest);
 }
 
-static enum err look_at_results(struct survey *survey,
+static enum err look_at_results(struct offline_graph *graph,
                                 node_list stack[2],
                                 struct err_detail *detail)
 {
-    struct looking looking = {.survey = survey, .stack = stack};
+    struct looking looking = {.graph = graph, .stack = stack};
     enum err err = ERR_OK;
-    VEC_FOREACH (&survey->pieces, piece) {
+    VEC_FOREACH (&graph->pieces, piece) {
         if ((*piece)->looked_at) {
             const struct value id =
                 document_id((*piece)->name, (struct text){"", 0});
@@ -704,7 +708,7 @@ static enum err look_at_results(struct survey *survey,
     }
     for (size_t i = 0; err == ERR_OK && i < looking.ids.count; i++) {
         struct value value = VALUE_NONE;
-        err = read_field(survey, *looking.ids.at[i], "value", &value, detail);
+        err = read_field(graph, *looking.ids.at[i], "value", &value, detail);
         look_for_links(&looking, value);
         value_unref(value);
     }
@@ -717,17 +721,17 @@ static enum err look_at_results(struct survey *survey,
     return err;
 }
 
-static enum err derive(struct survey *survey, struct err_detail *detail)
+static enum err derive(struct offline_graph *graph, struct err_detail *detail)
 {
     node_list stack[2] = {0}; /* for wanted, and for live */
-    VEC_FOREACH (&survey->pieces, piece) {
+    VEC_FOREACH (&graph->pieces, piece) {
         VEC_FOREACH (&(*piece)->nodes, node) {
-            index_node(survey, node);
+            index_node(graph, node);
         }
     }
-    const enum err err = look_at_results(survey, stack, detail);
+    const enum err err = look_at_results(graph, stack, detail);
     for (unsigned live = 0; live < 2; live++) {
-        VEC_FOREACH (&survey->pieces, piece) {
+        VEC_FOREACH (&graph->pieces, piece) {
             VEC_FOREACH (&(*piece)->nodes, node) {
                 if (value_is_text(node->kind, "effect") &&
                     mark(node, live == 1)) {
@@ -735,7 +739,7 @@ static enum err derive(struct survey *survey, struct err_detail *detail)
                 }
             }
         }
-        mark_from(survey, &stack[live], live == 1);
+        mark_from(graph, &stack[live], live == 1);
         vec_release(&stack[live]);
     }
     return err;
@@ -743,7 +747,7 @@ static enum err derive(struct survey *survey, struct err_detail *detail)
 
 /* -- All of it ----------------------------------------------------------- */
 
-static enum err open_engine(struct survey *survey,
+static enum err open_engine(struct offline_graph *graph,
                             const char *folder,
                             const char *space,
                             struct err_detail *detail)
@@ -754,22 +758,22 @@ static enum err open_engine(struct survey *survey,
         .path = buf_text(&path),
         .read_only = true,
     };
-    const enum err err = engine_open(&survey->engine, &options, detail);
+    const enum err err = engine_open(&graph->engine, &options, detail);
     buf_release(&path);
     return err == ERR_OK ? ERR_OK : folder_explain(folder, space, detail);
 }
 
-static enum err take(struct survey *survey, struct err_detail *detail)
+static enum err take(struct offline_graph *graph, struct err_detail *detail)
 {
-    const enum err err = add_pieces(survey, detail);
-    return err == ERR_OK ? derive(survey, detail) : err;
+    const enum err err = add_pieces(graph, detail);
+    return err == ERR_OK ? derive(graph, detail) : err;
 }
 
-enum err survey_open(const char *folder,
-                     const char *space,
-                     const char *branch,
-                     struct survey **out,
-                     struct err_detail *detail)
+enum err offline_graph_open(const char *folder,
+                            const char *space,
+                            const char *branch,
+                            struct offline_graph **out,
+                            struct err_detail *detail)
 {
     *out = NULL;
     enum err err = folder_open(folder, FOLDER_READ_ONLY, detail);
@@ -779,59 +783,59 @@ enum err survey_open(const char *folder,
     if (err != ERR_OK) {
         return err;
     }
-    struct survey *survey = mem_alloc_zero(sizeof *survey);
-    err = open_engine(survey, folder, space, detail);
+    struct offline_graph *graph = mem_alloc_zero(sizeof *graph);
+    err = open_engine(graph, folder, space, detail);
     if (err != ERR_OK) {
-        mem_free(survey, sizeof *survey);
+        mem_free(graph, sizeof *graph);
         return err;
     }
-    survey->branch = value_text_new(branch != NULL ? branch : "");
-    survey->present = presence_list(folder);
-    err = engine_read_begin(&survey->engine, detail);
-    survey->reading = err == ERR_OK;
-    if (err == ERR_OK &&
-        engine_branch(&survey->engine, survey->branch) == NULL) {
-        err = engine_unknown_branch(survey->branch, detail);
+    graph->branch = value_text_new(branch != NULL ? branch : "");
+    graph->present = presence_list(folder);
+    err = engine_read_begin(&graph->engine, detail);
+    graph->reading = err == ERR_OK;
+    if (err == ERR_OK && engine_branch(&graph->engine, graph->branch) == NULL) {
+        err = engine_unknown_branch(graph->branch, detail);
     }
     if (err == ERR_OK) {
-        err = take(survey, detail);
+        err = take(graph, detail);
     }
     if (err != ERR_OK) {
-        survey_close(survey);
+        offline_graph_close(graph);
         return err;
     }
-    *out = survey;
+    *out = graph;
     return ERR_OK;
 }
 
-void survey_close(struct survey *survey)
+void offline_graph_close(struct offline_graph *graph)
 {
-    VEC_FOREACH (&survey->pieces, piece) {
+    VEC_FOREACH (&graph->pieces, piece) {
         piece_free(*piece);
     }
-    vec_release(&survey->pieces);
-    map_release(&survey->names);
-    for (size_t i = 0; i < map_capacity(&survey->documents); i++) {
-        struct survey_document *document = survey->documents.slots[i].item;
+    vec_release(&graph->pieces);
+    map_release(&graph->names);
+    for (size_t i = 0; i < map_capacity(&graph->documents); i++) {
+        struct offline_document *document = graph->documents.slots[i].item;
         if (document != NULL) {
             vec_release(&document->outputs);
             mem_free(document, sizeof *document);
         }
     }
-    map_release(&survey->documents);
-    map_release(&survey->landed);
-    value_unref(survey->present);
-    value_unref(survey->branch);
-    if (survey->reading) {
-        engine_read_end(&survey->engine);
+    map_release(&graph->documents);
+    map_release(&graph->landed);
+    value_unref(graph->present);
+    value_unref(graph->branch);
+    if (graph->reading) {
+        engine_read_end(&graph->engine);
     }
-    engine_close(&survey->engine);
-    mem_free(survey, sizeof *survey);
+    engine_close(&graph->engine);
+    mem_free(graph, sizeof *graph);
 }
 
-struct survey_piece *survey_piece(const struct survey *survey, const char *name)
+struct offline_piece *offline_piece(const struct offline_graph *graph,
+                                    const char *name)
 {
-    VEC_FOREACH (&survey->pieces, piece) {
+    VEC_FOREACH (&graph->pieces, piece) {
         if (value_is_text((*piece)->name, name)) {
             return *piece;
         }
@@ -839,8 +843,8 @@ struct survey_piece *survey_piece(const struct survey *survey, const char *name)
     return NULL;
 }
 
-struct survey_node *survey_node(const struct survey_piece *piece,
-                                const char *name)
+struct offline_node *offline_node(const struct offline_piece *piece,
+                                  const char *name)
 {
     VEC_FOREACH (&piece->nodes, node) {
         if (value_is_text(node->name, name)) {
@@ -850,7 +854,7 @@ struct survey_node *survey_node(const struct survey_piece *piece,
     return NULL;
 }
 
-struct value survey_scope(const struct survey_node *node)
+struct value offline_node_scope(const struct offline_node *node)
 {
     return node->run == NULL || value_is_text(node->run->scope_key, "space")
                ? VALUE_NONE
@@ -858,11 +862,11 @@ struct value survey_scope(const struct survey_node *node)
 }
 
 /* The user for whom it has run, new; or absent. */
-static struct value user_of(const struct survey_node *node)
+static struct value user_of(const struct offline_node *node)
 {
     enum scope scope = SCOPE_SPACE;
     struct identity identity = {0};
-    const struct value key = survey_scope(node);
+    const struct value key = offline_node_scope(node);
     if (value_is_absent(key) ||
         scope_key_read(key, &scope, &identity, NULL) != ERR_OK) {
         return VALUE_NONE;
@@ -871,11 +875,11 @@ static struct value user_of(const struct survey_node *node)
     return identity.principal;
 }
 
-bool survey_is_shared(const struct survey_node *reader,
-                      const struct survey_node *writer)
+bool offline_is_shared(const struct offline_node *reader,
+                       const struct offline_node *writer)
 {
-    if (value_is_absent(survey_scope(reader)) ||
-        value_is_absent(survey_scope(writer))) {
+    if (value_is_absent(offline_node_scope(reader)) ||
+        value_is_absent(offline_node_scope(writer))) {
         return true;
     }
     const struct value one = user_of(reader);
@@ -887,7 +891,7 @@ bool survey_is_shared(const struct survey_node *reader,
 }
 
 /* Whether it has run for the user, or a session of that user. */
-static bool is_of_user(const struct survey_node *node, const char *user)
+static bool is_of_user(const struct offline_node *node, const char *user)
 {
     const struct value own = user_of(node);
     const bool is = value_is_text(own, user);
@@ -895,17 +899,17 @@ static bool is_of_user(const struct survey_node *node, const char *user)
     return is;
 }
 
-struct survey_node *survey_node_of_user(const struct survey_piece *piece,
-                                        const char *name,
-                                        const char *user)
+struct offline_node *offline_node_of_user(const struct offline_piece *piece,
+                                          const char *name,
+                                          const char *user)
 {
-    struct survey_node *shared = NULL;
+    struct offline_node *shared = NULL;
     VEC_FOREACH (&piece->nodes, node) {
         if (value_is_text(node->name, name) && is_of_user(node, user)) {
             return node;
         }
         if (value_is_text(node->name, name) &&
-            value_is_absent(survey_scope(node))) {
+            value_is_absent(offline_node_scope(node))) {
             shared = node;
         }
     }
@@ -913,7 +917,7 @@ struct survey_node *survey_node_of_user(const struct survey_piece *piece,
 }
 
 /* What a task in that state waits for; NULL: for nothing. */
-static const char *awaited_by(const struct survey_node *node,
+static const char *awaited_by(const struct offline_node *node,
                               struct value state)
 {
     return value_is_text(state, "idle")       ? "inputs"
@@ -922,7 +926,8 @@ static const char *awaited_by(const struct survey_node *node,
                                               : "process";
 }
 
-struct value survey_task(struct survey *survey, const struct survey_node *node)
+struct value offline_task(struct offline_graph *graph,
+                          const struct offline_node *node)
 {
     static const char *const fields[] = {"state", "attempts", "error"};
     struct value output = VALUE_NONE;
@@ -930,12 +935,12 @@ struct value survey_task(struct survey *survey, const struct survey_node *node)
     if (!value_is_text(node->kind, "task")) {
         return VALUE_NONE;
     }
-    const struct value scope_key = value_is_absent(survey_scope(node))
+    const struct value scope_key = value_is_absent(offline_node_scope(node))
                                        ? value_text_new("space")
-                                       : value_ref(survey_scope(node));
+                                       : value_ref(offline_node_scope(node));
     const struct value id =
         document_id(node->piece->name, value_text(&node->name));
-    (void)read_instance(survey, scope_key, id, "value", &output, &ignored);
+    (void)read_instance(graph, scope_key, id, "value", &output, &ignored);
     struct value task = value_empty_object();
     for (size_t i = 0; value_is_object(output) && i < COUNT_OF(fields); i++) {
         const struct value field = object_field(output, fields[i]);
@@ -953,12 +958,12 @@ struct value survey_task(struct survey *survey, const struct survey_node *node)
     return task;
 }
 
-bool survey_has_runs(const struct survey_node *node)
+bool offline_has_runs(const struct offline_node *node)
 {
     return !value_is_text(node->kind, "handler");
 }
 
-const char *survey_status(const struct survey_node *node)
+const char *offline_status(const struct offline_node *node)
 {
     return node->run != NULL ? resume_state_name(node->run->state)
                              : "never-ran";

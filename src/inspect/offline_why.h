@@ -3,30 +3,31 @@
  * Between the last two runs of a node some of what it read has changed; a
  * commit has changed it; a node, an event or somebody from outside has made
  * that commit; and a node had its own reasons, and so on back to the origin.
- * All of it follows from what a survey has (host/survey.h) and the revisions.
+ * All of it follows from the offline graph (inspect/offline_graph.h) and the
+ * revisions.
  *
- *   X1  A cause is an address that the node reads and that was changed, by the
- *       rules of its read: as in the scheduler's own account
+ *   offline-why-1  A cause is an address that the node reads and that was
+ *       changed, by the rules of its read, as in the scheduler's own records
  *       (sched/introspection.h). What was changed and changed back counts.
- *   X2  Only the last run of each node is recorded. Of an earlier one of its
- *       commits the reasons are looked for between that and the one before:
- *       it is marked with "earlier".
- *   X3  A run is explained once: where it is met again, it is marked with
- *       "above".
- *   X4  After EXPLAIN_CAUSES causes of a run the rest of its reads is not
- *       examined; "moreReads" is how many these are.
+ *   offline-why-2  Only the last run of each node is recorded. The reasons of
+ *       an earlier commit of the node are looked for between that commit and
+ *       the one before it; the answer is marked with "earlier".
+ *   offline-why-3  A run is explained once: where it occurs again, it is
+ *       marked with "above".
+ *   offline-why-4  After WHY_CAUSES causes of a run the rest of its reads is
+ *       not examined; "moreReads" is how many these are.
  *
  * Answers are values, for people and programs alike. All are new. */
 
-#ifndef HOST_EXPLAIN_H
-#define HOST_EXPLAIN_H
+#ifndef INSPECT_OFFLINE_WHY_H
+#define INSPECT_OFFLINE_WHY_H
 
-#include "host/survey.h"
+#include "inspect/offline_graph.h"
 
 enum {
-    EXPLAIN_DEPTH = 64,   /* runs behind each other */
-    EXPLAIN_CHANGES = 8,  /* shown of one cause */
-    EXPLAIN_CAUSES = 100, /* of one run */
+    WHY_DEPTH = 64,   /* runs behind each other */
+    WHY_CHANGES = 8,  /* shown of one cause */
+    WHY_CAUSES = 100, /* of one run */
 };
 
 /* {"piece":P,"node":N,"kind":K,"status":S,"runs":3,"seq":12,"landed":12,
@@ -36,7 +37,7 @@ enum {
  *             "changes":[{"path":"/value/0","old":1,"new":2}],"more":0,
  *             "by":{"type":"event",...}}]}
  *
- * Of a task there is also "task" (survey_task of host/survey.h).
+ * Of a task there is also "task" (offline_task of inspect/offline_graph.h).
  * "reason" is "change", "first" (with "by", a start), "again" (nothing that it
  * read is different: other code, or a run that had failed), "folded" (its
  * history is gone) or "never". "by" is one of
@@ -50,8 +51,8 @@ enum {
  *
  * "run" is there only `to_the_origin`: otherwise the nearest causes are
  * enough. */
-MUST_CHECK enum err explain_why(struct survey *survey,
-                                const struct survey_node *node,
+MUST_CHECK enum err offline_why(struct offline_graph *graph,
+                                const struct offline_node *node,
                                 bool to_the_origin,
                                 struct value *out,
                                 struct err_detail *detail);
@@ -61,33 +62,33 @@ MUST_CHECK enum err explain_why(struct survey *survey,
  *
  * "condition" is the first one that is missing: "event" (a handler), "failed",
  * "clean", "nobody-looks", "not-started", "gated"; or "none". */
-struct value explain_why_not(struct survey *survey,
-                             const struct survey_node *node);
+struct value offline_why_not(struct offline_graph *graph,
+                             const struct offline_node *node);
 
 /* Of whoever writes to a place of this space:
  *
- * {"address":"cart#/value/total","commit":{... explain_commit ...},
- *  "writers":[{... explain_why ...}]}
+ * {"address":"cart#/value/total","commit":{... offline_commit ...},
+ *  "writers":[{... offline_why ...}]}
  *
  * "commit" is the last one that wrote there, also from outside; it is not there
  * if there is none, or it was folded. */
-MUST_CHECK enum err explain_place(struct survey *survey,
-                                  const struct run_place *place,
-                                  bool to_the_origin,
-                                  struct value *out,
-                                  struct err_detail *detail);
+MUST_CHECK enum err offline_why_place(struct offline_graph *graph,
+                                      const struct run_place *place,
+                                      bool to_the_origin,
+                                      struct value *out,
+                                      struct err_detail *detail);
 
-/* The same with explain_why_not, and without the commit. */
-struct value explain_place_not(struct survey *survey,
-                               const struct run_place *place);
+/* The same with offline_why_not, and without the commit. */
+struct value offline_why_not_place(struct offline_graph *graph,
+                                   const struct run_place *place);
 
 /* A commit: {"seq":N,"session":S,"at":MS,"by":{...},
  *            "writes":[{"document":ID,"op":"patch","paths":[...]}]}, with "by"
  * as above, but without the run of a node. */
-struct value explain_commit(const struct survey *survey,
+struct value offline_commit(const struct offline_graph *graph,
                             const struct commit_seen *commit);
 
 /* "piece:P/items#/value"; "...@user:U" for another scope than the space. */
-struct value explain_address(const struct run_place *place);
+struct value offline_address(const struct run_place *place);
 
 #endif

@@ -1,6 +1,6 @@
 /* Finding it by the receipts, runs and documents of a commit. */
 
-#include "host/author.h"
+#include "inspect/author.h"
 
 #include <string.h>
 
@@ -18,13 +18,13 @@ static void put_text(struct value *object, const char *name, const char *text)
 /* The piece that a document is of, and which part of it; NULL for anything
  * else. The longest name of a piece counts: a name may have slashes. *part is
  * in the id. */
-static const struct survey_piece *piece_of(const struct survey *survey,
-                                           const struct value *id,
-                                           struct text *part)
+static const struct offline_piece *piece_of(const struct offline_graph *graph,
+                                            const struct value *id,
+                                            struct text *part)
 {
     const struct text text = value_text(id);
     const size_t front = strlen("piece:");
-    const struct survey_piece *piece = NULL;
+    const struct offline_piece *piece = NULL;
     size_t end = text.length;
     *part = (struct text){"", 0};
     if (!value_begins_with(*id, "piece:")) {
@@ -34,7 +34,7 @@ static const struct survey_piece *piece_of(const struct survey *survey,
         if (end == text.length || text.at[end] == '/') {
             const struct value name =
                 value_string_new(text.at + front, end - front);
-            piece = survey_piece_named(survey, name);
+            piece = offline_piece_named(graph, name);
             value_unref(name);
         }
         if (piece != NULL && end < text.length) {
@@ -47,10 +47,11 @@ static const struct survey_piece *piece_of(const struct survey *survey,
 
 /* Whether people may write there as well as nodes: then a write that is of no
  * known run is taken for theirs. */
-static bool is_open_to_people(const struct survey *survey, struct value id)
+static bool is_open_to_people(const struct offline_graph *graph,
+                              struct value id)
 {
     struct text part;
-    const struct survey_piece *piece = piece_of(survey, &id, &part);
+    const struct offline_piece *piece = piece_of(graph, &id, &part);
     if (piece == NULL || !value_is_object(piece->about)) {
         return true;
     }
@@ -61,18 +62,18 @@ static bool is_open_to_people(const struct survey *survey, struct value id)
     return value_is_text(kind, "state") || value_is_text(kind, "argument");
 }
 
-static struct survey_node *writer_of(const struct survey *survey,
-                                     const struct commit_write *write)
+static struct offline_node *writer_of(const struct offline_graph *graph,
+                                      const struct commit_write *write)
 {
-    const struct survey_document *document =
-        survey_document(survey, write->scope_key, write->id);
-    return document != NULL && !is_open_to_people(survey, write->id)
+    const struct offline_document *document =
+        offline_document(graph, write->scope_key, write->id);
+    return document != NULL && !is_open_to_people(graph, write->id)
                ? document->outputs.at[0].node
                : NULL;
 }
 
 /* The effect that a commit names. */
-static bool find_effect(const struct survey *survey,
+static bool find_effect(const struct offline_graph *graph,
                         const struct commit_seen *commit,
                         struct author *author)
 {
@@ -85,10 +86,10 @@ static bool find_effect(const struct survey *survey,
     }
     author->kind = AUTHOR_EFFECT;
     author->piece = object_field(of, "piece");
-    const struct survey_piece *piece =
-        survey_piece_named(survey, author->piece);
+    const struct offline_piece *piece =
+        offline_piece_named(graph, author->piece);
     for (size_t i = 0; piece != NULL && i < piece->nodes.count; i++) {
-        struct survey_node *node = &piece->nodes.at[i];
+        struct offline_node *node = &piece->nodes.at[i];
         if (node->run != NULL && digest_equal(&node->run->name, &action)) {
             author->kind = AUTHOR_NODE;
             author->node = node;
@@ -98,7 +99,7 @@ static bool find_effect(const struct survey *survey,
     return true;
 }
 
-struct author author_of(const struct survey *survey,
+struct author author_of(const struct offline_graph *graph,
                         const struct commit_seen *commit)
 {
     struct author author = {.kind = AUTHOR_EDIT};
@@ -112,17 +113,17 @@ struct author author_of(const struct survey *survey,
             return author;
         }
     }
-    author.node = survey_landed(survey, commit->seq);
+    author.node = offline_landed(graph, commit->seq);
     if (author.node != NULL) {
         author.kind = AUTHOR_NODE;
         return author;
     }
-    if (find_effect(survey, commit, &author)) {
+    if (find_effect(graph, commit, &author)) {
         return author;
     }
     VEC_FOREACH (&commit->writes, write) {
         struct text part;
-        const struct survey_piece *piece = piece_of(survey, &write->id, &part);
+        const struct offline_piece *piece = piece_of(graph, &write->id, &part);
         if (piece != NULL && part.length == 0) {
             author.kind = AUTHOR_START;
             author.piece = piece->name;
@@ -130,7 +131,7 @@ struct author author_of(const struct survey *survey,
         }
     }
     VEC_FOREACH (&commit->writes, write) {
-        author.node = writer_of(survey, write);
+        author.node = writer_of(graph, write);
         if (author.node != NULL) {
             author.kind = AUTHOR_NODE;
             author.earlier = true;
@@ -144,22 +145,22 @@ struct author author_of(const struct survey *survey,
     return author;
 }
 
-void author_put_node(struct value *object, const struct survey_node *node)
+void author_put_node(struct value *object, const struct offline_node *node)
 {
     object_put_adopt(object, "piece", value_ref(node->piece->name));
     object_put_adopt(object, "node", value_ref(node->name));
-    if (!value_is_absent(survey_scope(node))) {
-        object_put_adopt(object, "scope", value_ref(survey_scope(node)));
+    if (!value_is_absent(offline_node_scope(node))) {
+        object_put_adopt(object, "scope", value_ref(offline_node_scope(node)));
     }
 }
 
-void author_put_stream(const struct survey *survey,
+void author_put_stream(const struct offline_graph *graph,
                        struct value stream,
                        struct value *object)
 {
     struct text part = {"", 0};
-    const struct survey_piece *piece =
-        value_is_string(stream) ? piece_of(survey, &stream, &part) : NULL;
+    const struct offline_piece *piece =
+        value_is_string(stream) ? piece_of(graph, &stream, &part) : NULL;
     if (piece != NULL) {
         object_put_adopt(object, "piece", value_ref(piece->name));
         object_put_adopt(object,
@@ -170,12 +171,12 @@ void author_put_stream(const struct survey *survey,
     }
 }
 
-static void put_event(const struct survey *survey,
+static void put_event(const struct offline_graph *graph,
                       const struct author *author,
                       struct value *object)
 {
     const struct value data = author->receipt->data;
-    author_put_stream(survey,
+    author_put_stream(graph,
                       value_is_object(data) ? object_field(data, "stream")
                                             : VALUE_NONE,
                       object);
@@ -188,7 +189,7 @@ static void put_event(const struct survey *survey,
     }
 }
 
-struct value author_describe(const struct survey *survey,
+struct value author_describe(const struct offline_graph *graph,
                              const struct author *author)
 {
     static const char *const names[] = {
@@ -209,7 +210,7 @@ struct value author_describe(const struct survey *survey,
         }
         break;
     case AUTHOR_EVENT:
-        put_event(survey, author, &object);
+        put_event(graph, author, &object);
         break;
     case AUTHOR_START:
     case AUTHOR_EFFECT:

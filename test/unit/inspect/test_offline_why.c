@@ -1,16 +1,16 @@
 /* Explanations from the file against the scheduler's own: the same causes for
  * every run, in random graphs with random edits; and who is behind them. */
 
-#include "host/explain.h"
+#include "inspect/offline_why.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
-#include "host/past.h"
 #include "host/presence.h"
 #include "host/world.h"
+#include "inspect/read_at.h"
 #include "lib/store_kit.h"
 #include "lib/test.h"
 #include "runtime/cell.h"
@@ -235,18 +235,19 @@ static void causes_of_file(struct value why, struct buf *out)
     join_lines(&lines, out);
 }
 
-static struct survey *survey_of(const struct site *site)
+static struct offline_graph *graph_of(const struct site *site)
 {
-    struct survey *survey = NULL;
+    struct offline_graph *graph = NULL;
     struct err_detail detail = {0};
-    if (!EXPECT(survey_open(site->folder, "main", NULL, &survey, &detail) ==
-                ERR_OK)) {
+    if (!EXPECT(
+            offline_graph_open(site->folder, "main", NULL, &graph, &detail) ==
+            ERR_OK)) {
         (void)test_fail(__FILE__, __LINE__, "%s", detail.text);
     }
-    return survey;
+    return graph;
 }
 
-static void compare_node(struct survey *survey,
+static void compare_node(struct offline_graph *graph,
                          const struct site *site,
                          struct web_node *own)
 {
@@ -257,8 +258,8 @@ static void compare_node(struct survey *survey,
     char plain[32];
     (void)snprintf(plain, sizeof plain, "%.*s", (int)text.length, text.at);
     const struct node *node = piece_node(site->piece, name);
-    const struct survey_node *seen =
-        survey_node(survey_piece(survey, "w"), plain);
+    const struct offline_node *seen =
+        offline_node(offline_piece(graph, "w"), plain);
     const struct run_record *record =
         introspection_last_run(site->one->runtime.sched, node);
     value_unref(name);
@@ -272,7 +273,7 @@ static void compare_node(struct survey *survey,
     struct err_detail detail = {0};
     struct buf want = {0};
     struct buf got = {0};
-    EXPECT(explain_why(survey, seen, true, &why, &detail) == ERR_OK);
+    EXPECT(offline_why(graph, seen, true, &why, &detail) == ERR_OK);
     causes_of_record(record, &want);
     causes_of_file(why, &got);
     EXPECT_TEXT(buf_text(&got), buf_text(&want));
@@ -284,12 +285,12 @@ static void compare_node(struct survey *survey,
 
 static void compare_all(const struct site *site, struct web *web)
 {
-    struct survey *survey = survey_of(site);
-    for (size_t i = 0; survey != NULL && i <= NODES; i++) {
-        compare_node(survey, site, &web->nodes[i]);
+    struct offline_graph *graph = graph_of(site);
+    for (size_t i = 0; graph != NULL && i <= NODES; i++) {
+        compare_node(graph, site, &web->nodes[i]);
     }
-    if (survey != NULL) {
-        survey_close(survey);
+    if (graph != NULL) {
+        offline_graph_close(graph);
     }
 }
 
@@ -348,12 +349,12 @@ TEST(a_chain_is_explained_back_to_the_edit)
     edit(&site, web.cells[0], 10);
     EXPECT(world_idle(site.one, true) == WORLD_AT_REST);
     world_runtime_end(site.one); /* as a kill would */
-    struct survey *survey = survey_of(&site);
-    const struct survey_node *node =
-        survey_node(survey_piece(survey, "w"), "effect");
+    struct offline_graph *graph = graph_of(&site);
+    const struct offline_node *node =
+        offline_node(offline_piece(graph, "w"), "effect");
     struct value why = VALUE_NONE;
     struct err_detail detail = {0};
-    EXPECT(explain_why(survey, node, true, &why, &detail) == ERR_OK);
+    EXPECT(offline_why(graph, node, true, &why, &detail) == ERR_OK);
     struct value at = why;
     static const char *const nodes[] = {"c1", "c0"};
     for (size_t i = 0; i < COUNT_OF(nodes); i++) {
@@ -372,9 +373,9 @@ TEST(a_chain_is_explained_back_to_the_edit)
     value_unref(why);
 
     EXPECT(node->wanted && !node->live);
-    EXPECT(survey_node(survey_piece(survey, "w"), "c1")->wanted);
-    EXPECT(!survey_node(survey_piece(survey, "w"), "c2")->wanted);
-    survey_close(survey);
+    EXPECT(offline_node(offline_piece(graph, "w"), "c1")->wanted);
+    EXPECT(!offline_node(offline_piece(graph, "w"), "c2")->wanted);
+    offline_graph_close(graph);
     site_end(&site);
     pattern_unref(web.pattern);
 }
@@ -387,32 +388,31 @@ TEST(a_result_is_read_as_it_was)
     random_init(&random, 1);
     make_chain(&web, &random);
     site_begin(&site, &web);
-    struct survey *survey = survey_of(&site);
-    const uint64_t before = survey->engine.seq;
-    survey_close(survey);
+    struct offline_graph *graph = graph_of(&site);
+    const uint64_t before = graph->engine.seq;
+    offline_graph_close(graph);
     edit(&site, web.cells[0], 10);
     EXPECT(world_idle(site.one, true) == WORLD_AT_REST);
-    survey = survey_of(&site);
+    graph = graph_of(&site);
     struct value path = array_push_adopt(value_empty_array(), cell_name(0));
     const struct value name = value_text_new("w");
     struct err_detail detail = {0};
     struct value found = VALUE_NONE;
-    EXPECT(past_read(&survey->engine, name, path, before, &found, &detail) ==
+    EXPECT(read_at(&graph->engine, name, path, before, &found, &detail) ==
            ERR_OK);
     EXPECT_INT(value_integer(found), 1);
-    EXPECT(
-        past_read(&survey->engine, name, path, ENGINE_HEAD, &found, &detail) ==
-        ERR_OK);
+    EXPECT(read_at(&graph->engine, name, path, ENGINE_HEAD, &found, &detail) ==
+           ERR_OK);
     EXPECT_INT(value_integer(found), 10);
-    EXPECT(past_read(&survey->engine,
-                     name,
-                     path,
-                     survey->engine.seq + 1,
-                     &found,
-                     &detail) == ERR_SEQUENCE);
+    EXPECT(read_at(&graph->engine,
+                   name,
+                   path,
+                   graph->engine.seq + 1,
+                   &found,
+                   &detail) == ERR_SEQUENCE);
     value_unref(path);
     value_unref(name);
-    survey_close(survey);
+    offline_graph_close(graph);
     site_end(&site);
     pattern_unref(web.pattern);
 }

@@ -1,6 +1,6 @@
 /* Following links through documents of one seq. */
 
-#include "host/past.h"
+#include "inspect/read_at.h"
 
 #include "store/documents.h"
 #include "value/array.h"
@@ -8,33 +8,33 @@
 #include "value/object.h"
 #include "value/path.h"
 
-struct past {
+struct reader {
     struct engine *engine;
     struct branch *branch;
     uint64_t seq;
     struct err_detail *detail;
 };
 
-static enum err read_document(struct past *past,
+static enum err read_document(struct reader *reader,
                               struct value id,
                               struct value *out)
 {
     const struct value scope = value_text_new("space");
     struct document *document = NULL;
     *out = VALUE_NONE;
-    enum err err = document_find(past->engine,
-                                 past->branch,
+    enum err err = document_find(reader->engine,
+                                 reader->branch,
                                  scope,
                                  id,
                                  &document,
-                                 past->detail);
+                                 reader->detail);
     if (err == ERR_OK) {
-        err = document_at(past->engine,
+        err = document_at(reader->engine,
                           document,
-                          past->seq,
+                          reader->seq,
                           FOLD_FAST,
                           out,
-                          past->detail);
+                          reader->detail);
     }
     value_unref(scope);
     return err;
@@ -83,13 +83,13 @@ static bool follow(struct walk *walk, struct value leaf)
 
 /* Goes on from `walk`, whose keys are used up; a value, new, and the document
  * that it is in (walk->id). */
-static enum err go(struct past *past, struct walk *walk, struct value *out)
+static enum err go(struct reader *reader, struct walk *walk, struct value *out)
 {
     enum err err = ERR_OK;
     *out = VALUE_NONE;
-    for (unsigned hops = 0; hops <= PAST_HOPS; hops++) {
+    for (unsigned hops = 0; hops <= READ_AT_HOPS; hops++) {
         struct value document = VALUE_NONE;
-        err = read_document(past, walk->id, &document);
+        err = read_document(reader, walk->id, &document);
         struct value at = document;
         while (walk->segments.count > 0 && value_is_container(at)) {
             struct path_segment next = vec_pop(&walk->segments);
@@ -111,14 +111,14 @@ static enum err go(struct past *past, struct walk *walk, struct value *out)
     return ERR_OK;
 }
 
-static enum err resolve_adopt(struct past *past,
+static enum err resolve_adopt(struct reader *reader,
                               struct value value,
                               struct value home,
                               unsigned depth,
                               struct value *out);
 
 /* What is behind a link, with all that it links to. */
-static enum err resolve_link(struct past *past,
+static enum err resolve_link(struct reader *reader,
                              struct value link,
                              struct value home,
                              unsigned depth,
@@ -127,12 +127,12 @@ static enum err resolve_link(struct past *past,
     struct walk walk = {.id = value_ref(home)};
     struct value found = VALUE_NONE;
     enum err err = ERR_OK;
-    if (depth >= PAST_DEPTH || !follow(&walk, link)) {
+    if (depth >= READ_AT_DEPTH || !follow(&walk, link)) {
         *out = value_ref(link);
     } else {
-        err = go(past, &walk, &found);
+        err = go(reader, &walk, &found);
         if (err == ERR_OK) {
-            err = resolve_adopt(past, found, walk.id, depth + 1, out);
+            err = resolve_adopt(reader, found, walk.id, depth + 1, out);
         }
     }
     drop_keys(&walk);
@@ -141,7 +141,7 @@ static enum err resolve_link(struct past *past,
     return err;
 }
 
-static enum err resolve_array(struct past *past,
+static enum err resolve_array(struct reader *reader,
                               struct value array,
                               struct value home,
                               unsigned depth,
@@ -153,7 +153,7 @@ static enum err resolve_array(struct past *past,
     enum err err = ERR_OK;
     while (err == ERR_OK && array_next(&iter, &item)) {
         struct value one = VALUE_NONE;
-        err = resolve_adopt(past, value_ref(item), home, depth, &one);
+        err = resolve_adopt(reader, value_ref(item), home, depth, &one);
         list =
             array_push_adopt(list, value_is_absent(one) ? value_null() : one);
     }
@@ -161,7 +161,7 @@ static enum err resolve_array(struct past *past,
     return err;
 }
 
-static enum err resolve_object(struct past *past,
+static enum err resolve_object(struct reader *reader,
                                struct value object,
                                struct value home,
                                unsigned depth,
@@ -174,7 +174,7 @@ static enum err resolve_object(struct past *past,
     enum err err = ERR_OK;
     while (err == ERR_OK && object_next(&iter, &key, &item)) {
         struct value one = VALUE_NONE;
-        err = resolve_adopt(past, value_ref(item), home, depth, &one);
+        err = resolve_adopt(reader, value_ref(item), home, depth, &one);
         if (!value_is_absent(one)) {
             made = object_set_adopt(made, value_ref(key), one);
         }
@@ -183,9 +183,9 @@ static enum err resolve_object(struct past *past,
     return err;
 }
 
-/* K2. How deep it can get: LIMIT_DEPTH of containers in a document, and
- * PAST_DEPTH of documents. */
-static enum err resolve_adopt(struct past *past,
+/* read-at-2. How deep it can get: LIMIT_DEPTH of containers in a document, and
+ * READ_AT_DEPTH of documents. */
+static enum err resolve_adopt(struct reader *reader,
                               struct value value,
                               struct value home,
                               unsigned depth,
@@ -197,11 +197,11 @@ static enum err resolve_adopt(struct past *past,
         return ERR_OK;
     }
     if (value_kind(value) == VALUE_LINK) {
-        err = resolve_link(past, value, home, depth, out);
+        err = resolve_link(reader, value, home, depth, out);
     } else if (value_is_array(value)) {
-        err = resolve_array(past, value, home, depth, out);
+        err = resolve_array(reader, value, home, depth, out);
     } else if (value_is_object(value)) {
-        err = resolve_object(past, value, home, depth, out);
+        err = resolve_object(reader, value, home, depth, out);
     } else {
         *out = value_ref(value);
     }
@@ -229,15 +229,15 @@ static enum err check_seq(const struct engine *engine,
     return ERR_OK;
 }
 
-enum err past_read(struct engine *engine,
-                   struct value piece,
-                   struct value path,
-                   uint64_t seq,
-                   struct value *out,
-                   struct err_detail *detail)
+enum err read_at(struct engine *engine,
+                 struct value piece,
+                 struct value path,
+                 uint64_t seq,
+                 struct value *out,
+                 struct err_detail *detail)
 {
     const struct value main = value_string_new("", 0);
-    struct past past = {
+    struct reader reader = {
         .engine = engine,
         .branch = engine_branch(engine, main),
         .seq = seq == ENGINE_HEAD ? engine->seq : seq,
@@ -253,12 +253,12 @@ enum err past_read(struct engine *engine,
     *out = VALUE_NONE;
     push_keys(&walk, path);
     vec_push(&walk.segments, path_segment(payload));
-    enum err err = check_seq(engine, past.seq, detail);
+    enum err err = check_seq(engine, reader.seq, detail);
     if (err == ERR_OK) {
-        err = go(&past, &walk, &found);
+        err = go(&reader, &walk, &found);
     }
     if (err == ERR_OK) {
-        err = resolve_adopt(&past, found, walk.id, 0, out);
+        err = resolve_adopt(&reader, found, walk.id, 0, out);
     }
     drop_keys(&walk);
     vec_release(&walk.segments);
