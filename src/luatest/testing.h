@@ -1,15 +1,16 @@
-/* Running a file of tests: the module "heddle.test", and one trial a test.
+/* Running a file of tests: the module "heddle.test", and one trial per
+ * test.
  *
- *   B1  A file runs in a state of its own. What it gives to test() runs after
- *       the file itself has ended, in the order of the calls, each in a world
- *       of its own.
- *   B2  Nothing here reads a file or writes to a terminal: the text is given,
- *       and results are told.
+ *   testing-1  A file runs in a state of its own. The functions that it passes
+ *       to test() run after the file itself has ended, in the order of the
+ *       calls, each in a world of its own.
+ *   testing-2  Nothing here reads a file or writes to a terminal: the caller
+ *       passes the text and receives the results.
  *
  * No header of Lua is included here, so that every program can include it. */
 
-#ifndef SCRIPT_TESTING_H
-#define SCRIPT_TESTING_H
+#ifndef LUATEST_TESTING_H
+#define LUATEST_TESTING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +40,7 @@ struct testing_options {
     void (*report)(void *ctx, const struct testing_result *result);
     void (*print)(void *ctx, const char *line, size_t length);
     bool (*interrupted)(void *ctx);
-    /* For engines on files: script/rig.h. */
+    /* For engines on files: luatest/test_runtime.h. */
     bool (*folder)(void *ctx, const char *name, struct buf *path);
     /* script/vm.h */
     enum err (*module)(void *ctx,

@@ -1,6 +1,6 @@
 /* Calls of tasks that a test answers. */
 
-#include "script/test_tasks.h"
+#include "luatest/test_tasks.h"
 
 #include "base/mem.h"
 #include "runtime/piece.h"
@@ -208,13 +208,13 @@ static void take_answer(lua_State *L, int count, void *ctx)
     }
 }
 
-static void report(struct rig *rig,
+static void report(struct test_runtime *rt,
                    struct test_call *of,
                    struct script_error *error)
 {
     struct buf text = {0};
     script_error_write(&text, error);
-    stage_report(&rig->stage, VALUE_NONE, NULL, buf_text(&text));
+    stage_report(&rt->lua, VALUE_NONE, NULL, buf_text(&text));
     if (of->call != NULL) {
         fail_adopt(of,
                    (struct task_end){
@@ -225,7 +225,7 @@ static void report(struct rig *rig,
 }
 
 /* The function may end the call itself, or later; what it returns ends it. */
-static void ask(struct rig *rig,
+static void ask(struct test_runtime *rt,
                 const struct test_kind *kind,
                 struct test_call *of)
 {
@@ -238,10 +238,9 @@ static void ask(struct rig *rig,
     };
     struct script_error error = {0};
     of->refs++;
-    const enum script_cause cause =
-        script_call(rig->stage.script, &call, &error);
+    const enum script_cause cause = script_call(rt->lua.script, &call, &error);
     if (cause != SCRIPT_FINE) {
-        report(rig, of, &error);
+        report(rt, of, &error);
         value_unref(answer.value);
     } else if (of->call != NULL && !value_is_absent(answer.value)) {
         finish_adopt(of, answer.value);
@@ -266,16 +265,16 @@ static struct test_kind *find_kind(const struct test_tasks *tasks,
 
 static void start(void *ctx, struct task_call *call)
 {
-    struct rig *rig = ctx;
+    struct test_runtime *rt = ctx;
     struct test_call *of = mem_alloc_zero(sizeof *of);
-    const struct test_kind *kind = find_kind(rig->tasks, call->name);
+    const struct test_kind *kind = find_kind(rt->tasks, call->name);
     of->call = call;
     of->refs = 1;
     call->user = of;
     list_node_init(&of->node);
-    list_push_back(&rig->tasks->calls, &of->node);
+    list_push_back(&rt->tasks->calls, &of->node);
     if (kind != NULL) {
-        ask(rig, kind, of);
+        ask(rt, kind, of);
     }
 }
 
@@ -287,52 +286,52 @@ static void cancel(void *ctx, struct task_call *call)
     (void)take_out(of);
 }
 
-void test_tasks_begin(struct rig *rig)
+void test_tasks_begin(struct test_runtime *rt)
 {
     struct test_tasks *tasks = mem_alloc_zero(sizeof *tasks);
     list_init(&tasks->calls);
     tasks->any = (struct task_kind){
         .start = start,
         .cancel = cancel,
-        .ctx = rig,
+        .ctx = rt,
         .retries = TASK_RETRIES,
     };
     tasks->exec = tasks->any;
     tasks->exec.name = "exec";
     tasks->exec.retries = 0;
-    rig->tasks = tasks;
-    task_kinds_add(&rig->one->runtime, &tasks->any);
-    task_kinds_add(&rig->one->runtime, &tasks->exec);
+    rt->tasks = tasks;
+    task_kinds_add(&rt->one->runtime, &tasks->any);
+    task_kinds_add(&rt->one->runtime, &tasks->exec);
 }
 
-void test_tasks_end(struct rig *rig)
+void test_tasks_end(struct test_runtime *rt)
 {
-    struct test_tasks *tasks = rig->tasks;
+    struct test_tasks *tasks = rt->tasks;
     CHECK(list_is_empty(&tasks->calls));
     VEC_FOREACH (&tasks->kinds, kind) {
         value_unref(kind->name);
-        script_function_release(rig->stage.script, &kind->function);
+        script_function_release(rt->lua.script, &kind->function);
     }
     vec_release(&tasks->kinds);
     mem_free(tasks, sizeof *tasks);
 }
 
-int test_tasks_answer(lua_State *L, struct rig *rig)
+int test_tasks_answer(lua_State *L, struct test_runtime *rt)
 {
     lua_settop(L, 3);
     luaL_checktype(L, 2, LUA_TSTRING);
     luaL_checktype(L, 3, LUA_TFUNCTION);
-    struct view_found *held = view_hold(&rig->stage.frame->views);
+    struct view_found *held = view_hold(&rt->lua.frame->views);
     held->value = convert_check(L, 2, "the kind");
     const struct script_function function = script_function_keep(L, 3);
-    struct test_kind *known = find_kind(rig->tasks, held->value);
+    struct test_kind *known = find_kind(rt->tasks, held->value);
     if (known != NULL) {
-        script_function_release(rig->stage.script, &known->function);
+        script_function_release(rt->lua.script, &known->function);
         known->function = function;
         return 0;
     }
     const struct test_kind kind = {value_ref(held->value), function};
-    vec_push(&rig->tasks->kinds, kind);
+    vec_push(&rt->tasks->kinds, kind);
     return 0;
 }
 
@@ -360,11 +359,11 @@ static bool is_named(const struct task *task,
 }
 
 void test_tasks_push(lua_State *L,
-                     struct rig *rig,
+                     struct test_runtime *rt,
                      const struct piece *piece,
                      struct value name)
 {
-    LIST_FOREACH (&rig->tasks->calls, at) {
+    LIST_FOREACH (&rt->tasks->calls, at) {
         struct test_call *of = CONTAINER_OF(at, struct test_call, node);
         if (is_named(of->call->task, piece, name)) {
             push_call(L, of);

@@ -1,6 +1,6 @@
 /* The methods of rt, and what makes one. */
 
-#include "script/runtimes.h"
+#include "luatest/runtimes.h"
 #include "script/building.h"
 
 #include <string.h>
@@ -9,18 +9,18 @@
 #include "runtime/piece.h"
 #include "runtime/timer.h"
 
+#include "luatest/checks.h"
+#include "luatest/queries.h"
+#include "luatest/rejections.h"
+#include "luatest/test_tasks.h"
 #include "script/attempts.h"
 #include "script/cells.h"
-#include "script/checks.h"
 #include "script/convert.h"
-#include "script/looks.h"
 #include "script/nodes.h"
 #include "script/patterns.h"
 #include "script/pieces.h"
 #include "script/reads.h"
-#include "script/rejections.h"
 #include "script/streams.h"
-#include "script/test_tasks.h"
 #include "value/array.h"
 
 enum {
@@ -64,43 +64,44 @@ static struct value object_identity(void *object)
     return value_text_new("rt");
 }
 
-static struct rig *check_rig(lua_State *L, int argument)
+static struct test_runtime *check_runtime(lua_State *L, int argument)
 {
     const struct runtime_object *handle =
         script_object_check(L, argument, &runtime_class);
     if (handle->binding.stage == NULL) {
         (void)luaL_error(L, "this runtime has ended");
     }
-    return rig_of(handle->binding.stage);
+    return test_runtime_of(handle->binding.stage);
 }
 
-/* For what cannot be done while something of the rig runs. */
-static struct rig *check_ground(lua_State *L, const char *method)
+/* For what cannot be done while a node of the runtime runs. */
+static struct test_runtime *check_ground(lua_State *L, const char *method)
 {
-    struct rig *rig = check_rig(L, 1);
-    if (!frame_is_ground(rig->stage.frame)) {
+    struct test_runtime *rt = check_runtime(L, 1);
+    if (!frame_is_ground(rt->lua.frame)) {
         (void)luaL_error(L, "%s() cannot be called inside a run", method);
     }
-    return rig;
+    return rt;
 }
 
-/* Pushes the object of a new rig with these options. */
-static struct rig *push_rig(lua_State *L,
-                            struct trial *trial,
-                            const struct rig_options *options)
+/* Pushes the object of a new runtime with these options. */
+static struct test_runtime *push_runtime(
+    lua_State *L,
+    struct trial *trial,
+    const struct test_runtime_options *options)
 {
     struct runtime_object *handle =
         script_object_push(L, &runtime_class, sizeof *handle);
     lua_newtable(L);
     (void)lua_setiuservalue(L, -2, 1);
-    struct rig *rig = NULL;
+    struct test_runtime *rt = NULL;
     struct err_detail detail = {0};
-    const enum err err = rig_new(trial, options, &rig, &detail);
+    const enum err err = test_runtime_new(trial, options, &rt, &detail);
     if (err == ERR_OK) {
-        binding_tie(&handle->binding, &rig->stage, object_cut);
+        binding_tie(&handle->binding, &rt->lua, object_cut);
     }
     reads_raise(L, err, &detail);
-    return rig;
+    return rt;
 }
 
 /* -- Making them --------------------------------------------------------- */
@@ -180,7 +181,7 @@ static bool field_is(lua_State *L, int index, const char *name, bool otherwise)
 
 /* Options in the hands of Lua: their values go with it. */
 struct options_object {
-    struct rig_options options;
+    struct test_runtime_options options;
 };
 
 static void options_release(void *object)
@@ -196,7 +197,9 @@ static const struct script_class options_class = {
     .release = options_release,
 };
 
-static void check_spaces(lua_State *L, int index, struct rig_options *options)
+static void check_spaces(lua_State *L,
+                         int index,
+                         struct test_runtime_options *options)
 {
     if (lua_getfield(L, index, "spaces") != LUA_TNIL) {
         options->spaces = convert_check(L, -1, "spaces");
@@ -212,7 +215,9 @@ static void check_spaces(lua_State *L, int index, struct rig_options *options)
     lua_pop(L, 1);
 }
 
-static void check_lanes(lua_State *L, int index, struct rig_options *options)
+static void check_lanes(lua_State *L,
+                        int index,
+                        struct test_runtime_options *options)
 {
     static const char *const lanes[] = {"one", "space", NULL};
     if (lua_getfield(L, index, "lanes") != LUA_TNIL) {
@@ -227,7 +232,9 @@ static void check_lanes(lua_State *L, int index, struct rig_options *options)
     lua_pop(L, 1);
 }
 
-static void check_hops(lua_State *L, int index, struct rig_options *options)
+static void check_hops(lua_State *L,
+                       int index,
+                       struct test_runtime_options *options)
 {
     if (lua_getfield(L, index, "hops") != LUA_TNIL) {
         const lua_Integer number = lua_tointeger(L, -1);
@@ -240,13 +247,13 @@ static void check_hops(lua_State *L, int index, struct rig_options *options)
 }
 
 /* Pushes the options of the table at `index`, or the default. */
-static struct rig_options *push_options(lua_State *L,
-                                        struct trial *trial,
-                                        int index)
+static struct test_runtime_options *push_options(lua_State *L,
+                                                 struct trial *trial,
+                                                 int index)
 {
     struct options_object *held =
         script_object_push(L, &options_class, sizeof *held);
-    struct rig_options *options = &held->options;
+    struct test_runtime_options *options = &held->options;
     static const char *const names[] = {"engine",
                                         "spaces",
                                         "user",
@@ -279,7 +286,7 @@ static struct rig_options *push_options(lua_State *L,
 int runtimes_new(lua_State *L, struct trial *trial)
 {
     lua_settop(L, 2);
-    (void)push_rig(L, trial, push_options(L, trial, 2));
+    (void)push_runtime(L, trial, push_options(L, trial, 2));
     return 1;
 }
 
@@ -287,20 +294,19 @@ int runtimes_new(lua_State *L, struct trial *trial)
 
 static int rt_step(lua_State *L)
 {
-    struct rig *rig = check_ground(L, "step");
-    const bool again = own_writes_try_again(&rig->one->runtime);
-    lua_pushboolean(L, world_step(rig->one) || again);
+    struct test_runtime *rt = check_ground(L, "step");
+    const bool again = own_writes_try_again(&rt->one->runtime);
+    lua_pushboolean(L, world_step(rt->one) || again);
     script_pass_stop(L);
     return 1;
 }
 
-static enum world_rest rest(struct rig *rig, bool settled)
+static enum world_rest rest(struct test_runtime *rt, bool settled)
 {
     enum world_rest rest = WORLD_AT_REST;
     do {
-        rest = world_idle(rig->one, settled);
-    } while (rest != WORLD_RESTLESS &&
-             own_writes_try_again(&rig->one->runtime));
+        rest = world_idle(rt->one, settled);
+    } while (rest != WORLD_RESTLESS && own_writes_try_again(&rt->one->runtime));
     return rest;
 }
 
@@ -328,8 +334,8 @@ static int rt_settled(lua_State *L)
 
 static int rt_now(lua_State *L)
 {
-    const struct rig *rig = check_rig(L, 1);
-    lua_pushinteger(L, (lua_Integer)world_now(rig->trial->world));
+    const struct test_runtime *rt = check_runtime(L, 1);
+    lua_pushinteger(L, (lua_Integer)world_now(rt->trial->world));
     return 1;
 }
 
@@ -337,9 +343,10 @@ static int rt_now(lua_State *L)
 static mono_ms next_timer(const struct trial *trial, bool *any)
 {
     mono_ms next = MONO_NEVER;
-    LIST_FOREACH (&trial->rigs, at) {
-        const struct rig *rig = CONTAINER_OF(at, struct rig, node);
-        const struct runtime *runtime = &rig->one->runtime;
+    LIST_FOREACH (&trial->runtimes, at) {
+        const struct test_runtime *rt =
+            CONTAINER_OF(at, struct test_runtime, node);
+        const struct runtime *runtime = &rt->one->runtime;
         const mono_ms wake = stored_events_next_timer(runtime);
         *any = *any || stored_events_have_timers(runtime);
         next = wake < next ? wake : next;
@@ -349,17 +356,17 @@ static mono_ms next_timer(const struct trial *trial, bool *any)
 
 /* Moves the clock up to each timer that is due until `target`, and lets the
  * runtimes do what can be done at that time. */
-static void run_timers(struct rig *rig, mono_ms target)
+static void run_timers(struct test_runtime *rt, mono_ms target)
 {
-    struct world *world = rig->trial->world;
+    struct world *world = rt->trial->world;
     bool any = false;
-    mono_ms wake = next_timer(rig->trial, &any);
+    mono_ms wake = next_timer(rt->trial, &any);
     for (unsigned i = 0; any && i < ADVANCE_TIMERS_MAX; i++) {
-        LIST_FOREACH (&rig->trial->rigs, at) {
-            rig_settle(CONTAINER_OF(at, struct rig, node));
+        LIST_FOREACH (&rt->trial->runtimes, at) {
+            test_runtime_settle(CONTAINER_OF(at, struct test_runtime, node));
         }
         const mono_ms before = wake;
-        wake = next_timer(rig->trial, &any);
+        wake = next_timer(rt->trial, &any);
         if (wake > target || (wake <= world_now(world) && wake == before)) {
             return;
         }
@@ -370,16 +377,16 @@ static void run_timers(struct rig *rig, mono_ms target)
 
 static int rt_advance(lua_State *L)
 {
-    struct rig *rig = check_rig(L, 1);
+    struct test_runtime *rt = check_runtime(L, 1);
     const lua_Integer ms = luaL_checkinteger(L, 2);
     luaL_argcheck(L,
                   ms >= 0 && ms <= (lua_Integer)TIMER_TIME_MOST,
                   2,
                   "expected a number of milliseconds");
-    struct world *world = rig->trial->world;
+    struct world *world = rt->trial->world;
     const mono_ms target = world_now(world) + (mono_ms)ms;
-    if (frame_is_ground(rig->stage.frame)) {
-        run_timers(rig, target);
+    if (frame_is_ground(rt->lua.frame)) {
+        run_timers(rt, target);
         script_pass_stop(L);
     }
     if (target > world_now(world)) {
@@ -390,20 +397,20 @@ static int rt_advance(lua_State *L)
 
 static int rt_hold(lua_State *L)
 {
-    struct rig *rig = check_rig(L, 1);
+    struct test_runtime *rt = check_runtime(L, 1);
     luaL_checktype(L, 2, LUA_TBOOLEAN);
-    world_hold(rig->one, lua_toboolean(L, 2) != 0);
+    world_hold(rt->one, lua_toboolean(L, 2) != 0);
     return 0;
 }
 
 /* One place, and *next if there is a link: where that leads, new. */
-static enum err pull_one(struct rig *rig,
+static enum err pull_one(struct test_runtime *rt,
                          struct place *place,
                          struct value *out,
                          struct place **next,
                          struct err_detail *detail)
 {
-    const struct cell_access *access = &rig->stage.frame->access;
+    const struct cell_access *access = &rt->lua.frame->access;
     struct place *at = NULL;
     enum err err =
         cell_follow(access, place, READ_FOR_BOTH, false, &at, detail);
@@ -414,12 +421,12 @@ static enum err pull_one(struct rig *rig,
     do { /* a node that waits for a document runs when it has come */
         value_unref(*out);
         *out = VALUE_NONE;
-        err = scheduler_pull(rig_sched(rig),
+        err = scheduler_pull(test_runtime_sched(rt),
                              at,
-                             world_now(rig->trial->world),
+                             world_now(rt->trial->world),
                              out);
-        world_exchange(rig->one);
-    } while (rig_sched(rig)->waiting.count > 0 && --left > 0);
+        world_exchange(rt->one);
+    } while (test_runtime_sched(rt)->waiting.count > 0 && --left > 0);
     if (err == ERR_OK && value_kind(*out) == VALUE_LINK) {
         err = cell_link_target(access, at, *out, next, detail);
         value_unref(*out);
@@ -430,7 +437,7 @@ static enum err pull_one(struct rig *rig,
 }
 
 /* A link may be computed, too: it is pulled before it is followed. */
-static enum err pull(struct rig *rig,
+static enum err pull(struct test_runtime *rt,
                      struct place *place,
                      struct value *out,
                      struct err_detail *detail)
@@ -441,7 +448,7 @@ static enum err pull(struct rig *rig,
         struct place *next = NULL;
         err = hops > CELL_HOPS
                   ? err_set(detail, ERR_ARGUMENT, "the links form a cycle")
-                  : pull_one(rig, at, out, &next, detail);
+                  : pull_one(rt, at, out, &next, detail);
         place_unref(at);
         at = next;
     }
@@ -451,18 +458,15 @@ static enum err pull(struct rig *rig,
 
 static int rt_pull(lua_State *L)
 {
-    struct rig *rig = check_ground(L, "pull");
+    struct test_runtime *rt = check_ground(L, "pull");
     struct stage *of = NULL;
     struct place *place = cells_check(L, 2, &of);
-    luaL_argcheck(L,
-                  of == &rig->stage,
-                  2,
-                  "the cell belongs to another runtime");
+    luaL_argcheck(L, of == &rt->lua, 2, "the cell belongs to another runtime");
     struct err_detail detail = {0};
-    struct view_found *held = view_hold(&rig->stage.frame->views);
-    (void)world_step(rig->one);
-    const enum err err = pull(rig, place, &held->value, &detail);
-    (void)world_step(rig->one);
+    struct view_found *held = view_hold(&rt->lua.frame->views);
+    (void)world_step(rt->one);
+    const enum err err = pull(rt, place, &held->value, &detail);
+    (void)world_step(rt->one);
     script_pass_stop(L);
     reads_raise(L, err, &detail);
     convert_push(L, held->value);
@@ -472,16 +476,16 @@ static int rt_pull(lua_State *L)
 /* The same on the same engine, after a crash. */
 static int rt_restart(lua_State *L)
 {
-    struct rig *rig = check_ground(L, "restart");
-    struct trial *trial = rig->trial;
+    struct test_runtime *rt = check_ground(L, "restart");
+    struct trial *trial = rt->trial;
     struct options_object *held =
         script_object_push(L, &options_class, sizeof *held);
-    held->options = rig->options;
-    held->options.spaces = value_ref(rig->options.spaces);
-    held->options.user = value_ref(rig->options.user);
-    checks_note_faults(trial, rig);
-    rig_end(rig);
-    (void)push_rig(L, trial, &held->options);
+    held->options = rt->options;
+    held->options.spaces = value_ref(rt->options.spaces);
+    held->options.user = value_ref(rt->options.user);
+    checks_note_faults(trial, rt);
+    test_runtime_end(rt);
+    (void)push_runtime(L, trial, &held->options);
     return 1;
 }
 
@@ -489,7 +493,7 @@ static int rt_restart(lua_State *L)
 
 /* What stores know of the nodes by hand, while rt:resume registers them. */
 struct resuming {
-    struct rig *rig;
+    struct test_runtime *rt;
     struct resume_set set;
     bool has_set;
     bool is_open;       /* a phase of registrations */
@@ -499,7 +503,7 @@ struct resuming {
 
 static void resuming_open(struct resuming *resuming)
 {
-    struct runtime *runtime = &resuming->rig->one->runtime;
+    struct runtime *runtime = &resuming->rt->one->runtime;
     const struct value piece = value_text_new(NODES_BY_HAND);
     struct err_detail detail = {0};
     if (resuming->has_set) {
@@ -531,7 +535,7 @@ static void resuming_close(struct resuming *resuming)
 {
     if (resuming->is_open) {
         const struct resume_counts counts =
-            persistence_resume_end(rig_sched(resuming->rig));
+            persistence_resume_end(test_runtime_sched(resuming->rt));
         add_counts(&resuming->counts, &counts);
         resuming->is_open = false;
         value_unref(resuming->piece);
@@ -542,11 +546,11 @@ static void resuming_close(struct resuming *resuming)
 static void resuming_release(void *object)
 {
     struct resuming *resuming = object;
-    if (resuming->rig != NULL) {
+    if (resuming->rt != NULL) {
         resuming_close(resuming);
         resume_set_release(&resuming->set);
-        resuming->rig->resuming = NULL;
-        resuming->rig = NULL;
+        resuming->rt->resuming = NULL;
+        resuming->rt = NULL;
     }
 }
 
@@ -565,33 +569,33 @@ static void put_count(lua_State *L, const char *name, uint64_t count)
  * whatever the reason. */
 static int rt_resume(lua_State *L)
 {
-    struct rig *rig = check_ground(L, "resume");
+    struct test_runtime *rt = check_ground(L, "resume");
     luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);
-    if (rig->resuming != NULL) {
+    if (rt->resuming != NULL) {
         return luaL_error(L, "resume() is under way");
     }
     struct resuming *resuming =
         script_object_push(L, &resuming_class, sizeof *resuming);
-    struct runtime *runtime = &rig->one->runtime;
+    struct runtime *runtime = &rt->one->runtime;
     const struct value piece = value_text_new(NODES_BY_HAND);
     struct err_detail detail = {0};
-    resuming->rig = rig;
-    rig->resuming = resuming;
+    resuming->rt = rt;
+    rt->resuming = resuming;
     resuming->has_set =
-        !rig->stage.forget && runtime->resume(runtime->resume_ctx,
-                                              runtime->spaces.at[0],
-                                              piece,
-                                              &resuming->set,
-                                              &detail) == ERR_OK;
+        !rt->lua.forget && runtime->resume(runtime->resume_ctx,
+                                           runtime->spaces.at[0],
+                                           piece,
+                                           &resuming->set,
+                                           &detail) == ERR_OK;
     value_unref(piece);
-    const uint64_t before = rig->stage.registered;
+    const uint64_t before = rt->lua.registered;
     resuming_open(resuming);
     lua_pushvalue(L, 2);
     const int status = lua_pcall(L, 0, 0, 0);
     resuming_close(resuming);
     const struct resume_counts counts = resuming->counts;
-    const uint64_t all = rig->stage.registered - before;
+    const uint64_t all = rt->lua.registered - before;
     resuming_release(resuming);
     script_pass_stop(L);
     if (status != LUA_OK) {
@@ -608,11 +612,11 @@ static int rt_resume(lua_State *L)
 /* The name in the options at 4, or one of the pattern that is free. Held by
  * the frame. */
 static struct value check_piece_name(lua_State *L,
-                                     struct rig *rig,
+                                     struct test_runtime *rt,
                                      const struct pattern *pattern)
 {
     static const char *const names[] = {"name", "replace"};
-    struct view_found *held = view_hold(&rig->stage.frame->views);
+    struct view_found *held = view_hold(&rt->lua.frame->views);
     builders_check_options(L, 4, names, COUNT_OF(names));
     if (!lua_isnoneornil(L, 4)) {
         const int type = lua_getfield(L, 4, "name");
@@ -627,7 +631,7 @@ static struct value check_piece_name(lua_State *L,
     held->value = value_ref(pattern->name);
     const struct text text = value_text(&pattern->name);
     for (unsigned i = 2;
-         piece_find(&rig->one->runtime, NULL, held->value) != NULL;
+         piece_find(&rt->one->runtime, NULL, held->value) != NULL;
          i++) {
         struct buf name = {0};
         buf_printf(&name, "%.*s-%u", (int)text.length, text.at, i);
@@ -651,44 +655,44 @@ static bool check_replace(lua_State *L)
 }
 
 /* Until it is there, or nothing more comes. Nothing runs. */
-static void load_piece(struct rig *rig, const struct piece *piece)
+static void load_piece(struct test_runtime *rt, const struct piece *piece)
 {
     for (unsigned i = 0; i < LOADS_MAX && piece->state == PIECE_LOADING; i++) {
-        world_exchange(rig->one);
-        (void)pieces_step(&rig->one->runtime);
+        world_exchange(rt->one);
+        (void)pieces_step(&rt->one->runtime);
     }
 }
 
 static int rt_run(lua_State *L)
 {
-    struct rig *rig = check_ground(L, "run");
+    struct test_runtime *rt = check_ground(L, "run");
     lua_settop(L, 4);
     struct pattern *pattern = patterns_check(L, 2);
     struct options_object *arguments =
         script_object_push(L, &options_class, sizeof *arguments);
     arguments->options.user = patterns_check_arguments(L, 3);
     const struct piece_options options = {
-        .name = check_piece_name(L, rig, pattern),
+        .name = check_piece_name(L, rt, pattern),
         .pattern = pattern,
         .arguments = arguments->options.user,
-        .fresh = rig->stage.forget,
+        .fresh = rt->lua.forget,
         .replace = check_replace(L),
     };
-    struct resuming *resuming = rig->resuming;
+    struct resuming *resuming = rt->resuming;
     if (resuming != NULL) { /* a piece has a phase of its own */
         resuming_close(resuming);
     }
-    const uint64_t before = rig->stage.registered;
+    const uint64_t before = rt->lua.registered;
     struct piece *piece = NULL;
     struct err_detail detail = {0};
     const enum err err =
-        piece_start(&rig->one->runtime, &options, &piece, &detail);
+        piece_start(&rt->one->runtime, &options, &piece, &detail);
     reads_raise(L, err, &detail);
-    pieces_push(L, &rig->stage, piece);
-    load_piece(rig, piece);
+    pieces_push(L, &rt->lua, piece);
+    load_piece(rt, piece);
     if (resuming != NULL) {
-        rig->stage.registered = before + piece->counts.restored +
-                                piece->counts.dirty + piece->counts.unknown;
+        rt->lua.registered = before + piece->counts.restored +
+                             piece->counts.dirty + piece->counts.unknown;
         add_counts(&resuming->counts, &piece->counts);
         resuming_open(resuming);
     }
@@ -703,16 +707,16 @@ static int rt_run(lua_State *L)
 
 /* -- What other files do ------------------------------------------------- */
 
-#define METHOD(name, function)               \
-    static int name(lua_State *L)            \
-    {                                        \
-        return function(L, check_rig(L, 1)); \
+#define METHOD(name, function)                   \
+    static int name(lua_State *L)                \
+    {                                            \
+        return function(L, check_runtime(L, 1)); \
     }
 
-#define STAGE_METHOD(name, function)                 \
-    static int name(lua_State *L)                    \
-    {                                                \
-        return function(L, &check_rig(L, 1)->stage); \
+#define STAGE_METHOD(name, function)                   \
+    static int name(lua_State *L)                      \
+    {                                                  \
+        return function(L, &check_runtime(L, 1)->lua); \
     }
 
 STAGE_METHOD(rt_doc, cells_doc)
@@ -721,26 +725,26 @@ STAGE_METHOD(rt_stream, streams_new)
 STAGE_METHOD(rt_on, streams_on)
 STAGE_METHOD(rt_edit, attempts_edit)
 METHOD(rt_reject_next, rejections_add)
-METHOD(rt_errors, looks_errors)
-METHOD(rt_calls, looks_calls)
-METHOD(rt_events, looks_events)
+METHOD(rt_errors, queries_errors)
+METHOD(rt_calls, queries_calls)
+METHOD(rt_events, queries_events)
 METHOD(rt_tasks, test_tasks_answer)
-METHOD(rt_timers, looks_timers)
-METHOD(rt_violations, looks_violations)
-METHOD(rt_stats, looks_stats)
-METHOD(rt_trace, looks_trace)
-METHOD(rt_graph, looks_graph)
-METHOD(rt_why, looks_why)
-METHOD(rt_why_not, looks_why_not)
+METHOD(rt_timers, queries_timers)
+METHOD(rt_violations, queries_violations)
+METHOD(rt_stats, queries_stats)
+METHOD(rt_trace, queries_trace)
+METHOD(rt_graph, queries_graph)
+METHOD(rt_why, queries_why)
+METHOD(rt_why_not, queries_why_not)
 
 static int rt_computation(lua_State *L)
 {
-    return nodes_register(L, &check_rig(L, 1)->stage, NODE_COMPUTATION);
+    return nodes_register(L, &check_runtime(L, 1)->lua, NODE_COMPUTATION);
 }
 
 static int rt_effect(lua_State *L)
 {
-    return nodes_register(L, &check_rig(L, 1)->stage, NODE_EFFECT);
+    return nodes_register(L, &check_runtime(L, 1)->lua, NODE_EFFECT);
 }
 
 static const luaL_Reg runtime_methods[] = {
@@ -789,9 +793,9 @@ static const struct script_class runtime_class = {
 /* How far a runtime has come: what is visible, and what the stores have told.
  * A commit that lands changes only the second, and the others have to see it.
  */
-static uint64_t progress_of(const struct rig *rig)
+static uint64_t progress_of(const struct test_runtime *rt)
 {
-    const struct runtime *runtime = &rig->one->runtime;
+    const struct runtime *runtime = &rt->one->runtime;
     uint64_t progress = runtime->replica.version;
     VEC_FOREACH (&runtime->spaces, space) {
         progress += (*space)->seq;
@@ -805,11 +809,11 @@ static enum world_rest settle_all(lua_State *L, int count, bool *moved)
     *moved = false;
     for (int i = 1; i <= count; i++) {
         (void)lua_rawgeti(L, 1, i);
-        struct rig *rig = check_rig(L, -1);
-        const uint64_t progress = progress_of(rig);
-        const enum world_rest one = rest(rig, true);
+        struct test_runtime *rt = check_runtime(L, -1);
+        const uint64_t progress = progress_of(rt);
+        const enum world_rest one = rest(rt, true);
         worst = one > worst ? one : worst;
-        *moved = *moved || progress_of(rig) != progress;
+        *moved = *moved || progress_of(rt) != progress;
         lua_pop(L, 1);
     }
     return worst;
@@ -821,7 +825,7 @@ static int cluster_settled(lua_State *L)
     const int count = (int)lua_rawlen(L, 1);
     for (int i = 1; i <= count; i++) {
         (void)lua_rawgeti(L, 1, i);
-        if (!frame_is_ground(check_rig(L, -1)->stage.frame)) {
+        if (!frame_is_ground(check_runtime(L, -1)->lua.frame)) {
             return luaL_error(L, "settled() cannot be called inside a run");
         }
         lua_pop(L, 1);
@@ -842,10 +846,10 @@ int runtimes_cluster(lua_State *L, struct trial *trial)
                   2,
                   "a cluster must have 1 to 64 runtimes");
     lua_settop(L, 3);
-    const struct rig_options *options = push_options(L, trial, 3);
+    const struct test_runtime_options *options = push_options(L, trial, 3);
     lua_newtable(L);
     for (lua_Integer i = 1; i <= count; i++) {
-        (void)push_rig(L, trial, options);
+        (void)push_runtime(L, trial, options);
         lua_rawseti(L, -2, i);
     }
     lua_pushcfunction(L, cluster_settled);

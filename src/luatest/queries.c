@@ -1,6 +1,6 @@
 /* Introspection of the scheduler and the replica, as tables of Lua. */
 
-#include "script/looks.h"
+#include "luatest/queries.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,36 +11,38 @@
 #include "value/array.h"
 #include "value/object.h"
 
-int looks_push_adopt(lua_State *L, struct rig *rig, struct value value)
+int queries_push_adopt(lua_State *L,
+                       struct test_runtime *rt,
+                       struct value value)
 {
-    view_hold(&rig->stage.frame->views)->value = value;
+    view_hold(&rt->lua.frame->views)->value = value;
     convert_push(L, value);
     return 1;
 }
 
-int looks_errors(lua_State *L, struct rig *rig)
+int queries_errors(lua_State *L, struct test_runtime *rt)
 {
-    rig_asked(rig, NULL);
-    return looks_push_adopt(L, rig, value_ref(rig->errors));
+    test_runtime_asked(rt, NULL);
+    return queries_push_adopt(L, rt, value_ref(rt->errors));
 }
 
-int looks_calls(lua_State *L, struct rig *rig)
+int queries_calls(lua_State *L, struct test_runtime *rt)
 {
     const char *name = luaL_optstring(L, 2, NULL);
     struct value list = value_empty_array();
-    for (uint32_t i = 0; i < array_count(rig->calls); i++) {
-        const struct value call = array_at(rig->calls, i);
+    for (uint32_t i = 0; i < array_count(rt->calls); i++) {
+        const struct value call = array_at(rt->calls, i);
         if (name == NULL || value_is_text(object_field(call, "name"), name)) {
             list = array_push_adopt(list, value_ref(call));
         }
     }
-    return looks_push_adopt(L, rig, list);
+    return queries_push_adopt(L, rt, list);
 }
 
-int looks_violations(lua_State *L, struct rig *rig)
+int queries_violations(lua_State *L, struct test_runtime *rt)
 {
-    rig->violations_were_read = true;
-    return looks_push_adopt(L, rig, value_ref(rig->violations));
+    rt->violations_were_read = true;
+    return queries_push_adopt(L, rt, value_ref(rt->violations));
 }
 
 /* -- Counters ------------------------------------------------------------ */
@@ -59,18 +61,18 @@ static uint64_t outstanding(const struct runtime *runtime)
     return count;
 }
 
-int looks_stats(lua_State *L, struct rig *rig)
+int queries_stats(lua_State *L, struct test_runtime *rt)
 {
-    const struct runtime *runtime = &rig->one->runtime;
+    const struct runtime *runtime = &rt->one->runtime;
     const struct sched *sched = runtime->sched;
     const struct sched_counters *counters = &sched->counters;
     const struct events_counters *events = events_counters(sched);
     const uint64_t commits = runtime->replica.counters.commits;
-    const uint64_t undecided = rig->reverted + outstanding(runtime);
+    const uint64_t undecided = rt->reverted + outstanding(runtime);
     struct value stats = value_empty_object();
     put_number(&stats,
                "runs",
-               counters->runs - counters->discarded_runs - rig->stage.glances);
+               counters->runs - counters->discarded_runs - rt->lua.glances);
     put_number(&stats, "failed_runs", counters->failed_runs);
     put_number(&stats, "nested_runs", counters->nested_runs);
     put_number(&stats, "passes", counters->passes);
@@ -85,16 +87,16 @@ int looks_stats(lua_State *L, struct rig *rig)
     put_number(&stats,
                "confirmed",
                commits > undecided ? commits - undecided : 0);
-    put_number(&stats, "reverted", rig->reverted);
+    put_number(&stats, "reverted", rt->reverted);
     put_number(&stats, "events", events != NULL ? events->done : 0);
     put_number(&stats, "attempts", events != NULL ? events->attempts : 0);
     put_number(&stats, "drops", events != NULL ? events->dropped : 0);
     put_number(&stats, "failures", events != NULL ? events->failed : 0);
     put_number(&stats, "adopted", counters->adopted);
-    put_number(&stats, "reads_of_data", rig->stage.reads);
-    put_number(&stats, "loads", rig->loads);
+    put_number(&stats, "reads_of_data", rt->lua.reads);
+    put_number(&stats, "loads", rt->loads);
     put_number(&stats, "documents", runtime->replica.counters.documents);
-    return looks_push_adopt(L, rig, stats);
+    return queries_push_adopt(L, rt, stats);
 }
 
 /* -- Traces -------------------------------------------------------------- */
@@ -186,16 +188,16 @@ static struct value trace_value(const struct trace *trace, const char *kind)
     return list;
 }
 
-int looks_trace(lua_State *L, struct rig *rig)
+int queries_trace(lua_State *L, struct test_runtime *rt)
 {
     static const char *const kinds[] = {"runs", "triggers", "passes", NULL};
     const int kind = luaL_checkoption(L, 2, "runs", kinds);
-    if (rig->trace == NULL) {
+    if (rt->trace == NULL) {
         return luaL_error(L,
                           "there is no trace: create the runtime with "
                           "t:runtime{ trace = true }");
     }
-    return looks_push_adopt(L, rig, trace_value(rig->trace, kinds[kind]));
+    return queries_push_adopt(L, rt, trace_value(rt->trace, kinds[kind]));
 }
 
 /* -- The graph ----------------------------------------------------------- */
@@ -261,19 +263,19 @@ static struct value add_edges(struct value edges, const struct node *node)
                                   edge_value(node->parent, node, "parent"));
 }
 
-int looks_graph(lua_State *L, struct rig *rig)
+int queries_graph(lua_State *L, struct test_runtime *rt)
 {
     struct value nodes = value_empty_array();
     struct value edges = value_empty_array();
-    LIST_FOREACH (&rig_sched(rig)->nodes, at) {
+    LIST_FOREACH (&test_runtime_sched(rt)->nodes, at) {
         const struct node *node = CONTAINER_OF(at, struct node, all);
-        nodes = array_push_adopt(nodes, node_value(&rig->stage, node));
+        nodes = array_push_adopt(nodes, node_value(&rt->lua, node));
         edges = add_edges(edges, node);
     }
     struct value graph = value_empty_object();
     object_put_adopt(&graph, "nodes", nodes);
     object_put_adopt(&graph, "edges", edges);
-    return looks_push_adopt(L, rig, graph);
+    return queries_push_adopt(L, rt, graph);
 }
 
 /* -- Why ----------------------------------------------------------------- */
@@ -289,18 +291,18 @@ static struct value causes_value(const struct run_record *record)
     return causes;
 }
 
-int looks_why(lua_State *L, struct rig *rig)
+int queries_why(lua_State *L, struct test_runtime *rt)
 {
-    const struct node *node = nodes_check(L, 2, &rig->stage);
+    const struct node *node = nodes_check(L, 2, &rt->lua);
     struct buf text = {0};
-    introspection_why(rig_sched(rig), node, &text);
+    introspection_why(test_runtime_sched(rt), node, &text);
     struct value why = value_empty_object();
     object_put_adopt(&why,
                      "text",
                      value_string_new(buf_text(&text), text.length));
     buf_release(&text);
     const struct run_record *record =
-        introspection_last_run(rig_sched(rig), node);
+        introspection_last_run(test_runtime_sched(rt), node);
     if (record != NULL) {
         object_put_adopt(&why, "first", value_bool(record->first));
         object_put_adopt(
@@ -310,14 +312,14 @@ int looks_why(lua_State *L, struct rig *rig)
         put_number(&why, "at", record->at);
         object_put_adopt(&why, "causes", causes_value(record));
     }
-    return looks_push_adopt(L, rig, why);
+    return queries_push_adopt(L, rt, why);
 }
 
-int looks_why_not(lua_State *L, struct rig *rig)
+int queries_why_not(lua_State *L, struct test_runtime *rt)
 {
-    const struct node *node = nodes_check(L, 2, &rig->stage);
+    const struct node *node = nodes_check(L, 2, &rt->lua);
     struct buf text = {0};
-    introspection_why_not(rig_sched(rig), node, &text);
+    introspection_why_not(test_runtime_sched(rt), node, &text);
     struct value why = value_empty_object();
     object_put_adopt(&why,
                      "text",
@@ -327,5 +329,5 @@ int looks_why_not(lua_State *L, struct rig *rig)
                      "status",
                      value_text_new(nodes_status_name(node->status)));
     object_put_adopt(&why, "live", value_bool(node_is_live(node)));
-    return looks_push_adopt(L, rig, why);
+    return queries_push_adopt(L, rt, why);
 }

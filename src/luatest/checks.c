@@ -1,13 +1,13 @@
 /* Assertions, and rounds with seeds. */
 
-#include "script/checks.h"
+#include "luatest/checks.h"
 
 #include <inttypes.h>
 
+#include "luatest/equal.h"
+#include "luatest/runtimes.h"
 #include "script/convert.h"
-#include "script/equal.h"
 #include "script/heddle.h"
-#include "script/runtimes.h"
 #include "script/sandbox.h"
 #include "value/array.h"
 #include "value/json.h"
@@ -224,10 +224,10 @@ static int draw(lua_State *L)
 
 static const struct script_class random_class = {.name = "random"};
 
-static size_t rig_count(const struct trial *trial)
+static size_t runtime_count(const struct trial *trial)
 {
     size_t count = 0;
-    LIST_FOREACH (&trial->rigs, at) {
+    LIST_FOREACH (&trial->runtimes, at) {
         count++;
     }
     return count;
@@ -245,7 +245,7 @@ static int t_seeds(lua_State *L)
     if (trial->heddle->frame != NULL) {
         return luaL_error(L, "seeds() cannot be called inside a run");
     }
-    const size_t rigs = rig_count(trial);
+    const size_t runtimes = runtime_count(trial);
     for (lua_Integer i = 0; i < count; i++) {
         const uint64_t seed = trial->seed + (uint64_t)i;
         lua_settop(L, 3);
@@ -258,7 +258,7 @@ static int t_seeds(lua_State *L)
         const int status = lua_pcall(L, 2, 0, 0);
         script_pass_stop(L);
         if (status == LUA_OK) {
-            checks_end_rigs(trial, rigs);
+            checks_end_runtimes(trial, runtimes);
         }
         if (status != LUA_OK || trial->faults.length > 0) {
             const char *words = status != LUA_OK
@@ -317,12 +317,12 @@ static void write_difference(struct buf *out, struct value violation)
     buf_append_char(out, '\n');
 }
 
-static void note_violations(struct trial *trial, const struct rig *rig)
+static void note_violations(struct trial *trial, const struct test_runtime *rt)
 {
     for (uint32_t i = 0;
-         !rig->violations_were_read && i < array_count(rig->violations);
+         !rt->violations_were_read && i < array_count(rt->violations);
          i++) {
-        const struct value violation = array_at(rig->violations, i);
+        const struct value violation = array_at(rt->violations, i);
         if (value_is_text(object_field(violation, "kind"), "not-idempotent")) {
             write_difference(&trial->faults, violation);
         } else {
@@ -334,17 +334,17 @@ static void note_violations(struct trial *trial, const struct rig *rig)
     }
 }
 
-/* H2. */
-static void note_errors(struct trial *trial, const struct rig *rig)
+/* checks-2. */
+static void note_errors(struct trial *trial, const struct test_runtime *rt)
 {
     struct buf *out = &trial->faults;
-    const uint32_t count = array_count(rig->unasked);
+    const uint32_t count = array_count(rt->unasked);
     for (uint32_t i = 0; i < count; i++) {
         if (i == SHOWN_ERRORS) {
             buf_printf(out, "and %u more\n", (unsigned)(count - i));
             break;
         }
-        const struct value error = array_at(rig->unasked, i);
+        const struct value error = array_at(rt->unasked, i);
         const struct value source = object_field(error, "source");
         const struct value message = object_field(error, "message");
         const struct text text = value_text(&message);
@@ -366,21 +366,21 @@ static void note_errors(struct trial *trial, const struct rig *rig)
     }
 }
 
-void checks_note_faults(struct trial *trial, const struct rig *rig)
+void checks_note_faults(struct trial *trial, const struct test_runtime *rt)
 {
-    note_errors(trial, rig);
-    note_violations(trial, rig);
+    note_errors(trial, rt);
+    note_violations(trial, rt);
 }
 
-void checks_end_rigs(struct trial *trial, size_t keep)
+void checks_end_runtimes(struct trial *trial, size_t keep)
 {
-    size_t count = rig_count(trial);
+    size_t count = runtime_count(trial);
     while (count > keep) {
-        struct list_node *last = list_last(&trial->rigs);
+        struct list_node *last = list_last(&trial->runtimes);
         CHECK(last != NULL);
-        struct rig *rig = CONTAINER_OF(last, struct rig, node);
-        checks_note_faults(trial, rig);
-        rig_end(rig);
+        struct test_runtime *rt = CONTAINER_OF(last, struct test_runtime, node);
+        checks_note_faults(trial, rt);
+        test_runtime_end(rt);
         count--;
     }
 }

@@ -2,15 +2,15 @@
 
 #include <string.h>
 
+#include "luatest/queries.h"
 #include "proto/event.h"
 #include "sched/timers.h"
 #include "script/convert.h"
-#include "script/looks.h"
 #include "value/array.h"
 #include "value/object.h"
 
 struct waiting {
-    struct rig *rig;
+    struct test_runtime *rt;
     struct value list;
     uint64_t last; /* the number of the last one, */
     uint64_t due;  /* and its time */
@@ -48,7 +48,7 @@ static void on_found(void *ctx,
     waiting->count++;
     waiting->last = number;
     if (stored_event_read(document,
-                          &waiting->rig->one->runtime.replica.paths,
+                          &waiting->rt->one->runtime.replica.paths,
                           &event,
                           &detail) != ERR_OK) {
         return;
@@ -72,7 +72,7 @@ static void on_found(void *ctx,
 static void list_space(struct waiting *waiting, struct space *space)
 {
     const struct stored_events_source *source =
-        &waiting->rig->one->runtime.stored_events.source;
+        &waiting->rt->one->runtime.stored_events.source;
     bool more = true;
     waiting->last = 0;
     waiting->due = 0;
@@ -96,26 +96,26 @@ static void list_space(struct waiting *waiting, struct space *space)
     }
 }
 
-static int push_list(lua_State *L, struct rig *rig, bool timers)
+static int push_list(lua_State *L, struct test_runtime *rt, bool timers)
 {
     struct waiting waiting = {
-        .rig = rig,
+        .rt = rt,
         .list = value_empty_array(),
         .timers = timers,
     };
-    world_exchange(rig->one);
-    VEC_FOREACH (&rig->one->runtime.spaces, space) {
+    world_exchange(rt->one);
+    VEC_FOREACH (&rt->one->runtime.spaces, space) {
         list_space(&waiting, *space);
     }
-    return looks_push_adopt(L, rig, waiting.list);
+    return queries_push_adopt(L, rt, waiting.list);
 }
 
-int looks_events(lua_State *L, struct rig *rig)
+int queries_events(lua_State *L, struct test_runtime *rt)
 {
-    return push_list(L, rig, false);
+    return push_list(L, rt, false);
 }
 
-int looks_timers(lua_State *L, struct rig *rig)
+int queries_timers(lua_State *L, struct test_runtime *rt)
 {
-    return push_list(L, rig, true);
+    return push_list(L, rt, true);
 }

@@ -1,6 +1,6 @@
 /* What is said to commits before the store sees them. */
 
-#include "script/rejections.h"
+#include "luatest/rejections.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ bool rejections_has_said(const char *message)
 }
 
 struct rejection {
-    struct list_node node; /* in the rig's rejections */
+    struct list_node node; /* of the runtime */
     enum err err;
     uint64_t times; /* left */
     struct script_function when;
@@ -35,11 +35,11 @@ static const struct {
     {"transient", ERR_STORE},
 };
 
-static void rejection_free(struct rig *rig, struct rejection *rejection)
+static void rejection_free(struct test_runtime *rt, struct rejection *rejection)
 {
     list_remove(&rejection->node);
     if (rejection->has_when) {
-        script_function_release(rig->stage.script, &rejection->when);
+        script_function_release(rt->lua.script, &rejection->when);
     }
     mem_free(rejection, sizeof *rejection);
 }
@@ -47,10 +47,11 @@ static void rejection_free(struct rig *rig, struct rejection *rejection)
 /* -- A commit as a table ------------------------------------------------- */
 
 /* Who made the commit, or NULL: a node of the scheduler, or a handler's. */
-static const struct node *find_source(const struct rig *rig, uint64_t local_seq)
+static const struct node *find_source(const struct test_runtime *rt,
+                                      uint64_t local_seq)
 {
     const struct node *found = NULL;
-    VEC_FOREACH (&rig->one->runtime.spaces, space) {
+    VEC_FOREACH (&rt->one->runtime.spaces, space) {
         LIST_FOREACH (&(*space)->pending, at) {
             const struct pending *pending =
                 CONTAINER_OF(at, struct pending, node);
@@ -63,7 +64,7 @@ static const struct node *find_source(const struct rig *rig, uint64_t local_seq)
     return found;
 }
 
-static struct value commit_value(const struct rig *rig,
+static struct value commit_value(const struct test_runtime *rt,
                                  const struct commit *commit)
 {
     struct value docs = value_empty_array();
@@ -78,7 +79,7 @@ static struct value commit_value(const struct rig *rig,
     object_put_adopt(&value,
                      "observation_only",
                      value_bool(commit_is_batch(commit)));
-    const struct node *source = find_source(rig, commit->local_seq);
+    const struct node *source = find_source(rt, commit->local_seq);
     if (source != NULL && value_is_string(node_name(source))) {
         object_put_adopt(&value,
                          source->kind == NODE_HANDLER ? "event" : "node",
@@ -105,14 +106,14 @@ static void take_answer(lua_State *L, int count, void *ctx)
     question->yes = count > 0 && lua_toboolean(L, 1) != 0;
 }
 
-static bool matches(struct rig *rig,
+static bool matches(struct test_runtime *rt,
                     const struct rejection *rejection,
                     const struct commit *commit)
 {
     if (!rejection->has_when) {
         return !commit_is_batch(commit);
     }
-    struct question question = {commit_value(rig, commit), false};
+    struct question question = {commit_value(rt, commit), false};
     const struct script_call call = {
         .function = rejection->when,
         .push = push_commit,
@@ -120,10 +121,10 @@ static bool matches(struct rig *rig,
         .ctx = &question,
     };
     struct script_error error = {0};
-    if (script_call(rig->stage.script, &call, &error) != SCRIPT_FINE) {
+    if (script_call(rt->lua.script, &call, &error) != SCRIPT_FINE) {
         struct buf text = {0};
         script_error_write(&text, &error);
-        stage_report(&rig->stage, VALUE_NONE, NULL, buf_text(&text));
+        stage_report(&rt->lua, VALUE_NONE, NULL, buf_text(&text));
         buf_release(&text);
     }
     script_error_release(&error);
@@ -135,13 +136,13 @@ static enum err judge(void *ctx,
                       const struct commit *commit,
                       struct err_detail *detail)
 {
-    struct rig *rig = ctx;
-    LIST_FOREACH (&rig->rejections, at) {
+    struct test_runtime *rt = ctx;
+    LIST_FOREACH (&rt->rejections, at) {
         struct rejection *rejection = CONTAINER_OF(at, struct rejection, node);
-        if (matches(rig, rejection, commit)) {
+        if (matches(rt, rejection, commit)) {
             const enum err err = rejection->err;
             if (--rejection->times == 0) {
-                rejection_free(rig, rejection);
+                rejection_free(rt, rejection);
             }
             return err_set(detail, err, "%s", refusal);
         }
@@ -149,19 +150,19 @@ static enum err judge(void *ctx,
     return ERR_OK;
 }
 
-void rejections_begin(struct rig *rig)
+void rejections_begin(struct test_runtime *rt)
 {
-    rig->one->judge = judge;
-    rig->one->judge_ctx = rig;
+    rt->one->judge = judge;
+    rt->one->judge_ctx = rt;
 }
 
-void rejections_end(struct rig *rig)
+void rejections_end(struct test_runtime *rt)
 {
-    rig->one->judge = NULL;
-    while (!list_is_empty(&rig->rejections)) {
+    rt->one->judge = NULL;
+    while (!list_is_empty(&rt->rejections)) {
         rejection_free(
-            rig,
-            CONTAINER_OF(list_first(&rig->rejections), struct rejection, node));
+            rt,
+            CONTAINER_OF(list_first(&rt->rejections), struct rejection, node));
     }
 }
 
@@ -184,7 +185,7 @@ static enum err check_kind(lua_State *L)
     return ERR_OK;
 }
 
-int rejections_add(lua_State *L, struct rig *rig)
+int rejections_add(lua_State *L, struct test_runtime *rt)
 {
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
@@ -210,6 +211,6 @@ int rejections_add(lua_State *L, struct rig *rig)
     rejection->when = function;
     rejection->has_when = when == LUA_TFUNCTION;
     list_node_init(&rejection->node);
-    list_push_back(&rig->rejections, &rejection->node);
+    list_push_back(&rt->rejections, &rejection->node);
     return 0;
 }

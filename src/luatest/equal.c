@@ -1,7 +1,7 @@
 /* The walk over two values. It recurses, one level per level of nesting, and
  * a limit on that ends a walk through tables that contain themselves. */
 
-#include "script/equal.h"
+#include "luatest/equal.h"
 
 #include <lauxlib.h>
 

@@ -1,11 +1,11 @@
 /* From the text of a file to the results of its tests. */
 
-#include "script/testing.h"
+#include "luatest/testing.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "script/checks.h"
+#include "luatest/checks.h"
 #include "script/heddle.h"
 #include "script/program.h"
 #include "script/sandbox.h"
@@ -49,8 +49,9 @@ static void source_asked(void *ctx, const char *message)
     if (testing->trial == NULL) {
         return;
     }
-    LIST_FOREACH (&testing->trial->rigs, at) {
-        rig_asked(CONTAINER_OF(at, struct rig, node), message);
+    LIST_FOREACH (&testing->trial->runtimes, at) {
+        test_runtime_asked(CONTAINER_OF(at, struct test_runtime, node),
+                           message);
     }
 }
 
@@ -183,7 +184,7 @@ static void run_test(struct testing *testing,
         .folder = testing->options->folder,
         .folder_ctx = testing->options->ctx,
     };
-    list_init(&trial.rigs);
+    list_init(&trial.runtimes);
     testing->trial = &trial;
     const struct script_call call = {
         .function = planned->function,
@@ -200,7 +201,7 @@ static void run_test(struct testing *testing,
         }
     }
     script_error_release(&error);
-    checks_end_rigs(&trial, 0);
+    checks_end_runtimes(&trial, 0);
     checks_end(&trial);
     world_free(trial.world);
     if (message.length > 0 && trial.faults.length > 0) {

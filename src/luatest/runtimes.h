@@ -1,10 +1,10 @@
 /* Runtimes and engines as objects of Lua: t:runtime, t:engine, t:cluster, and
  * the methods of rt. */
 
-#ifndef SCRIPT_RUNTIMES_H
-#define SCRIPT_RUNTIMES_H
+#ifndef LUATEST_RUNTIMES_H
+#define LUATEST_RUNTIMES_H
 
-#include "script/rig.h"
+#include "luatest/test_runtime.h"
 
 /* The options are at 2, or nothing. */
 int runtimes_new(lua_State *L, struct trial *trial);

@@ -1,6 +1,6 @@
 /* testing: what a program that runs a file of Lua tests is told. */
 
-#include "script/testing.h"
+#include "luatest/testing.h"
 
 #include <string.h>
 

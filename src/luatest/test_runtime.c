@@ -1,12 +1,12 @@
 /* Runtimes of tests: their beginning, what they report, their end. */
 
-#include "script/rig.h"
+#include "luatest/test_runtime.h"
 
 #include "base/mem.h"
+#include "luatest/rejections.h"
+#include "luatest/test_tasks.h"
 #include "sched/circle.h"
 #include "script/bodies.h"
-#include "script/rejections.h"
-#include "script/test_tasks.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -16,7 +16,7 @@ enum {
 
 /* -- Reports ------------------------------------------------------------- */
 
-static struct value report_new(const struct rig *rig,
+static struct value report_new(const struct test_runtime *rt,
                                struct value source,
                                const struct place *place,
                                const char *message)
@@ -29,55 +29,54 @@ static struct value report_new(const struct rig *rig,
     object_put_adopt(&report, "message", value_text_new(message));
     object_put_adopt(&report,
                      "at",
-                     value_int((int64_t)world_now(rig->trial->world)));
+                     value_int((int64_t)world_now(rt->trial->world)));
     return report;
 }
 
-static void add_error(struct rig *rig,
+static void add_error(struct test_runtime *rt,
                       struct value source,
                       const struct place *place,
                       const char *message,
                       bool is_asked)
 {
-    const struct value report = report_new(rig, source, place, message);
+    const struct value report = report_new(rt, source, place, message);
     if (!is_asked) {
-        rig->unasked = array_push_adopt(rig->unasked, value_ref(report));
+        rt->unasked = array_push_adopt(rt->unasked, value_ref(report));
     }
-    rig->errors = array_push_adopt(rig->errors, report);
+    rt->errors = array_push_adopt(rt->errors, report);
 }
 
-static void rig_report(void *ctx,
-                       struct value source,
-                       const struct place *place,
-                       const char *message)
+static void on_report(void *ctx,
+                      struct value source,
+                      const struct place *place,
+                      const char *message)
 {
     add_error(ctx, source, place, message, rejections_has_said(message));
 }
 
-void rig_asked(struct rig *rig, const char *message)
+void test_runtime_asked(struct test_runtime *rt, const char *message)
 {
     struct value left = value_empty_array();
-    for (uint32_t i = 0; message != NULL && i < array_count(rig->unasked);
-         i++) {
-        const struct value error = array_at(rig->unasked, i);
+    for (uint32_t i = 0; message != NULL && i < array_count(rt->unasked); i++) {
+        const struct value error = array_at(rt->unasked, i);
         if (!value_is_text(object_field(error, "message"), message)) {
             left = array_push_adopt(left, value_ref(error));
         }
     }
-    value_unref(rig->unasked);
-    rig->unasked = left;
+    value_unref(rt->unasked);
+    rt->unasked = left;
 }
 
-static void rig_called(void *ctx, const char *name, struct value arguments)
+static void on_call(void *ctx, const char *name, struct value arguments)
 {
-    struct rig *rig = ctx;
+    struct test_runtime *rt = ctx;
     struct value call = value_empty_object();
     object_put_adopt(&call, "name", value_text_new(name));
     object_put_adopt(&call, "arguments", value_ref(arguments));
     object_put_adopt(&call,
                      "at",
-                     value_int((int64_t)world_now(rig->trial->world)));
-    rig->calls = array_push_adopt(rig->calls, call);
+                     value_int((int64_t)world_now(rt->trial->world)));
+    rt->calls = array_push_adopt(rt->calls, call);
 }
 
 static void on_error(void *ctx,
@@ -125,16 +124,16 @@ static void put_value(struct value *report, const char *key, struct value value)
 
 static void on_not_idempotent(void *ctx, const struct violation *violation)
 {
-    struct rig *rig = ctx;
+    struct test_runtime *rt = ctx;
     struct value report =
-        report_new(rig,
+        report_new(rt,
                    node_name(violation->node),
                    violation->place,
                    "a second run on the same inputs wrote different values");
     object_put_adopt(&report, "kind", value_text_new("not-idempotent"));
     put_value(&report, "before", violation->before);
     put_value(&report, "after", violation->after);
-    rig->violations = array_push_adopt(rig->violations, report);
+    rt->violations = array_push_adopt(rt->violations, report);
 }
 
 /* What is said of a document goes with it. */
@@ -158,7 +157,7 @@ static bool is_in_surface(const struct node *node, const struct place *place)
     return place->entity->scope != SCOPE_SPACE;
 }
 
-static void check_surface(struct rig *rig, const struct run *run)
+static void check_surface(struct test_runtime *rt, const struct run *run)
 {
     size_t draft = 0;
     size_t at = 0;
@@ -166,13 +165,13 @@ static void check_surface(struct rig *rig, const struct run *run)
         transaction_next_write(run->transaction, &draft, &at);
     while (write != NULL) {
         if (write->changed && !is_in_surface(run->node, write->place)) {
-            struct value report = report_new(rig,
+            struct value report = report_new(rt,
                                              node_name(run->node),
                                              write->place,
                                              "a write outside its declared "
                                              "surface");
             object_put_adopt(&report, "kind", value_text_new("surface"));
-            rig->violations = array_push_adopt(rig->violations, report);
+            rt->violations = array_push_adopt(rt->violations, report);
         }
         write = transaction_next_write(run->transaction, &draft, &at);
     }
@@ -182,32 +181,32 @@ static void on_run(void *ctx,
                    const struct run *run,
                    const struct run_record *record)
 {
-    struct rig *rig = ctx;
+    struct test_runtime *rt = ctx;
     const struct node *node = run->node;
     if (record->outcome != OUTCOME_COMMITTED) {
         return;
     }
-    stage_note_run(&rig->stage, node);
+    stage_note_run(&rt->lua, node);
     if (node->kind == NODE_COMPUTATION && !node->materializer &&
-        stage_is_lua(&rig->stage, node->ordinal)) {
-        check_surface(rig, run);
+        stage_is_lua(&rt->lua, node->ordinal)) {
+        check_surface(rt, run);
     }
 }
 
 static enum channel_answer on_change(void *ctx,
                                      const struct notification *notification)
 {
-    struct rig *rig = ctx;
-    rig->reverted += notification->kind == NOTIFY_REVERT;
-    rig->loads += notification->kind == NOTIFY_PULL;
+    struct test_runtime *rt = ctx;
+    rt->reverted += notification->kind == NOTIFY_REVERT;
+    rt->loads += notification->kind == NOTIFY_PULL;
     return CHANNEL_MORE;
 }
 
 /* -- Life ---------------------------------------------------------------- */
 
-static enum err open_runtime(struct rig *rig, struct err_detail *detail)
+static enum err open_runtime(struct test_runtime *rt, struct err_detail *detail)
 {
-    const struct rig_options *options = &rig->options;
+    const struct test_runtime_options *options = &rt->options;
     VEC(const char *) names = {0};
     const uint32_t count =
         value_is_array(options->spaces) ? array_count(options->spaces) : 0;
@@ -229,7 +228,7 @@ static enum err open_runtime(struct rig *rig, struct err_detail *detail)
     }
     struct events_policy policy = events_policy();
     policy.lanes = options->lanes;
-    policy.seed = rig->trial->seed;
+    policy.seed = rt->trial->seed;
     if (options->hops > 0) {
         policy.hops = options->hops;
     }
@@ -237,7 +236,7 @@ static enum err open_runtime(struct rig *rig, struct err_detail *detail)
         .spaces = names.at,
         .space_count = names.count,
         .user = user.length > 0 ? buf_text(&user) : NULL,
-        .hooks = {.ctx = rig,
+        .hooks = {.ctx = rt,
                   .error = on_error,
                   .not_settling = on_not_settling,
                   .circle = on_circle,
@@ -246,7 +245,7 @@ static enum err open_runtime(struct rig *rig, struct err_detail *detail)
         .policy = &policy,
     };
     const enum err err =
-        world_runtime_new(options->store, &world, &rig->one, detail);
+        world_runtime_new(options->store, &world, &rt->one, detail);
     buf_release(&user);
     VEC_FOREACH (&texts, text) {
         buf_release(text);
@@ -256,37 +255,37 @@ static enum err open_runtime(struct rig *rig, struct err_detail *detail)
     return err;
 }
 
-static void rig_free(struct rig *rig)
+static void test_runtime_free(struct test_runtime *rt)
 {
-    value_unref(rig->options.spaces);
-    value_unref(rig->options.user);
-    value_unref(rig->errors);
-    value_unref(rig->unasked);
-    value_unref(rig->violations);
-    value_unref(rig->calls);
-    mem_free(rig, sizeof *rig);
+    value_unref(rt->options.spaces);
+    value_unref(rt->options.user);
+    value_unref(rt->errors);
+    value_unref(rt->unasked);
+    value_unref(rt->violations);
+    value_unref(rt->calls);
+    mem_free(rt, sizeof *rt);
 }
 
 static mono_ms host_now(void *ctx)
 {
-    return world_now(((const struct rig *)ctx)->trial->world);
+    return world_now(((const struct test_runtime *)ctx)->trial->world);
 }
 
 static void host_load(void *ctx, struct entity *entity)
 {
-    world_load(((const struct rig *)ctx)->one, entity);
+    world_load(((const struct test_runtime *)ctx)->one, entity);
 }
 
-void rig_settle(const struct rig *rig)
+void test_runtime_settle(const struct test_runtime *rt)
 {
-    for (unsigned i = 0; i < SETTLE_STEPS && world_step(rig->one); i++) {
+    for (unsigned i = 0; i < SETTLE_STEPS && world_step(rt->one); i++) {
     }
-    (void)world_step(rig->one);
+    (void)world_step(rt->one);
 }
 
 static void host_settle(void *ctx)
 {
-    rig_settle(ctx);
+    test_runtime_settle(ctx);
 }
 
 static void push_task(lua_State *L,
@@ -297,75 +296,75 @@ static void push_task(lua_State *L,
     test_tasks_push(L, ctx, piece, name);
 }
 
-static void begin_stage(struct rig *rig)
+static void begin_lua(struct test_runtime *rt)
 {
-    rig->host = (struct stage_host){
-        .ctx = rig,
+    rt->host = (struct stage_host){
+        .ctx = rt,
         .now = host_now,
-        .report = rig_report,
-        .called = rig_called,
+        .report = on_report,
+        .called = on_call,
         .load = host_load,
         .settle = host_settle,
         .push_task = push_task,
     };
     const struct stage_options options = {
-        .heddle = rig->trial->heddle,
-        .runtime = &rig->one->runtime,
-        .host = &rig->host,
-        .seed = rig->trial->seed,
-        .forget = rig->options.no_persistence,
+        .heddle = rt->trial->heddle,
+        .runtime = &rt->one->runtime,
+        .host = &rt->host,
+        .seed = rt->trial->seed,
+        .forget = rt->options.no_persistence,
     };
-    stage_set_up(&rig->stage, &options);
+    stage_set_up(&rt->lua, &options);
 }
 
-enum err rig_new(struct trial *trial,
-                 const struct rig_options *options,
-                 struct rig **out,
-                 struct err_detail *detail)
+enum err test_runtime_new(struct trial *trial,
+                          const struct test_runtime_options *options,
+                          struct test_runtime **out,
+                          struct err_detail *detail)
 {
-    struct rig *rig = mem_alloc_zero(sizeof *rig);
+    struct test_runtime *rt = mem_alloc_zero(sizeof *rt);
     *out = NULL;
-    rig->trial = trial;
-    rig->options = *options;
-    rig->options.spaces = value_ref(options->spaces);
-    rig->options.user = value_ref(options->user);
-    rig->errors = value_empty_array();
-    rig->unasked = value_empty_array();
-    rig->violations = value_empty_array();
-    rig->calls = value_empty_array();
-    list_init(&rig->rejections);
-    const enum err err = open_runtime(rig, detail);
+    rt->trial = trial;
+    rt->options = *options;
+    rt->options.spaces = value_ref(options->spaces);
+    rt->options.user = value_ref(options->user);
+    rt->errors = value_empty_array();
+    rt->unasked = value_empty_array();
+    rt->violations = value_empty_array();
+    rt->calls = value_empty_array();
+    list_init(&rt->rejections);
+    const enum err err = open_runtime(rt, detail);
     if (err != ERR_OK) {
-        rig_free(rig);
+        test_runtime_free(rt);
         return err;
     }
-    rig->subscriber.fn = on_change;
-    rig->subscriber.ctx = rig;
-    channel_subscribe(&rig->one->runtime.replica, &rig->subscriber);
-    validator_enable(rig_sched(rig), !options->no_idempotency_check);
-    rejections_begin(rig);
-    test_tasks_begin(rig);
+    rt->subscriber.fn = on_change;
+    rt->subscriber.ctx = rt;
+    channel_subscribe(&rt->one->runtime.replica, &rt->subscriber);
+    validator_enable(test_runtime_sched(rt), !options->no_idempotency_check);
+    rejections_begin(rt);
+    test_tasks_begin(rt);
     if (options->trace) {
-        rig->trace = trace_new(rig_sched(rig), TRACE_ALL);
+        rt->trace = trace_new(test_runtime_sched(rt), TRACE_ALL);
     }
-    begin_stage(rig);
-    list_node_init(&rig->node);
-    list_push_back(&trial->rigs, &rig->node);
-    *out = rig;
+    begin_lua(rt);
+    list_node_init(&rt->node);
+    list_push_back(&trial->runtimes, &rt->node);
+    *out = rt;
     return ERR_OK;
 }
 
-void rig_end(struct rig *rig)
+void test_runtime_end(struct test_runtime *rt)
 {
-    stage_cut(&rig->stage);
-    if (rig->trace != NULL) {
-        trace_free(rig->trace);
+    stage_cut(&rt->lua);
+    if (rt->trace != NULL) {
+        trace_free(rt->trace);
     }
-    rejections_end(rig);
-    channel_unsubscribe(&rig->subscriber);
-    world_runtime_end(rig->one);
-    test_tasks_end(rig);
-    stage_clear_away(&rig->stage);
-    list_remove(&rig->node);
-    rig_free(rig);
+    rejections_end(rt);
+    channel_unsubscribe(&rt->subscriber);
+    world_runtime_end(rt->one);
+    test_tasks_end(rt);
+    stage_clear_away(&rt->lua);
+    list_remove(&rt->node);
+    test_runtime_free(rt);
 }

@@ -8,8 +8,8 @@
  *     the code equals both.
  *   - Anything else is equal if Lua says so; NaN equals itself. */
 
-#ifndef SCRIPT_EQUAL_H
-#define SCRIPT_EQUAL_H
+#ifndef LUATEST_EQUAL_H
+#define LUATEST_EQUAL_H
 
 #include <stdbool.h>
 
