@@ -81,18 +81,22 @@ HD_API hd_status hd_runtime_statistics(hd_runtime *runtime,
 
 /* Why it ran the last time:
  *
- *   {"node":"total", "kind":"computation", "status":"clean", "runs":4,
- *    "reason":"change", "pass":12, "sweep":1, "at":1000, "ms":1,
- *    "outcome":"committed",
+ *   {"piece":"shopping", "node":"total", "kind":"computation",
+ *    "status":"clean", "runs":4, "reason":"change", "pass":12, "sweep":1,
+ *    "at":1000, "ms":1, "outcome":"committed",
  *    "causes":[{"address":"main/cart#/value/price", "commit":7,
- *               "by":{"type":"node","node":"discount"}}], "more":0,
- *    "sentence":"total ran in pass 12, sweep 1, because ..."}
+ *               "by":{"type":"node","piece":"shopping","node":"discount"}}],
+ *    "more":0, "sentence":"total ran in pass 12, sweep 1, because ..."}
  *
- * "reason" is "change", "first", "asked" (nothing that it read was different),
+ * Accounts of a runtime and of a survey have the same form and the same words;
+ * each has what it knows. A node outside of pieces has no "piece".
+ *
+ * "reason" is "change", "first", "again" (nothing that it read was different),
  * "event" (a handler; then "event" is its number), "never", or "forgotten": the
  * last thousand runs of the runtime are remembered. "outcome" is "committed",
  * "refused", "failed", "given-up" or "dropped". "by" is one of
- * {"type":"node","node":N}, {"type":"event","handler":N,"event":4} and
+ * {"type":"node","piece":P,"node":N},
+ * {"type":"event","piece":P,"handler":N,"event":4} and
  * {"type":"outside","kind":K}: K is "commit" for a write of this program, and
  * "integrate" for one of another runtime. HD_CLOSED if the node was removed. */
 HD_API hd_status hd_node_why(hd_node *node,
@@ -101,13 +105,15 @@ HD_API hd_status hd_node_why(hd_node *node,
 
 /* Why it does not run now, and what would make it:
  *
- *   {"node":"total", "kind":"computation", "status":"invalid",
- *    "condition":"gated", "gate":"debounce", "inMs":40,
- *    "sentence":"total is dirty and waits for its debounce: ..."}
+ *   {"piece":"shopping", "node":"total", "kind":"computation",
+ *    "status":"invalid", "gate":"debounce", "inMs":40, "condition":"gated",
+ *    "sentence":"total is dirty and waits for its debounce: ...",
+ *    "needs":"time"}
  *
  * "condition" is the first one that is not met: "event" (a handler: one to
- * handle), "running", "clean", "nobody-looks", "gated", "waits" (for another
- * node, which must run first); or "none": it runs in the next step. */
+ * handle), "running", "clean", "nobody-looks", "gated", "waits" (for the
+ * node in "waitsFor", which must run first); or "none": it runs in the next
+ * step. */
 HD_API hd_status hd_node_why_not(hd_node *node,
                                  hd_value **account,
                                  hd_error *error);
@@ -190,7 +196,8 @@ typedef struct hd_question {
  *    "causes":[{"address":"piece:P/items#/value","read":"deep","seq":10,
  *               "commits":1,"session":S,"at":MS,
  *               "changes":[{"path":"/value/0","old":1,"new":2}],"more":0,
- *               "by":{"type":"event",...}}]}
+ *               "by":{"type":"event",...}}],
+ *    "sentence":"N ran, because ..."}
  *
  * "reason" is "change", "first", "again" (nothing that it read is different),
  * "folded" (that history is gone) or "never". "by" has a "type": "node" (with

@@ -21,13 +21,6 @@ enum {
 
 /* -- log ----------------------------------------------------------------- */
 
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
-}
-
 static void append_write(struct buf *to, struct value write)
 {
     const struct value paths = object_field(write, "paths");
@@ -57,8 +50,8 @@ static void add_row(struct look_table *table, struct value commit)
 {
     struct look_row *row = look_row(table);
     const struct value writes = object_field(commit, "writes");
-    const uint64_t at = number_of(commit, "at");
-    buf_printf(&row->cells[0], "%" PRIu64, number_of(commit, "seq"));
+    const uint64_t at = object_number(commit, "at");
+    buf_printf(&row->cells[0], "%" PRIu64, object_number(commit, "seq"));
     if (at > 0) {
         look_append_time(&row->cells[1], at);
     }

@@ -14,6 +14,7 @@
 #include "cli/display.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "inspect/account.h"
 #include "value/json.h"
 #include "value/object.h"
 
@@ -392,12 +393,10 @@ void look_append_time(struct buf *to, uint64_t ms)
 
 void look_append_node(struct buf *to, struct value node, const char *field)
 {
-    const struct value scope = object_field(node, "scope");
-    look_append(to, object_field(node, field));
-    if (value_is_string(scope)) {
-        buf_append_char(to, '@');
-        look_append(to, scope);
-    }
+    struct buf text = {0};
+    account_write_node(&text, node, field);
+    display_append(to, buf_text(&text));
+    buf_release(&text);
 }
 
 void look_append_task(struct buf *to, struct value task, struct value piece)
@@ -429,30 +428,10 @@ void look_append_task(struct buf *to, struct value task, struct value piece)
 
 void look_append_author(struct buf *to, struct value by)
 {
-    const struct value type = object_field(by, "type");
-    const struct value piece = object_field(by, "piece");
-    if (value_is_text(type, "node")) {
-        buf_append_text(to, "node ");
-        look_append_node(to, by, "node");
-    } else if (value_is_text(type, "event")) {
-        buf_append_text(to, "event ");
-        look_append(to, object_field(by, "handler"));
-        look_append(to, object_field(by, "stream"));
-    } else if (value_is_text(type, "start")) {
-        buf_append_text(to, "start");
-    } else if (value_is_text(type, "effect")) {
-        buf_append_text(to, "an effect");
-    } else if (value_is_text(type, "clock")) {
-        buf_append_text(to, "a clock");
-    } else if (value_is_text(type, "folded")) {
-        buf_append_text(to, "compacted history");
-    } else {
-        buf_append_text(to, "an external edit");
-    }
-    if (value_is_string(piece)) {
-        buf_append_text(to, " of ");
-        look_append(to, piece);
-    }
+    struct buf text = {0};
+    account_write_author(&text, by);
+    display_append(to, buf_text(&text));
+    buf_release(&text);
 }
 
 bool look_has_colour(int descriptor)

@@ -19,13 +19,6 @@ enum {
     INDENT = 2,
 };
 
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
-}
-
 __attribute__((format(printf, 2, 3))) static void say(unsigned depth,
                                                       const char *format,
                                                       ...);
@@ -104,10 +97,10 @@ static void print_commit(struct value cause, unsigned depth)
 {
     struct buf line = {0};
     const struct value by = object_field(cause, "by");
-    const uint64_t at = number_of(cause, "at");
-    const uint64_t commits = number_of(cause, "commits");
+    const uint64_t at = object_number(cause, "at");
+    const uint64_t commits = object_number(cause, "commits");
     begin_line(&line, depth);
-    buf_printf(&line, "commit %" PRIu64, number_of(cause, "seq"));
+    buf_printf(&line, "commit %" PRIu64, object_number(cause, "seq"));
     if (commits > 1) {
         buf_printf(&line, " (the last of %" PRIu64 ")", commits);
     }
@@ -140,7 +133,7 @@ static void print_run(struct value run, unsigned depth);
 static void print_cause(struct value cause, bool last, unsigned depth)
 {
     const struct value changes = object_field(cause, "changes");
-    const uint64_t more = number_of(cause, "more");
+    const uint64_t more = object_number(cause, "more");
     struct array_iter iter = array_iter(changes);
     struct value change;
     while (array_next(&iter, &change)) {
@@ -167,7 +160,7 @@ static void print_run(struct value run, unsigned depth)
     if (!value_is_absent(object_field(run, "above"))) {
         say(depth, "explained above");
     } else if (value_is_text(reason, "first")) {
-        const uint64_t seq = number_of(object_field(run, "by"), "seq");
+        const uint64_t seq = object_number(object_field(run, "by"), "seq");
         if (seq > 0) {
             say(depth,
                 "for the first time: the piece was started with commit "
@@ -187,11 +180,11 @@ static void print_run(struct value run, unsigned depth)
          i++) {
         const struct value cause = array_at(causes, i);
         const bool last = i + 1 == array_count(causes) ||
-                          number_of(array_at(causes, i + 1), "seq") !=
-                              number_of(cause, "seq");
+                          object_number(array_at(causes, i + 1), "seq") !=
+                              object_number(cause, "seq");
         print_cause(cause, last, depth);
     }
-    const uint64_t left = number_of(run, "moreReads");
+    const uint64_t left = object_number(run, "moreReads");
     if (left > 0) {
         say(depth,
             "%" PRIu64 " other read%s of the run %s not examined",
@@ -228,15 +221,15 @@ static void print_why(struct value why)
                             ? " is a handler: 'heddle log' has its events"
                             : " has no recorded run");
     } else {
-        const uint64_t runs = number_of(why, "runs");
+        const uint64_t runs = object_number(why, "runs");
         buf_printf(&line,
                    " ran %" PRIu64 " time%s, last at seq %" PRIu64,
                    runs,
                    runs == 1 ? "" : "s",
-                   number_of(why, "seq"));
-        buf_append_text(&line,
-                        number_of(why, "landed") > 0 ? ""
-                                                     : "; no document changed");
+                   object_number(why, "seq"));
+        buf_append_text(
+            &line,
+            object_number(why, "landed") > 0 ? "" : "; no document changed");
     }
     end_line(&line);
     print_task(why);
@@ -333,8 +326,8 @@ static void print_advice(const struct offline_node *node, struct value why)
     } else if (value_is_text(condition, "gated")) {
         say(1,
             "debounce %" PRIu64 " ms, throttle %" PRIu64 " ms",
-            number_of(why, "debounceMs"),
-            number_of(why, "throttleMs"));
+            object_number(why, "debounceMs"),
+            object_number(why, "throttleMs"));
     }
     buf_release(&piece);
     buf_release(&name);
@@ -357,10 +350,10 @@ static void print_why_not(const struct offline_node *node, struct value why)
     end_line(&needs);
     print_task(why);
     print_advice(node, why);
-    if (number_of(why, "changed") > 0) {
+    if (object_number(why, "changed") > 0) {
         say(1,
             "its inputs were last changed by commit %" PRIu64,
-            number_of(why, "changed"));
+            object_number(why, "changed"));
     }
     for (uint32_t i = 0; i < array_count(reads) && i < READS_SHOWN; i++) {
         struct buf read = {0};

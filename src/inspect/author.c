@@ -10,11 +10,6 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-static void put_text(struct value *object, const char *name, const char *text)
-{
-    object_put_adopt(object, name, value_text_new(text));
-}
-
 /* The piece that a document is of, and which part of it; NULL for anything
  * else. The longest name of a piece counts: a name may have slashes. *part is
  * in the id. */
@@ -145,13 +140,15 @@ struct author author_of(const struct offline_graph *graph,
     return author;
 }
 
-void author_put_node(struct value *object, const struct offline_node *node)
+struct account_node author_node(const struct offline_node *node)
 {
-    object_put_adopt(object, "piece", value_ref(node->piece->name));
-    object_put_adopt(object, "node", value_ref(node->name));
-    if (!value_is_absent(offline_node_scope(node))) {
-        object_put_adopt(object, "scope", value_ref(offline_node_scope(node)));
-    }
+    return (struct account_node){
+        .piece = node->piece->name,
+        .name = node->name,
+        .scope = offline_node_scope(node),
+        .kind = node->kind,
+        .status = offline_has_runs(node) ? offline_status(node) : NULL,
+    };
 }
 
 void author_put_stream(const struct offline_graph *graph,
@@ -192,23 +189,16 @@ static void put_event(const struct offline_graph *graph,
 struct value author_describe(const struct offline_graph *graph,
                              const struct author *author)
 {
-    static const char *const names[] = {
-        [AUTHOR_NODE] = "node",
-        [AUTHOR_EVENT] = "event",
-        [AUTHOR_START] = "start",
-        [AUTHOR_EFFECT] = "effect",
-        [AUTHOR_CLOCK] = "clock",
-        [AUTHOR_EDIT] = "edit",
-    };
-    struct value object = value_empty_object();
-    put_text(&object, "type", names[author->kind]);
+    struct value object = account_author(author->kind);
     switch (author->kind) {
-    case AUTHOR_NODE:
-        author_put_node(&object, author->node);
+    case AUTHOR_NODE: {
+        const struct account_node node = author_node(author->node);
+        account_put_node(&object, "node", &node);
         if (author->earlier) {
             object_put_adopt(&object, "earlier", value_bool(true));
         }
         break;
+    }
     case AUTHOR_EVENT:
         put_event(graph, author, &object);
         break;
@@ -218,6 +208,8 @@ struct value author_describe(const struct offline_graph *graph,
         break;
     case AUTHOR_CLOCK:
     case AUTHOR_EDIT:
+    case AUTHOR_OUTSIDE:
+    case AUTHOR_FOLDED:
         break;
     }
     return object;

@@ -5,16 +5,8 @@
 #ifndef INSPECT_AUTHOR_H
 #define INSPECT_AUTHOR_H
 
+#include "inspect/account.h"
 #include "inspect/offline_graph.h"
-
-enum author_kind {
-    AUTHOR_NODE,
-    AUTHOR_EVENT,
-    AUTHOR_START,
-    AUTHOR_EFFECT, /* of a node that is not known any more */
-    AUTHOR_CLOCK,  /* the next interval has begun */
-    AUTHOR_EDIT,
-};
 
 /* Borrowed from the commit and the graph. */
 struct author {
@@ -32,8 +24,8 @@ struct author author_of(const struct offline_graph *graph,
 struct value author_describe(const struct offline_graph *graph,
                              const struct author *author);
 
-/* The fields of a node: its piece, its name, and its scope if it has one. */
-void author_put_node(struct value *object, const struct offline_node *node);
+/* What an account says of a node. Borrowed from it. */
+struct account_node author_node(const struct offline_node *node);
 
 /* The fields of a stream, which is the document of its handler: the piece and
  * the handler, or else its id. */

@@ -16,11 +16,6 @@
 
 /* -- Pieces ---------------------------------------------------------------- */
 
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
 static void put_status(struct offline_graph *graph,
                        struct value *object,
                        const struct offline_node *node)
@@ -35,7 +30,7 @@ static void put_status(struct offline_graph *graph,
     object_put_adopt(object, "status", value_text_new(offline_status(node)));
     object_put_adopt(object, "live", value_bool(node->live));
     object_put_adopt(object, "wanted", value_bool(node->wanted));
-    put_number(object, "runs", node->run != NULL ? node->run->runs : 0);
+    object_put_number(object, "runs", node->run != NULL ? node->run->runs : 0);
 }
 
 /* When the state came to be that the last run is good for. */
@@ -68,9 +63,9 @@ static enum err put_run(struct offline_graph *graph,
         return err;
     }
     const uint64_t at = time_of(graph, node);
-    put_number(object, "seq", run->seq);
+    object_put_number(object, "seq", run->seq);
     if (at > 0) {
-        put_number(object, "at", at);
+        object_put_number(object, "at", at);
     }
     const struct value causes = object_field(why, "causes");
     object_put_adopt(object, "reason", value_ref(object_field(why, "reason")));
@@ -78,10 +73,10 @@ static enum err put_run(struct offline_graph *graph,
         object_put_adopt(object, "cause", value_ref(array_at(causes, 0)));
     }
     if (run->gates.debounce_ms > 0) {
-        put_number(object, "debounceMs", run->gates.debounce_ms);
+        object_put_number(object, "debounceMs", run->gates.debounce_ms);
     }
     if (run->gates.throttle_ms > 0) {
-        put_number(object, "throttleMs", run->gates.throttle_ms);
+        object_put_number(object, "throttleMs", run->gates.throttle_ms);
     }
     value_unref(why);
     return ERR_OK;
@@ -144,7 +139,7 @@ enum err graph_json_pieces(struct offline_graph *graph,
     struct value pieces = value_empty_array();
     struct value waiting = VALUE_NONE;
     enum err err = graph_json_waiting(graph, &waiting, detail);
-    put_number(&object, "seq", graph->engine.seq);
+    object_put_number(&object, "seq", graph->engine.seq);
     VEC_FOREACH (&graph->pieces, piece) {
         struct value one = VALUE_NONE;
         if (err == ERR_OK) {
@@ -446,6 +441,89 @@ struct value graph_json(struct offline_graph *graph,
     const struct value json = describe_drawing(&drawing);
     drawing_release(&drawing);
     return json;
+}
+
+/* -- A part of a graph ----------------------------------------------------- */
+
+struct value graph_json_choose_adopt(struct value nodes,
+                                     bool (*is_chosen)(struct value node,
+                                                       const void *ctx),
+                                     const void *ctx)
+{
+    struct value chosen = value_empty_array();
+    struct array_iter iter = array_iter(nodes);
+    struct value node;
+    while (array_next(&iter, &node)) {
+        if (is_chosen(node, ctx)) {
+            chosen = array_push_adopt(chosen, value_ref(node));
+        }
+    }
+    value_unref(nodes);
+    return chosen;
+}
+
+/* Sets of ids are objects. */
+static bool has_id(struct value ids, struct value id)
+{
+    return !value_is_absent(object_get(ids, id));
+}
+
+static void add_id(struct value *ids, struct value id)
+{
+    *ids = object_set_adopt(*ids, value_ref(id), value_bool(true));
+}
+
+static bool is_other_end(struct value node, const void *ctx)
+{
+    const struct value *sets = ctx; /* of the chosen, and of all */
+    const struct value id = object_field(node, "id");
+    return !has_id(sets[0], id) && has_id(sets[1], id);
+}
+
+static struct value joined_adopt(struct value first, struct value second)
+{
+    struct array_iter iter = array_iter(second);
+    struct value one;
+    while (array_next(&iter, &one)) {
+        first = array_push_adopt(first, value_ref(one));
+    }
+    value_unref(second);
+    return first;
+}
+
+struct value graph_json_part_adopt(struct value graph,
+                                   bool (*is_chosen)(struct value node,
+                                                     const void *ctx),
+                                   const void *ctx,
+                                   bool both)
+{
+    struct value sets[2] = {value_empty_object(), value_empty_object()};
+    struct value edges = value_empty_array();
+    struct value one;
+    const struct value all = object_field(graph, "nodes");
+    const struct value chosen =
+        graph_json_choose_adopt(value_ref(all), is_chosen, ctx);
+    struct array_iter nodes = array_iter(chosen);
+    while (array_next(&nodes, &one)) {
+        add_id(&sets[0], object_field(one, "id"));
+    }
+    struct array_iter iter = array_iter(object_field(graph, "edges"));
+    while (array_next(&iter, &one)) {
+        const struct value from = object_field(one, "from");
+        const struct value to = object_field(one, "to");
+        if (has_id(sets[0], to) || (both && has_id(sets[0], from))) {
+            add_id(&sets[1], from);
+            add_id(&sets[1], to);
+            edges = array_push_adopt(edges, value_ref(one));
+        }
+    }
+    const struct value others =
+        graph_json_choose_adopt(value_ref(all), is_other_end, sets);
+    object_put_adopt(&graph, "nodes", joined_adopt(chosen, others));
+    object_put_adopt(&graph, "edges", edges);
+    value_unref(sets[0]);
+    value_unref(sets[1]);
+    return graph;
 }
 
 /* -- Commits --------------------------------------------------------------- */

@@ -39,6 +39,21 @@ MUST_CHECK enum err graph_json_pieces(struct offline_graph *graph,
 struct value graph_json(struct offline_graph *graph,
                         const struct offline_piece *piece);
 
+/* The nodes that are chosen, of an array of nodes. */
+struct value graph_json_choose_adopt(struct value nodes,
+                                     bool (*is_chosen)(struct value node,
+                                                       const void *ctx),
+                                     const void *ctx);
+
+/* Of a graph with "nodes" and "edges", the nodes that are chosen, the edges to
+ * them, and if `both` also those from them, and behind the chosen nodes what is
+ * at the other ends. */
+struct value graph_json_part_adopt(struct value graph,
+                                   bool (*is_chosen)(struct value node,
+                                                     const void *ctx),
+                                   const void *ctx,
+                                   bool both);
+
 /* Which commits. */
 struct graph_json_span {
     const char *piece; /* that write to it; NULL: all */

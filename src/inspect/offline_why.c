@@ -14,23 +14,6 @@
 
 /* -- Small things -------------------------------------------------------- */
 
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
-static void put_text(struct value *object, const char *name, const char *text)
-{
-    object_put_adopt(object, name, value_text_new(text));
-}
-
-static struct value string_of(struct buf *text)
-{
-    const struct value string = value_string_new(buf_text(text), text->length);
-    buf_release(text);
-    return string;
-}
-
 struct value offline_address(const struct run_place *place)
 {
     struct buf text = {0};
@@ -48,15 +31,15 @@ struct value offline_address(const struct run_place *place)
     }
     buf_append_char(&text, '#');
     path_write(&text, place->path);
-    return string_of(&text);
+    return value_string_adopt(&text);
 }
 
 static void put_commit(struct value *object, const struct commit_seen *commit)
 {
-    put_number(object, "seq", commit->seq);
+    object_put_number(object, "seq", commit->seq);
     object_put_adopt(object, "session", value_ref(commit->session));
     if (commit->at_ms > 0) {
-        put_number(object, "at", commit->at_ms);
+        object_put_number(object, "at", commit->at_ms);
     }
 }
 
@@ -88,7 +71,7 @@ struct value offline_commit(const struct offline_graph *graph,
         if (!value_is_text(write->scope_key, "space")) {
             object_put_adopt(&one, "scope", value_ref(write->scope_key));
         }
-        put_text(&one, "op", commit_op_name(write->op));
+        object_put_text(&one, "op", commit_op_name(write->op));
         if (write->op == COMMIT_PATCH) {
             object_put_adopt(&one, "paths", patch_paths(write->data));
         }
@@ -140,7 +123,7 @@ static void note_change(void *ctx, const struct difference *difference)
     path_write(&text, changes->path);
     path_write_segments(&text, difference->path, difference->length);
     struct value one = value_empty_object();
-    object_put_adopt(&one, "path", string_of(&text));
+    object_put_adopt(&one, "path", value_string_adopt(&text));
     if (!value_is_absent(difference->before)) {
         object_put_adopt(&one, "old", value_ref(difference->before));
     }
@@ -167,9 +150,10 @@ static void put_changes(struct value *cause,
         difference_walk(old, now, DIFFERENCE_BY_STEPS, note_change, &changes);
     }
     object_put_adopt(cause, "changes", changes.list);
-    put_number(cause,
-               "more",
-               changes.count > WHY_CHANGES ? changes.count - WHY_CHANGES : 0);
+    object_put_number(cause,
+                      "more",
+                      changes.count > WHY_CHANGES ? changes.count - WHY_CHANGES
+                                                  : 0);
 }
 
 /* The newest revision below `seq` of a document, or 0. */
@@ -266,9 +250,8 @@ static enum err put_author(struct account *account,
             commit_seen_release(&commit);
         }
     } else {
-        by = value_empty_object();
-        put_number(cause, "seq", seq);
-        put_text(&by, "type", "folded");
+        by = account_author(AUTHOR_FOLDED);
+        object_put_number(cause, "seq", seq);
     }
     object_put_adopt(cause, "by", by);
     return err;
@@ -481,8 +464,8 @@ static enum err look_at_read(struct account *account,
         struct value cause = value_empty_object();
         (void)newest_of(&seqs, span->own, &count);
         object_put_adopt(&cause, "address", offline_address(place));
-        put_text(&cause, "read", is_deep ? "deep" : "shape");
-        put_number(&cause, "commits", count);
+        object_put_text(&cause, "read", is_deep ? "deep" : "shape");
+        object_put_number(&cause, "commits", count);
         put_changes(&cause, place, sight.old, sight.now);
         err = put_author(account, seq, span->depth, &cause);
         *causes = array_push_adopt(*causes, cause);
@@ -522,9 +505,11 @@ static enum err put_causes(struct account *account,
         }
     }
     if (left > 0) {
-        put_number(object, "moreReads", left);
+        object_put_number(object, "moreReads", left);
     }
-    put_text(object, "reason", array_count(causes) > 0 ? "change" : "again");
+    object_put_text(object,
+                    "reason",
+                    array_count(causes) > 0 ? "change" : "again");
     object_put_adopt(object, "causes", causes);
     return err;
 }
@@ -542,19 +527,18 @@ static enum err put_start(struct account *account,
     struct path *root = path_new(&engine->paths, NULL, 0);
     const struct run_place place = {
         .scope_key = value_text_new("space"),
-        .id = string_of(&id),
+        .id = value_string_adopt(&id),
         .path = root,
         .kind = PLACE_DEEP,
     };
     const struct span span = {.node = node, .to = engine->seq};
     seq_list seqs = {0};
-    struct value by = value_empty_object();
+    struct value by = account_author(AUTHOR_START);
     enum err err =
         find_changes(account, &span, &place, place.kind == PLACE_DEEP, &seqs);
-    put_text(&by, "type", "start");
     object_put_adopt(&by, "piece", value_ref(node->piece->name));
     if (seqs.count > 0) {
-        put_number(&by, "seq", *vec_last(&seqs));
+        object_put_number(&by, "seq", *vec_last(&seqs));
     }
     object_put_adopt(object, "by", by);
     vec_release(&seqs);
@@ -573,13 +557,13 @@ static enum err explain_run(struct account *account,
         return ERR_OK;
     }
     vec_push(&account->told, *span);
-    put_number(object, "seq", span->to);
+    object_put_number(object, "seq", span->to);
     if (span->before == 0) {
-        put_text(object, "reason", "first");
+        object_put_text(object, "reason", "first");
         return put_start(account, span->node, object);
     }
     if (span->before < account->graph->engine.horizon) {
-        put_text(object, "reason", "folded");
+        object_put_text(object, "reason", "folded");
         return ERR_OK;
     }
     return put_causes(account, span, object);
@@ -588,13 +572,9 @@ static enum err explain_run(struct account *account,
 static struct value describe_node(struct offline_graph *graph,
                                   const struct offline_node *node)
 {
-    struct value object = value_empty_object();
+    const struct account_node about = author_node(node);
     const struct value task = offline_task(graph, node);
-    author_put_node(&object, node);
-    object_put_adopt(&object, "kind", value_ref(node->kind));
-    if (offline_has_runs(node)) {
-        put_text(&object, "status", offline_status(node));
-    }
+    struct value object = account_new(&about);
     if (!value_is_absent(task)) {
         object_put_adopt(&object, "task", task);
     }
@@ -613,7 +593,7 @@ enum err offline_why(struct offline_graph *graph,
     enum err err = ERR_OK;
     *out = VALUE_NONE;
     if (run == NULL || run->runs == 0) {
-        put_text(&object, "reason", "never");
+        object_put_text(&object, "reason", "never");
     } else {
         const struct span span = {
             .node = node,
@@ -622,8 +602,8 @@ enum err offline_why(struct offline_graph *graph,
             .own = run->landed,
             .depth = to_the_origin ? 0 : WHY_DEPTH,
         };
-        put_number(&object, "runs", run->runs);
-        put_number(&object, "landed", run->landed);
+        object_put_number(&object, "runs", run->runs);
+        object_put_number(&object, "landed", run->landed);
         err = explain_run(&account, &span, &object);
     }
     vec_release(&account.told);
@@ -632,6 +612,7 @@ enum err offline_why(struct offline_graph *graph,
         value_unref(object);
         return err;
     }
+    account_end_why(&object);
     *out = object;
     return ERR_OK;
 }
@@ -660,13 +641,6 @@ static const struct offline_node *next_writer(
     }
     return NULL;
 }
-
-/* What is missing, and what would help. */
-struct missing {
-    const char *condition;
-    const char *sentence;
-    const char *needs;
-};
 
 static enum resume_state state_of(const struct offline_node *node)
 {
@@ -721,56 +695,33 @@ static const struct offline_node *find_source(const struct offline_graph *graph,
     return found;
 }
 
-static struct missing find_missing(const struct offline_node *node,
-                                   const struct offline_node *source)
+static enum account_condition missing(const struct offline_node *node,
+                                      const struct offline_node *source)
 {
     const struct run_action *run = node->run;
     const enum resume_state state = state_of(node);
     if (value_is_text(node->kind, "handler")) {
-        return (struct missing){"event",
-                                "it runs once for each event of its stream",
-                                "an event"};
+        return CONDITION_EVENT;
     }
     if (state == RESUME_FAILED) {
-        return (struct missing){"failed",
-                                "its last run failed, and its inputs have not "
-                                "changed since",
-                                "a change of its inputs or of its code"};
+        return CONDITION_FAILED;
     }
     if (source != NULL) {
-        return (struct missing){"waits",
-                                "its inputs are stale: another node must run "
-                                "first",
-                                "a run of that node"};
+        return CONDITION_WAITS;
     }
     if (state == RESUME_CLEAN) {
-        return (struct missing){"clean",
-                                "it is up to date: its inputs have not changed "
-                                "since its last run",
-                                "a change of its inputs"};
+        return CONDITION_CLEAN;
     }
     if (!node->wanted) {
-        return (struct missing){
-            "nobody-looks",
-            "it is dirty but dormant: no effect reads its output",
-            "an effect that reads it, or a read by a command"};
+        return CONDITION_NOBODY_LOOKS;
     }
     if (!node->live) {
-        return (struct missing){"not-started",
-                                "it is dirty, but no process runs the effects "
-                                "that read it",
-                                "a process that runs the piece"};
+        return CONDITION_NOT_STARTED;
     }
-    if (run != NULL &&
-        (run->gates.debounce_ms > 0 || run->gates.throttle_ms > 0)) {
-        return (struct missing){"gated",
-                                "it is dirty, but its debounce or throttle may "
-                                "delay it",
-                                "time"};
-    }
-    return (struct missing){"none",
-                            "it is dirty and runs in the next step",
-                            "nothing"};
+    return run != NULL &&
+                   (run->gates.debounce_ms > 0 || run->gates.throttle_ms > 0)
+               ? CONDITION_GATED
+               : CONDITION_NONE;
 }
 
 /* What a view reads only to know what kind of value is there has a key that no
@@ -785,16 +736,16 @@ struct value offline_why_not(struct offline_graph *graph,
 {
     const struct offline_node *source =
         state_of(node) == RESUME_CLEAN ? find_source(graph, node) : NULL;
-    const struct missing missing = find_missing(node, source);
     struct value object = describe_node(graph, node);
     struct value reads = value_empty_array();
-    put_text(&object, "condition", missing.condition);
-    put_text(&object, "sentence", missing.sentence);
-    put_text(&object, "needs", missing.needs);
     if (source != NULL) {
-        struct value waits = value_empty_object();
-        author_put_node(&waits, source);
-        object_put_adopt(&object, "waitsFor", waits);
+        const struct account_node waits_for = author_node(source);
+        account_put_condition(&object,
+                              missing(node, source),
+                              &waits_for,
+                              false);
+    } else {
+        account_put_condition(&object, missing(node, NULL), NULL, false);
     }
     if (node->run != NULL) {
         VEC_FOREACH (&node->run->places, place) {
@@ -802,12 +753,12 @@ struct value offline_why_not(struct offline_graph *graph,
                 reads = array_push_adopt(reads, offline_address(place));
             }
         }
-        put_number(&object, "seq", node->run->seq);
+        object_put_number(&object, "seq", node->run->seq);
         if (node->run->changed > 0) {
-            put_number(&object, "changed", node->run->changed);
+            object_put_number(&object, "changed", node->run->changed);
         }
-        put_number(&object, "debounceMs", node->run->gates.debounce_ms);
-        put_number(&object, "throttleMs", node->run->gates.throttle_ms);
+        object_put_number(&object, "debounceMs", node->run->gates.debounce_ms);
+        object_put_number(&object, "throttleMs", node->run->gates.throttle_ms);
     }
     object_put_adopt(&object, "reads", reads);
     return object;

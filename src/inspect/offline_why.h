@@ -1,7 +1,7 @@
 /* Why something ran, and why something does not, from the file alone.
  *
  * Between the last two runs of a node some of what it read has changed; a
- * commit has changed it; a node, an event or somebody from outside has made
+ * commit has changed it; a node, an event or an edit from outside has made
  * that commit; and a node had its own reasons, and so on back to the origin.
  * All of it follows from the offline graph (inspect/offline_graph.h) and the
  * revisions.
@@ -22,6 +22,7 @@
 #ifndef INSPECT_OFFLINE_WHY_H
 #define INSPECT_OFFLINE_WHY_H
 
+#include "inspect/account.h"
 #include "inspect/offline_graph.h"
 
 enum {
@@ -30,42 +31,28 @@ enum {
     WHY_CAUSES = 100, /* of one run */
 };
 
-/* {"piece":P,"node":N,"kind":K,"status":S,"runs":3,"seq":12,"landed":12,
- *  "reason":"change",
- *  "causes":[{"address":"piece:P/items#/value","read":"deep","seq":10,
- *             "commits":1,"session":S,"at":MS,
- *             "changes":[{"path":"/value/0","old":1,"new":2}],"more":0,
- *             "by":{"type":"event",...}}]}
+/* An account with what else the file knows:
  *
- * Of a task there is also "task" (offline_task of inspect/offline_graph.h).
- * "reason" is "change", "first" (with "by", a start), "again" (nothing that it
- * read is different: other code, or a run that had failed), "folded" (its
- * history is gone) or "never". "by" is one of
+ *   {...,"task":{...},"seq":12,"landed":12,
+ *    "causes":[{"address":"piece:P/items#/value","read":"deep","seq":10,
+ *               "commits":1,"session":S,"at":MS,
+ *               "changes":[{"path":"/value/0","old":1,"new":2}],"more":0,
+ *               "by":{"type":"event",...,"receipt":ID,"result":...}}]}
  *
- *   {"type":"node","piece":P,"node":N,"run":{... as above ...}}
- *   {"type":"event","piece":P,"handler":H,"receipt":ID,"result":...}
- *   {"type":"start","piece":P}
- *   {"type":"clock"}
- *   {"type":"edit"}
- *   {"type":"folded"}
- *
- * "run" is there only `to_the_origin`: otherwise the nearest causes are
- * enough. */
+ * "task" is that of offline_task. A first run has "by", a start. With
+ * `to_the_origin` the "by" of a node also has its "run", and so on. */
 MUST_CHECK enum err offline_why(struct offline_graph *graph,
                                 const struct offline_node *node,
                                 bool to_the_origin,
                                 struct value *out,
                                 struct err_detail *detail);
 
-/* {"piece":P,"node":N,"kind":K,"status":S,"condition":C,"sentence":...,
- *  "needs":...,"reads":[address, ...],"changed":SEQ}
- *
- * "condition" is the first one that is missing: "event" (a handler), "failed",
- * "clean", "nobody-looks", "not-started", "gated"; or "none". */
+/* An account with {...,"reads":[address, ...],"seq":12,"changed":13,
+ * "debounceMs":0,"throttleMs":0}. */
 struct value offline_why_not(struct offline_graph *graph,
                              const struct offline_node *node);
 
-/* Of whoever writes to a place of this space:
+/* Of each node that writes to a place of this space:
  *
  * {"address":"cart#/value/total","commit":{... offline_commit ...},
  *  "writers":[{... offline_why ...}]}

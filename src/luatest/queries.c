@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inspect/live_why.h"
 #include "sched/graph.h"
 #include "script/convert.h"
 #include "script/nodes.h"
@@ -47,11 +48,6 @@ int queries_violations(lua_State *L, struct test_runtime *rt)
 
 /* -- Counters ------------------------------------------------------------ */
 
-static void put_number(struct value *object, const char *key, uint64_t number)
-{
-    object_put_adopt(object, key, value_int((int64_t)number));
-}
-
 static uint64_t outstanding(const struct runtime *runtime)
 {
     uint64_t count = 0;
@@ -70,32 +66,35 @@ int queries_stats(lua_State *L, struct test_runtime *rt)
     const uint64_t commits = runtime->replica.counters.commits;
     const uint64_t undecided = rt->reverted + outstanding(runtime);
     struct value stats = value_empty_object();
-    put_number(&stats,
-               "runs",
-               counters->runs - counters->discarded_runs - rt->lua.glances);
-    put_number(&stats, "failed_runs", counters->failed_runs);
-    put_number(&stats, "nested_runs", counters->nested_runs);
-    put_number(&stats, "passes", counters->passes);
-    put_number(&stats, "sweeps", counters->sweeps);
-    put_number(&stats, "invalidations", counters->invalidations);
-    put_number(&stats, "filtered", counters->filtered);
-    put_number(&stats, "backoffs", counters->backoffs);
-    put_number(&stats, "violations", counters->violations);
-    put_number(&stats, "computations", sched->computations);
-    put_number(&stats, "effects", sched->effects);
-    put_number(&stats, "commits", commits);
-    put_number(&stats,
-               "confirmed",
-               commits > undecided ? commits - undecided : 0);
-    put_number(&stats, "reverted", rt->reverted);
-    put_number(&stats, "events", events != NULL ? events->done : 0);
-    put_number(&stats, "attempts", events != NULL ? events->attempts : 0);
-    put_number(&stats, "drops", events != NULL ? events->dropped : 0);
-    put_number(&stats, "failures", events != NULL ? events->failed : 0);
-    put_number(&stats, "adopted", counters->adopted);
-    put_number(&stats, "reads_of_data", rt->lua.reads);
-    put_number(&stats, "loads", rt->loads);
-    put_number(&stats, "documents", runtime->replica.counters.documents);
+    object_put_number(&stats,
+                      "runs",
+                      counters->runs - counters->discarded_runs -
+                          rt->lua.glances);
+    object_put_number(&stats, "failed_runs", counters->failed_runs);
+    object_put_number(&stats, "nested_runs", counters->nested_runs);
+    object_put_number(&stats, "passes", counters->passes);
+    object_put_number(&stats, "sweeps", counters->sweeps);
+    object_put_number(&stats, "invalidations", counters->invalidations);
+    object_put_number(&stats, "filtered", counters->filtered);
+    object_put_number(&stats, "backoffs", counters->backoffs);
+    object_put_number(&stats, "violations", counters->violations);
+    object_put_number(&stats, "computations", sched->computations);
+    object_put_number(&stats, "effects", sched->effects);
+    object_put_number(&stats, "commits", commits);
+    object_put_number(&stats,
+                      "confirmed",
+                      commits > undecided ? commits - undecided : 0);
+    object_put_number(&stats, "reverted", rt->reverted);
+    object_put_number(&stats, "events", events != NULL ? events->done : 0);
+    object_put_number(&stats,
+                      "attempts",
+                      events != NULL ? events->attempts : 0);
+    object_put_number(&stats, "drops", events != NULL ? events->dropped : 0);
+    object_put_number(&stats, "failures", events != NULL ? events->failed : 0);
+    object_put_number(&stats, "adopted", counters->adopted);
+    object_put_number(&stats, "reads_of_data", rt->lua.reads);
+    object_put_number(&stats, "loads", rt->loads);
+    object_put_number(&stats, "documents", runtime->replica.counters.documents);
     return queries_push_adopt(L, rt, stats);
 }
 
@@ -105,9 +104,7 @@ static struct value name_value(struct value name, uint32_t ordinal)
 {
     struct buf text = {0};
     introspection_write_name(&text, name, ordinal);
-    const struct value value = value_string_new(buf_text(&text), text.length);
-    buf_release(&text);
-    return value;
+    return value_string_adopt(&text);
 }
 
 static struct value places_value(struct place *const *places, uint32_t count)
@@ -146,8 +143,8 @@ static struct value run_value(const struct trace_run *run)
     object_put_adopt(&value,
                      "outcome",
                      value_text_new(introspection_outcome(run->outcome)));
-    put_number(&value, "at", run->at);
-    put_number(&value, "busy", run->busy_ms);
+    object_put_number(&value, "at", run->at);
+    object_put_number(&value, "busy", run->busy_ms);
     object_put_adopt(&value,
                      "declared",
                      places_value(run->declared, run->declared_count));
@@ -160,10 +157,10 @@ static struct value run_value(const struct trace_run *run)
 static struct value pass_value(const struct trace_pass *pass)
 {
     struct value value = value_empty_object();
-    put_number(&value, "pass", pass->number);
-    put_number(&value, "at", pass->at);
-    put_number(&value, "sweeps", pass->sweeps);
-    put_number(&value, "runs", pass->runs);
+    object_put_number(&value, "pass", pass->number);
+    object_put_number(&value, "at", pass->at);
+    object_put_number(&value, "sweeps", pass->sweeps);
+    object_put_number(&value, "runs", pass->runs);
     object_put_adopt(&value, "settled", value_bool(pass->settled));
     return value;
 }
@@ -214,8 +211,8 @@ static struct value node_value(const struct stage *stage,
                      "status",
                      value_text_new(nodes_status_name(node->status)));
     object_put_adopt(&value, "live", value_bool(node_is_live(node)));
-    put_number(&value, "height", node->height);
-    put_number(&value, "runs", stage_runs(stage, node->ordinal));
+    object_put_number(&value, "height", node->height);
+    object_put_number(&value, "runs", stage_runs(stage, node->ordinal));
     if (node->parent != NULL) {
         object_put_adopt(
             &value,
@@ -291,16 +288,27 @@ static struct value causes_value(const struct run_record *record)
     return causes;
 }
 
-int queries_why(lua_State *L, struct test_runtime *rt)
+static struct live_source source_of(const struct test_runtime *rt)
 {
-    const struct node *node = nodes_check(L, 2, &rt->lua);
-    struct buf text = {0};
-    introspection_why(test_runtime_sched(rt), node, &text);
+    return (struct live_source){test_runtime_sched(rt), &rt->one->runtime};
+}
+
+/* The sentence of an account, as {text=}. */
+static struct value text_adopt(struct value account)
+{
     struct value why = value_empty_object();
     object_put_adopt(&why,
                      "text",
-                     value_string_new(buf_text(&text), text.length));
-    buf_release(&text);
+                     value_ref(object_field(account, "sentence")));
+    value_unref(account);
+    return why;
+}
+
+int queries_why(lua_State *L, struct test_runtime *rt)
+{
+    const struct node *node = nodes_check(L, 2, &rt->lua);
+    const struct live_source source = source_of(rt);
+    struct value why = text_adopt(live_why(&source, node, node->runs));
     const struct run_record *record =
         introspection_last_run(test_runtime_sched(rt), node);
     if (record != NULL) {
@@ -309,7 +317,7 @@ int queries_why(lua_State *L, struct test_runtime *rt)
             &why,
             "outcome",
             value_text_new(introspection_outcome(record->outcome)));
-        put_number(&why, "at", record->at);
+        object_put_number(&why, "at", record->at);
         object_put_adopt(&why, "causes", causes_value(record));
     }
     return queries_push_adopt(L, rt, why);
@@ -318,13 +326,8 @@ int queries_why(lua_State *L, struct test_runtime *rt)
 int queries_why_not(lua_State *L, struct test_runtime *rt)
 {
     const struct node *node = nodes_check(L, 2, &rt->lua);
-    struct buf text = {0};
-    introspection_why_not(test_runtime_sched(rt), node, &text);
-    struct value why = value_empty_object();
-    object_put_adopt(&why,
-                     "text",
-                     value_string_new(buf_text(&text), text.length));
-    buf_release(&text);
+    const struct live_source source = source_of(rt);
+    struct value why = text_adopt(live_why_not(&source, node));
     object_put_adopt(&why,
                      "status",
                      value_text_new(nodes_status_name(node->status)));

@@ -16,18 +16,11 @@ static struct value node_id(const struct node *node)
     return value_text_new(text);
 }
 
-static struct value text_of(struct buf *text)
-{
-    const struct value value = value_string_new(text->at, text->length);
-    buf_release(text);
-    return value;
-}
-
 static struct value place_text(const struct place *place)
 {
     struct buf text = {0};
     introspection_write_place(&text, place);
-    return text_of(&text);
+    return value_string_adopt(&text);
 }
 
 static struct value entity_text(const char *prefix, const struct entity *entity)
@@ -35,10 +28,10 @@ static struct value entity_text(const char *prefix, const struct entity *entity)
     struct buf text = {0};
     buf_append_text(&text, prefix);
     introspection_write_entity(&text, entity);
-    return text_of(&text);
+    return value_string_adopt(&text);
 }
 
-static const char *status_name(enum node_status status)
+const char *introspection_status(enum node_status status)
 {
     return status == NODE_CLEAN     ? "clean"
            : status == NODE_INVALID ? "invalid"
@@ -54,23 +47,18 @@ static const char *kind_name(const struct node *node)
 
 /* -- Nodes --------------------------------------------------------------- */
 
-static void put_number(struct value *object, const char *key, uint64_t number)
-{
-    object_put_adopt(object, key, value_int((int64_t)number));
-}
-
 struct value introspection_statistics(const struct node *node)
 {
     struct value value = value_empty_object();
-    put_number(&value, "runs", node->runs);
-    put_number(&value, "totalMs", node->busy_ms);
+    object_put_number(&value, "runs", node->runs);
+    object_put_number(&value, "totalMs", node->busy_ms);
     object_put_adopt(&value,
                      "averageMs",
                      value_double(node->runs == 0 ? 0.0
                                                   : (double)node->busy_ms /
                                                         (double)node->runs));
-    put_number(&value, "lastMs", node->last_ms);
-    put_number(&value, "endedAt", node->ended_at);
+    object_put_number(&value, "lastMs", node->last_ms);
+    object_put_number(&value, "endedAt", node->ended_at);
     return value;
 }
 
@@ -83,18 +71,18 @@ static void put_gates(struct value *value,
         return;
     }
     if (gate->debounce > 0) {
-        put_number(value, "debounceMs", gate->debounce);
+        object_put_number(value, "debounceMs", gate->debounce);
     }
     if (gate->throttle > 0) {
-        put_number(value, "throttleMs", gate->throttle);
+        object_put_number(value, "throttleMs", gate->throttle);
     }
     const char *reason = gates_reason(node, sched->now);
     if (reason != NULL && node_is_stale(node)) {
         const mono_ms at = gates_eligible_at(node);
         object_put_adopt(value, "gate", value_text_new(reason));
-        put_number(value,
-                   "eligibleInMs",
-                   at > sched->now ? at - sched->now : 0);
+        object_put_number(value,
+                          "eligibleInMs",
+                          at > sched->now ? at - sched->now : 0);
     }
 }
 
@@ -134,12 +122,12 @@ static struct value node_value(const struct sched *sched,
     object_put_adopt(&value, "type", value_text_new(kind_name(node)));
     object_put_adopt(&value,
                      "status",
-                     value_text_new(status_name(node->status)));
+                     value_text_new(introspection_status(node->status)));
     object_put_adopt(&value, "live", value_bool(node->counted));
     object_put_adopt(&value,
                      "queued",
                      value_bool(node->place_in_queue != QUEUE_NONE));
-    put_number(&value, "height", node->height);
+    object_put_number(&value, "height", node->height);
     if (node->parent != NULL) {
         object_put_adopt(&value, "parent", node_id(node->parent));
     }
@@ -320,7 +308,7 @@ struct value introspection_graph(const struct sched *sched)
     }
     vec_release(&inputs.at);
     struct value graph = value_empty_object();
-    put_number(&graph, "at", sched->now);
+    object_put_number(&graph, "at", sched->now);
     object_put_adopt(&graph, "nodes", nodes);
     object_put_adopt(&graph, "edges", edges);
     return graph;
@@ -358,7 +346,7 @@ struct value introspection_counters(const struct sched *sched)
     };
     struct value value = value_empty_object();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        put_number(&value, rows[i].name, rows[i].count);
+        object_put_number(&value, rows[i].name, rows[i].count);
     }
     return value;
 }

@@ -1,5 +1,6 @@
-/* Explanations from the file against the scheduler's own: the same causes for
- * every run, in random graphs with random edits; and who is behind them. */
+/* Accounts from the file against those of the live runtime: in random graphs
+ * with random edits, both tell the same causes with the same authors in the
+ * same words; and who is behind them. */
 
 #include "inspect/offline_why.h"
 
@@ -10,13 +11,14 @@
 #include "base/random.h"
 #include "host/presence.h"
 #include "host/world.h"
+#include "inspect/live_why.h"
 #include "inspect/read_at.h"
 #include "lib/store_kit.h"
 #include "lib/test.h"
 #include "runtime/cell.h"
 #include "runtime/piece.h"
-#include "sched/introspection.h"
 #include "value/array.h"
+#include "value/compare.h"
 #include "value/object.h"
 
 enum {
@@ -200,39 +202,68 @@ static void join_lines(const struct lines *lines, struct buf *out)
     }
 }
 
-/* What the scheduler says. */
-static void causes_of_record(const struct run_record *record, struct buf *out)
+/* The facts that a live runtime and a file share, in the words of the model:
+ * each cause with its author. A runtime has several spaces and names them; a
+ * file is one, and does not. */
+static void write_causes(struct value account, struct buf *out)
 {
+    static const char space[] = "main.db/";
     struct lines lines = {0};
-    const uint32_t kept = introspection_kept_causes(record->cause_count);
-    for (uint32_t i = 0; i < kept; i++) {
-        const struct place *place = record->causes[i].place;
-        const struct text id = value_text(&place->entity->id);
+    const struct value causes = object_field(account, "causes");
+    for (uint32_t i = 0; value_is_array(causes) && i < array_count(causes);
+         i++) {
         struct buf line = {0};
-        buf_append(&line, id.at, id.length);
-        buf_append_char(&line, '#');
-        path_write(&line, place->path);
-        add_line(&lines, buf_text(&line));
+        account_write_cause(&line, array_at(causes, i));
+        const char *text = buf_text(&line);
+        const bool named = strncmp(text, space, sizeof space - 1) == 0;
+        add_line(&lines, named ? text + sizeof space - 1 : text);
         buf_release(&line);
     }
     join_lines(&lines, out);
 }
 
-/* What the file says. */
-static void causes_of_file(struct value why, struct buf *out)
+static void expect_same(struct value live, struct value file, const char *field)
 {
-    struct lines lines = {0};
-    const struct value causes = object_field(why, "causes");
-    for (uint32_t i = 0; value_is_array(causes) && i < array_count(causes);
-         i++) {
-        const struct value address =
-            object_field(array_at(causes, i), "address");
-        const struct text text = value_text(&address);
-        char line[128];
-        (void)snprintf(line, sizeof line, "%.*s", (int)text.length, text.at);
-        add_line(&lines, line);
+    if (!EXPECT(value_equal(object_field(live, field),
+                            object_field(file, field)))) {
+        (void)test_fail(__FILE__, __LINE__, "at '%s'", field);
     }
-    join_lines(&lines, out);
+}
+
+/* The sentence of an account without what only one of the sources knows. */
+static struct value shared_sentence(struct value account)
+{
+    static const char *const own[] = {"pass", "sweep", "outcome", "causes"};
+    struct value copy = value_ref(account);
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        const struct value key = value_text_new(own[i]);
+        copy = object_remove_adopt(copy, key);
+        value_unref(key);
+    }
+    account_end_why(&copy);
+    const struct value sentence = value_ref(object_field(copy, "sentence"));
+    value_unref(copy);
+    return sentence;
+}
+
+static void expect_same_why(struct value live, struct value file)
+{
+    static const char *const fields[] = {"piece", "node", "runs", "reason"};
+    struct buf want = {0};
+    struct buf got = {0};
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        expect_same(live, file, fields[i]);
+    }
+    write_causes(live, &want);
+    write_causes(file, &got);
+    EXPECT_TEXT(buf_text(&got), buf_text(&want));
+    const struct value one = shared_sentence(live);
+    const struct value other = shared_sentence(file);
+    EXPECT(value_equal(one, other));
+    value_unref(one);
+    value_unref(other);
+    buf_release(&want);
+    buf_release(&got);
 }
 
 static struct offline_graph *graph_of(const struct site *site)
@@ -260,27 +291,29 @@ static void compare_node(struct offline_graph *graph,
     const struct node *node = piece_node(site->piece, name);
     const struct offline_node *seen =
         offline_node(offline_piece(graph, "w"), plain);
-    const struct run_record *record =
-        introspection_last_run(site->one->runtime.sched, node);
+    const struct live_source source = {site->one->runtime.sched,
+                                       &site->one->runtime};
     value_unref(name);
-    if (!EXPECT(seen != NULL) || record == NULL || node->runs == own->runs ||
+    if (!EXPECT(seen != NULL) || node->runs == own->runs ||
         !EXPECT(seen->run != NULL)) {
         return;
     }
     own->runs = node->runs;
-    EXPECT_EQ(seen->run->runs, node->runs);
-    struct value why = VALUE_NONE;
     struct err_detail detail = {0};
-    struct buf want = {0};
-    struct buf got = {0};
-    EXPECT(offline_why(graph, seen, true, &why, &detail) == ERR_OK);
-    causes_of_record(record, &want);
-    causes_of_file(why, &got);
-    EXPECT_TEXT(buf_text(&got), buf_text(&want));
-    EXPECT(record->first == value_is_absent(object_field(why, "causes")));
-    buf_release(&want);
-    buf_release(&got);
-    value_unref(why);
+    struct value file = VALUE_NONE;
+    EXPECT(offline_why(graph, seen, true, &file, &detail) == ERR_OK);
+    const struct value live = live_why(&source, node, node->runs);
+    expect_same_why(live, file);
+    value_unref(live);
+    value_unref(file);
+    const struct value live_not = live_why_not(&source, node);
+    const struct value file_not = offline_why_not(graph, seen);
+    expect_same(live_not, file_not, "piece");
+    expect_same(live_not, file_not, "node");
+    expect_same(live_not, file_not, "condition");
+    expect_same(live_not, file_not, "needs");
+    value_unref(live_not);
+    value_unref(file_not);
 }
 
 static void compare_all(const struct site *site, struct web *web)
