@@ -42,24 +42,36 @@ static enum err check_piece(const hd_runtime *runtime,
     return err_set(detail, ERR_NOT_FOUND, "piece '%s' is not running", piece);
 }
 
+/* Of one piece, or of all. `name` is that of the parameter. */
+static hd_status tell(hd_runtime *runtime,
+                      const char *piece,
+                      struct value (*ask)(const struct live_source *source,
+                                          struct value piece),
+                      const char *name,
+                      hd_value **out,
+                      hd_error *error)
+{
+    if (out == NULL) {
+        return error_null(error, name);
+    }
+    *out = NULL;
+    struct err_detail detail = {0};
+    struct value of;
+    const enum err err = check_piece(runtime, piece, &of, &detail);
+    if (err == ERR_OK) {
+        const struct live_source source = source_of(runtime);
+        *out = handle_new_adopt(ask(&source, of));
+    }
+    value_unref(of);
+    return error_report(error, err, &detail);
+}
+
 hd_status hd_runtime_nodes(hd_runtime *runtime,
                            const char *piece,
                            hd_value **nodes,
                            hd_error *error)
 {
-    if (nodes == NULL) {
-        return error_null(error, "nodes");
-    }
-    *nodes = NULL;
-    struct err_detail detail = {0};
-    struct value name;
-    const enum err err = check_piece(runtime, piece, &name, &detail);
-    if (err == ERR_OK) {
-        const struct live_source source = source_of(runtime);
-        *nodes = handle_new_adopt(live_nodes(&source, name));
-    }
-    value_unref(name);
-    return error_report(error, err, &detail);
+    return tell(runtime, piece, live_nodes, "nodes", nodes, error);
 }
 
 hd_status hd_runtime_graph(hd_runtime *runtime,
@@ -67,19 +79,7 @@ hd_status hd_runtime_graph(hd_runtime *runtime,
                            hd_value **graph,
                            hd_error *error)
 {
-    if (graph == NULL) {
-        return error_null(error, "graph");
-    }
-    *graph = NULL;
-    struct err_detail detail = {0};
-    struct value name;
-    const enum err err = check_piece(runtime, piece, &name, &detail);
-    if (err == ERR_OK) {
-        const struct live_source source = source_of(runtime);
-        *graph = handle_new_adopt(live_graph(&source, name));
-    }
-    value_unref(name);
-    return error_report(error, err, &detail);
+    return tell(runtime, piece, live_graph, "graph", graph, error);
 }
 
 static uint64_t count_pieces(const struct runtime *inside)
@@ -122,60 +122,42 @@ hd_status hd_runtime_statistics(hd_runtime *runtime,
 
 /* -- Of a node ----------------------------------------------------------- */
 
-/* What a handle is about, on the ground; NULL on an error, CLOSED if it was
- * removed. */
-static enum err check_node(const hd_node *node,
-                           const struct node **out,
-                           struct err_detail *detail)
+/* CLOSED: it was removed. */
+static hd_status ask(hd_node *node,
+                     bool why,
+                     hd_value **account,
+                     hd_error *error)
 {
-    *out = NULL;
-    enum err err = object_check_open(node, OBJECT_NODE, "node", detail);
-    if (err == ERR_OK) {
-        err = runtime_check_ground(node->object.runtime, detail);
+    if (account == NULL) {
+        return error_null(error, "account");
     }
+    *account = NULL;
+    struct err_detail detail = {0};
+    enum err err = object_check_open(node, OBJECT_NODE, "node", &detail);
     if (err == ERR_OK) {
-        *out = node_inside(node);
-        err = *out != NULL
-                  ? ERR_OK
-                  : err_set(detail, ERR_CLOSED, "the node was removed");
+        err = runtime_check_ground(node->object.runtime, &detail);
     }
-    return err;
+    const struct node *inside = err == ERR_OK ? node_inside(node) : NULL;
+    if (inside != NULL) {
+        const struct live_source source = source_of(node->object.runtime);
+        const uint64_t runs =
+            inside->kind == NODE_HANDLER ? node->doer->runs : inside->runs;
+        *account = handle_new_adopt(why ? live_why(&source, inside, runs)
+                                        : live_why_not(&source, inside));
+    } else if (err == ERR_OK) {
+        err = err_set(&detail, ERR_CLOSED, "the node was removed");
+    }
+    return error_report(error, err, &detail);
 }
 
 hd_status hd_node_why(hd_node *node, hd_value **account, hd_error *error)
 {
-    if (account == NULL) {
-        return error_null(error, "account");
-    }
-    *account = NULL;
-    struct err_detail detail = {0};
-    const struct node *inside;
-    const enum err err = check_node(node, &inside, &detail);
-    if (inside != NULL) {
-        const struct live_source source = source_of(node->object.runtime);
-        const bool handler = inside->kind == NODE_HANDLER;
-        *account = handle_new_adopt(
-            live_why(&source,
-                     inside,
-                     handler ? node->doer->runs : inside->runs));
-    }
-    return error_report(error, err, &detail);
+    return ask(node, true, account, error);
 }
 
 hd_status hd_node_why_not(hd_node *node, hd_value **account, hd_error *error)
 {
-    if (account == NULL) {
-        return error_null(error, "account");
-    }
-    *account = NULL;
-    struct err_detail detail = {0};
-    const struct node *inside;
-    const enum err err = check_node(node, &inside, &detail);
-    if (inside != NULL) {
-        const struct live_source source = source_of(node->object.runtime);
-        *account = handle_new_adopt(live_why_not(&source, inside));
-    }
-    return error_report(error, err, &detail);
+    return ask(node, false, account, error);
 }
 
 /* -- Of a place ---------------------------------------------------------- */

@@ -272,32 +272,52 @@ hd_status hd_survey_graph(hd_survey *survey,
     return answer_adopt(err, &detail, answer, graph, error);
 }
 
-static enum err why(const hd_survey *survey,
+/* About a node, or about a place. */
+static enum err ask(const hd_survey *survey,
                     const hd_question *question,
+                    bool why,
                     struct value *out,
                     struct err_detail *detail)
 {
+    struct offline_graph *graph = survey->inside;
+    const bool origin = question->to_the_origin;
     if (question->document == NULL) {
         struct offline_node *node = NULL;
         const enum err err = find_node(survey, question, &node, detail);
-        return err != ERR_OK ? err
-                             : offline_why(survey->inside,
-                                           node,
-                                           question->to_the_origin,
-                                           out,
-                                           detail);
+        if (err == ERR_OK && !why) {
+            *out = offline_why_not(graph, node);
+        }
+        return err == ERR_OK && why
+                   ? offline_why(graph, node, origin, out, detail)
+                   : err;
     }
     struct run_place place;
     enum err err = find_place(survey, question, &place, detail);
     if (err == ERR_OK) {
-        err = offline_why_place(survey->inside,
-                                &place,
-                                question->to_the_origin,
-                                out,
-                                detail);
+        err = why ? offline_why_place(graph, &place, origin, out, detail)
+                  : offline_why_not_place(graph, &place, out, detail);
         place_release(&place);
     }
     return err;
+}
+
+static hd_status ask_why(const hd_survey *survey,
+                         const hd_question *question,
+                         bool why,
+                         hd_value **account,
+                         hd_error *error)
+{
+    if (account == NULL) {
+        return error_null(error, "account");
+    }
+    *account = NULL;
+    struct err_detail detail = {0};
+    struct value answer = VALUE_NONE;
+    enum err err = check_question(survey, question, &detail);
+    if (err == ERR_OK) {
+        err = ask(survey, question, why, &answer, &detail);
+    }
+    return answer_adopt(err, &detail, answer, account, error);
 }
 
 hd_status hd_survey_why(hd_survey *survey,
@@ -305,39 +325,7 @@ hd_status hd_survey_why(hd_survey *survey,
                         hd_value **account,
                         hd_error *error)
 {
-    if (account == NULL) {
-        return error_null(error, "account");
-    }
-    *account = NULL;
-    struct err_detail detail = {0};
-    struct value answer = VALUE_NONE;
-    enum err err = check_question(survey, question, &detail);
-    if (err == ERR_OK) {
-        err = why(survey, question, &answer, &detail);
-    }
-    return answer_adopt(err, &detail, answer, account, error);
-}
-
-static enum err why_not(const hd_survey *survey,
-                        const hd_question *question,
-                        struct value *out,
-                        struct err_detail *detail)
-{
-    if (question->document == NULL) {
-        struct offline_node *node = NULL;
-        const enum err err = find_node(survey, question, &node, detail);
-        if (err == ERR_OK) {
-            *out = offline_why_not(survey->inside, node);
-        }
-        return err;
-    }
-    struct run_place place;
-    const enum err err = find_place(survey, question, &place, detail);
-    if (err == ERR_OK) {
-        *out = offline_why_not_place(survey->inside, &place);
-        place_release(&place);
-    }
-    return err;
+    return ask_why(survey, question, true, account, error);
 }
 
 hd_status hd_survey_why_not(hd_survey *survey,
@@ -345,17 +333,7 @@ hd_status hd_survey_why_not(hd_survey *survey,
                             hd_value **account,
                             hd_error *error)
 {
-    if (account == NULL) {
-        return error_null(error, "account");
-    }
-    *account = NULL;
-    struct err_detail detail = {0};
-    struct value answer = VALUE_NONE;
-    enum err err = check_question(survey, question, &detail);
-    if (err == ERR_OK) {
-        err = why_not(survey, question, &answer, &detail);
-    }
-    return answer_adopt(err, &detail, answer, account, error);
+    return ask_why(survey, question, false, account, error);
 }
 
 hd_status hd_survey_log(hd_survey *survey,

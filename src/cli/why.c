@@ -301,9 +301,7 @@ static void print_advice(const struct offline_node *node, struct value why)
             "read it: heddle get %s, or let an effect read it",
             buf_text(&piece));
     } else if (value_is_text(condition, "not-started")) {
-        const struct value note = value_is_object(node->piece->about)
-                                      ? object_field(node->piece->about, "note")
-                                      : VALUE_NONE;
+        const struct value note = object_field(node->piece->about, "note");
         struct buf file = {0};
         if (value_is_object(note)) {
             look_append(&file, object_field(note, "file"));

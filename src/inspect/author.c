@@ -173,10 +173,7 @@ static void put_event(const struct offline_graph *graph,
                       struct value *object)
 {
     const struct value data = author->receipt->data;
-    author_put_stream(graph,
-                      value_is_object(data) ? object_field(data, "stream")
-                                            : VALUE_NONE,
-                      object);
+    author_put_stream(graph, object_field(data, "stream"), object);
     object_put_adopt(object, "receipt", value_ref(author->receipt->id));
     if (value_is_object(data) &&
         !value_is_absent(object_field(data, "value"))) {

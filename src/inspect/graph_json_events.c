@@ -10,9 +10,9 @@
 
 struct events_list {
     struct offline_graph *graph;
-    const char *folder;
-    const char *piece; /* or NULL */
-    uint64_t now;      /* of timers */
+    const char *folder; /* NULL: the state of the sender does not matter */
+    const char *piece;  /* or NULL */
+    uint64_t now;       /* of timers */
     struct value events;
 };
 
@@ -28,7 +28,7 @@ static void put_given(struct value *object,
 static const char *state_of(const struct events_list *list,
                             const struct stored_event *stored)
 {
-    return !stored->queued &&
+    return !stored->queued && list->folder != NULL &&
                    event_source_is_at_work(list->folder, stored->instance)
                ? "sender-at-work"
                : "waiting";
@@ -43,21 +43,17 @@ static void put_timer(const struct events_list *list,
         object_put_adopt(object, "id", value_ref(timer->id));
     }
     object_put_adopt(object, "document", value_ref(id));
-    object_put_adopt(object, "due", value_int((int64_t)timer->due));
+    object_put_number(object, "due", timer->due);
     if (timer->due <= list->now) {
-        object_put_adopt(object,
-                         "late",
-                         value_int((int64_t)(list->now - timer->due)));
+        object_put_number(object, "late", list->now - timer->due);
     }
     if (timer->every > 0) {
-        object_put_adopt(object, "every", value_int((int64_t)timer->every));
+        object_put_number(object, "every", timer->every);
     }
     put_given(object, "cron", timer->cron);
     put_given(object, "zone", timer->zone);
     if (timer->missed != MISSED_ONE) {
-        object_put_adopt(object,
-                         "missed",
-                         value_text_new(timer_missed_name(timer->missed)));
+        object_put_text(object, "missed", timer_missed_name(timer->missed));
     }
 }
 
@@ -69,7 +65,7 @@ static struct value describe(const struct events_list *list,
     object_put_adopt(&object, "id", value_ref(id));
     author_put_stream(list->graph, stored->stream, &object);
     put_given(&object, "payload", stored->payload);
-    object_put_adopt(&object, "at", value_int((int64_t)stored->time));
+    object_put_number(&object, "at", stored->time);
     if (!value_is_absent(stored->from)) {
         struct value from = value_empty_object();
         author_put_stream(list->graph, stored->from, &from);
@@ -81,9 +77,7 @@ static struct value describe(const struct events_list *list,
         if (stored->queued) {
             object_put_adopt(&object, "queued", value_bool(true));
         }
-        object_put_adopt(&object,
-                         "state",
-                         value_text_new(state_of(list, stored)));
+        object_put_text(&object, "state", state_of(list, stored));
     }
     put_given(&object, "space", stored->space);
     put_given(&object, "user", stored->user);
@@ -129,6 +123,46 @@ static void add_event(void *ctx, const struct waiting_event *event)
     stored_event_release(&stored);
 }
 
+static enum err collect(struct events_list *list,
+                        bool timers,
+                        struct err_detail *detail)
+{
+    struct engine *engine = &list->graph->engine;
+    list->events = value_empty_array();
+    return timers ? engine_timers(engine,
+                                  list->graph->branch,
+                                  (struct timer_mark){0},
+                                  INT64_MAX,
+                                  INT64_MAX,
+                                  add_event,
+                                  list,
+                                  detail)
+                  : engine_waiting(engine,
+                                   list->graph->branch,
+                                   0,
+                                   INT64_MAX,
+                                   add_event,
+                                   list,
+                                   detail);
+}
+
+static enum err answer(struct events_list *list,
+                       bool timers,
+                       struct value *out,
+                       struct err_detail *detail)
+{
+    const enum err err = collect(list, timers, detail);
+    *out = VALUE_NONE;
+    if (err == ERR_OK) {
+        *out = value_empty_object();
+        object_put_adopt(out,
+                         timers ? "timers" : "events",
+                         value_ref(list->events));
+    }
+    value_unref(list->events);
+    return err;
+}
+
 enum err graph_json_events(struct offline_graph *graph,
                            const char *folder,
                            const char *piece,
@@ -139,22 +173,8 @@ enum err graph_json_events(struct offline_graph *graph,
         .graph = graph,
         .folder = folder,
         .piece = piece,
-        .events = value_empty_array(),
     };
-    const enum err err = engine_waiting(&graph->engine,
-                                        graph->branch,
-                                        0,
-                                        INT64_MAX,
-                                        add_event,
-                                        &list,
-                                        detail);
-    *out = value_empty_object();
-    object_put_adopt(out, "events", list.events);
-    if (err != ERR_OK) {
-        value_unref(*out);
-        *out = VALUE_NONE;
-    }
-    return err;
+    return answer(&list, false, out, detail);
 }
 
 enum err graph_json_timers(struct offline_graph *graph,
@@ -163,104 +183,48 @@ enum err graph_json_timers(struct offline_graph *graph,
                            struct value *out,
                            struct err_detail *detail)
 {
-    struct events_list list = {
-        .graph = graph,
-        .piece = piece,
-        .now = now,
-        .events = value_empty_array(),
-    };
-    const enum err err = engine_timers(&graph->engine,
-                                       graph->branch,
-                                       (struct timer_mark){0},
-                                       INT64_MAX,
-                                       INT64_MAX,
-                                       add_event,
-                                       &list,
-                                       detail);
-    *out = value_empty_object();
-    object_put_adopt(out, "timers", list.events);
-    if (err != ERR_OK) {
-        value_unref(*out);
-        *out = VALUE_NONE;
-    }
-    return err;
+    struct events_list list = {.graph = graph, .piece = piece, .now = now};
+    return answer(&list, true, out, detail);
 }
 
 /* -- How many ------------------------------------------------------------ */
 
-struct waiting_counts {
-    const struct offline_graph *graph;
-    struct path_table *paths;
-    struct value pieces; /* by name */
-};
-
-static int64_t count_of(struct value counts, const char *name)
+static void count_event(struct value *pieces,
+                        struct value event,
+                        const char *name)
 {
-    const struct value count = object_field(counts, name);
-    return value_kind(count) == VALUE_INT ? value_integer(count) : 0;
-}
-
-static void count_stored(struct value *counts,
-                         const struct stored_event *stored)
-{
-    const char *name = stored->is_timer ? "timers" : "events";
-    const int64_t next = count_of(*counts, "next");
-    const int64_t due = (int64_t)stored->timer.due;
-    object_put_adopt(counts, name, value_int(count_of(*counts, name) + 1));
-    if (stored->is_timer && (next == 0 || due < next)) {
-        object_put_adopt(counts, "next", value_int(due));
-    }
-}
-
-static void count_event(void *ctx, const struct waiting_event *event)
-{
-    struct waiting_counts *all = ctx;
-    struct stored_event stored;
-    if (stored_event_read(event->document, all->paths, &stored, NULL) !=
-        ERR_OK) {
+    const struct value piece = object_field(event, "piece");
+    const uint64_t due = object_number(event, "due");
+    if (!value_is_string(piece)) {
         return;
     }
-    struct value stream = value_empty_object();
-    author_put_stream(all->graph, stored.stream, &stream);
-    const struct value piece = object_field(stream, "piece");
-    if (value_is_string(piece)) {
-        struct value counts = value_ref(object_get(all->pieces, piece));
-        if (value_is_absent(counts)) {
-            counts = value_empty_object();
-        }
-        count_stored(&counts, &stored);
-        all->pieces = object_set_adopt(all->pieces, value_ref(piece), counts);
+    struct value counts = value_ref(object_get(*pieces, piece));
+    if (value_is_absent(counts)) {
+        counts = value_empty_object();
     }
-    value_unref(stream);
-    stored_event_release(&stored);
+    object_put_number(&counts, name, object_number(counts, name) + 1);
+    const uint64_t next = object_number(counts, "next");
+    if (due > 0 && (next == 0 || due < next)) {
+        object_put_number(&counts, "next", due);
+    }
+    *pieces = object_set_adopt(*pieces, value_ref(piece), counts);
 }
 
 enum err graph_json_waiting(struct offline_graph *graph,
                             struct value *out,
                             struct err_detail *detail)
 {
-    struct waiting_counts all = {
-        .graph = graph,
-        .paths = &graph->engine.paths,
-        .pieces = value_empty_object(),
-    };
-    enum err err = engine_waiting(&graph->engine,
-                                  graph->branch,
-                                  0,
-                                  INT64_MAX,
-                                  count_event,
-                                  &all,
-                                  detail);
-    if (err == ERR_OK) {
-        err = engine_timers(&graph->engine,
-                            graph->branch,
-                            (struct timer_mark){0},
-                            INT64_MAX,
-                            INT64_MAX,
-                            count_event,
-                            &all,
-                            detail);
+    enum err err = ERR_OK;
+    *out = value_empty_object();
+    for (unsigned timers = 0; timers < 2 && err == ERR_OK; timers++) {
+        struct events_list list = {.graph = graph};
+        err = collect(&list, timers == 1, detail);
+        struct array_iter iter = array_iter(list.events);
+        struct value event;
+        while (array_next(&iter, &event)) {
+            count_event(out, event, timers == 1 ? "timers" : "events");
+        }
+        value_unref(list.events);
     }
-    *out = all.pieces;
     return err;
 }

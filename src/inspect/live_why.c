@@ -7,7 +7,6 @@
 #include "inspect/graph_json.h"
 #include "runtime/piece.h"
 #include "sched/gates.h"
-#include "sched/graph.h"
 #include "sched/preflight.h"
 #include "sched/registry.h"
 #include "value/array.h"
@@ -264,25 +263,17 @@ struct value live_writers(const struct live_source *source, struct place *place)
 {
     const struct read_link read = {.place = place, .kind = READ_DEEP};
     struct value writers = value_empty_array();
-    VEC(const struct node *) told = {0};
-    struct writer_walk walk = graph_writers(&read);
-    for (const struct node *writer = graph_next_writer(&walk); writer != NULL;
-         writer = graph_next_writer(&walk)) {
-        bool known = false;
-        VEC_FOREACH (&told, other) {
-            known = known || *other == writer;
-        }
-        if (!known) {
-            struct value one = value_empty_object();
-            vec_push(&told, writer);
-            object_put_adopt(&one,
-                             "why",
-                             live_why(source, writer, writer->runs));
-            object_put_adopt(&one, "whyNot", live_why_not(source, writer));
-            writers = array_push_adopt(writers, one);
-        }
+    struct writer_set set = {0};
+    introspection_add_writers(&read, &set);
+    VEC_FOREACH (&set.at, writer) {
+        struct value one = value_empty_object();
+        object_put_adopt(&one,
+                         "why",
+                         live_why(source, *writer, (*writer)->runs));
+        object_put_adopt(&one, "whyNot", live_why_not(source, *writer));
+        writers = array_push_adopt(writers, one);
     }
-    vec_release(&told);
+    vec_release(&set.at);
     return writers;
 }
 

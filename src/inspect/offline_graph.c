@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "host/folder.h"
 #include "host/presence.h"
+#include "runtime/piece.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/link.h"
@@ -47,21 +48,6 @@ static enum err read_field(struct offline_graph *graph,
     const enum err err = read_instance(graph, space, id, field, out, detail);
     value_unref(space);
     return err;
-}
-
-static struct value document_id(struct value piece, struct text name)
-{
-    struct buf id = {0};
-    const struct text text = value_text(&piece);
-    buf_append_text(&id, "piece:");
-    buf_append(&id, text.at, text.length);
-    if (name.length > 0) {
-        buf_append_char(&id, '/');
-        buf_append(&id, name.at, name.length);
-    }
-    const struct value made = value_string_new(buf_text(&id), id.length);
-    buf_release(&id);
-    return made;
 }
 
 /* -- Names --------------------------------------------------------------- */
@@ -142,9 +128,7 @@ static struct value joined(struct text front, struct text last)
     struct buf name = {0};
     buf_append(&name, front.at, front.length);
     buf_append(&name, last.at, last.length);
-    const struct value made = value_string_new(buf_text(&name), name.length);
-    buf_release(&name);
-    return made;
+    return value_string_adopt(&name);
 }
 
 static enum err name_children(struct offline_graph *graph,
@@ -187,7 +171,7 @@ static enum err name_piece(struct offline_graph *graph,
                            struct err_detail *detail)
 {
     const struct text text = value_text(&name);
-    const struct value id = document_id(naming->piece->name, text);
+    const struct value id = piece_document_id(naming->piece->name, name);
     struct value about = VALUE_NONE;
     enum err err = read_field(graph, id, "piece", &about, detail);
     if (err == ERR_OK && value_is_object(about)) {
@@ -213,13 +197,14 @@ static enum err has_pieces(struct offline_graph *graph,
                            bool *out,
                            struct err_detail *detail)
 {
-    const struct text name = {front.at, front.length - 1};
-    const struct value id = document_id(naming->piece->name, name);
+    const struct value name = value_string_new(front.at, front.length - 1);
+    const struct value id = piece_document_id(naming->piece->name, name);
     struct value record = VALUE_NONE;
     const enum err err = read_field(graph, id, "elements", &record, detail);
     *out = value_is_object(record);
     value_unref(record);
     value_unref(id);
+    value_unref(name);
     return err;
 }
 
@@ -228,11 +213,11 @@ static enum err has_pieces(struct offline_graph *graph,
 static enum err name_elements(struct offline_graph *graph,
                               struct naming *naming,
                               struct value scope_key,
-                              struct text cell,
+                              struct value cell,
                               struct text front,
                               struct err_detail *detail)
 {
-    const struct value id = document_id(naming->piece->name, cell);
+    const struct value id = piece_document_id(naming->piece->name, cell);
     struct value elements = VALUE_NONE;
     enum err err =
         read_instance(graph, scope_key, id, "value", &elements, detail);
@@ -276,11 +261,11 @@ static enum err name_children(struct offline_graph *graph,
     const struct text front = {text.at, text.length - tail};
     const struct value space = value_text_new("space");
     struct value last = space;
-    enum err err = name_elements(graph, naming, space, text, front, detail);
+    enum err err = name_elements(graph, naming, space, cell, front, detail);
     for (size_t i = 0; i < naming->rows.count && err == ERR_OK; i++) {
         const struct value key = naming->rows.at[i].run->scope_key;
         if (!naming->rows.at[i].named && !key_equal(key, last)) {
-            err = name_elements(graph, naming, key, text, front, detail);
+            err = name_elements(graph, naming, key, cell, front, detail);
             last = key;
         }
     }
@@ -324,9 +309,7 @@ static enum err name_nodes(struct offline_graph *graph,
             map_insert(&naming.by_digest, hash_digest(&run->name), row);
         }
     }
-    const struct value cells = value_is_object(piece->about)
-                                   ? object_field(piece->about, "cells")
-                                   : VALUE_NONE;
+    const struct value cells = object_field(piece->about, "cells");
     const struct text whole = {"", 0};
     const enum err err = name_cells(graph, &naming, whole, cells, detail);
     name_the_rest(&naming);
@@ -385,7 +368,7 @@ static enum err add_piece(struct offline_graph *graph,
                           struct err_detail *detail)
 {
     struct offline_piece *piece = mem_alloc_zero(sizeof *piece);
-    const struct value id = document_id(name, (struct text){"", 0});
+    const struct value id = piece_document_id(name, VALUE_NONE);
     piece->name = value_ref(name);
     vec_push(&graph->pieces, piece);
     map_insert(&graph->names, value_hash(name), piece);
@@ -441,9 +424,7 @@ static enum err add_launched(struct offline_graph *graph,
     enum err err = ERR_OK;
     for (size_t i = 0; err == ERR_OK && i < graph->pieces.count; i++) {
         const struct offline_piece *by = graph->pieces.at[i];
-        const struct value launched = value_is_object(by->about)
-                                          ? object_field(by->about, "launched")
-                                          : VALUE_NONE;
+        const struct value launched = object_field(by->about, "launched");
         if (!value_is_object(launched)) {
             continue;
         }
@@ -701,7 +682,7 @@ static enum err look_at_results(struct offline_graph *graph,
     VEC_FOREACH (&graph->pieces, piece) {
         if ((*piece)->looked_at) {
             const struct value id =
-                document_id((*piece)->name, (struct text){"", 0});
+                piece_document_id((*piece)->name, VALUE_NONE);
             look_at(&looking, id);
             value_unref(id);
         }
@@ -835,12 +816,10 @@ void offline_graph_close(struct offline_graph *graph)
 struct offline_piece *offline_piece(const struct offline_graph *graph,
                                     const char *name)
 {
-    VEC_FOREACH (&graph->pieces, piece) {
-        if (value_is_text((*piece)->name, name)) {
-            return *piece;
-        }
-    }
-    return NULL;
+    const struct value text = value_text_new(name);
+    struct offline_piece *piece = offline_piece_named(graph, text);
+    value_unref(text);
+    return piece;
 }
 
 struct offline_node *offline_node(const struct offline_piece *piece,
@@ -938,8 +917,7 @@ struct value offline_task(struct offline_graph *graph,
     const struct value scope_key = value_is_absent(offline_node_scope(node))
                                        ? value_text_new("space")
                                        : value_ref(offline_node_scope(node));
-    const struct value id =
-        document_id(node->piece->name, value_text(&node->name));
+    const struct value id = piece_document_id(node->piece->name, node->name);
     (void)read_instance(graph, scope_key, id, "value", &output, &ignored);
     struct value task = value_empty_object();
     for (size_t i = 0; value_is_object(output) && i < COUNT_OF(fields); i++) {

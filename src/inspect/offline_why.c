@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "inspect/author.h"
+#include "runtime/piece.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -48,8 +49,7 @@ static struct value patch_paths(struct value patch)
     struct value paths = value_empty_array();
     for (uint32_t i = 0; value_is_array(patch) && i < array_count(patch); i++) {
         const struct value op = array_at(patch, i);
-        const struct value path =
-            value_is_object(op) ? object_field(op, "path") : VALUE_NONE;
+        const struct value path = object_field(op, "path");
         if (value_is_string(path)) {
             paths = array_push_adopt(paths, value_ref(path));
         }
@@ -520,14 +520,10 @@ static enum err put_start(struct account *account,
                           struct value *object)
 {
     struct engine *engine = &account->graph->engine;
-    struct buf id = {0};
-    const struct text name = value_text(&node->piece->name);
-    buf_append_text(&id, "piece:");
-    buf_append(&id, name.at, name.length);
     struct path *root = path_new(&engine->paths, NULL, 0);
     const struct run_place place = {
         .scope_key = value_text_new("space"),
-        .id = value_string_adopt(&id),
+        .id = piece_document_id(node->piece->name, VALUE_NONE),
         .path = root,
         .kind = PLACE_DEEP,
     };
@@ -789,11 +785,13 @@ static enum err put_last_commit(struct account *account,
     return err;
 }
 
-enum err offline_why_place(struct offline_graph *graph,
-                           const struct run_place *place,
-                           bool to_the_origin,
-                           struct value *out,
-                           struct err_detail *detail)
+/* With the last commit, and why the writers ran; or why they do not run. */
+static enum err account_place(struct offline_graph *graph,
+                              const struct run_place *place,
+                              bool why,
+                              bool to_the_origin,
+                              struct value *out,
+                              struct err_detail *detail)
 {
     struct account account = {.graph = graph, .detail = detail};
     const struct offline_document *document =
@@ -802,14 +800,18 @@ enum err offline_why_place(struct offline_graph *graph,
     struct value writers = value_empty_array();
     size_t at = 0;
     object_put_adopt(&object, "address", offline_address(place));
-    enum err err = put_last_commit(&account, place, &object);
+    enum err err = why ? put_last_commit(&account, place, &object) : ERR_OK;
     for (const struct offline_node *node = next_writer(document, place, &at);
          err == ERR_OK && node != NULL;
          node = next_writer(document, place, &at)) {
-        struct value why = VALUE_NONE;
-        err = offline_why(graph, node, to_the_origin, &why, detail);
+        struct value one = VALUE_NONE;
+        if (why) {
+            err = offline_why(graph, node, to_the_origin, &one, detail);
+        } else {
+            one = offline_why_not(graph, node);
+        }
         if (err == ERR_OK) {
-            writers = array_push_adopt(writers, why);
+            writers = array_push_adopt(writers, one);
         }
     }
     object_put_adopt(&object, "writers", writers);
@@ -821,20 +823,19 @@ enum err offline_why_place(struct offline_graph *graph,
     return err;
 }
 
-struct value offline_why_not_place(struct offline_graph *graph,
-                                   const struct run_place *place)
+enum err offline_why_place(struct offline_graph *graph,
+                           const struct run_place *place,
+                           bool to_the_origin,
+                           struct value *out,
+                           struct err_detail *detail)
 {
-    const struct offline_document *document =
-        offline_document(graph, place->scope_key, place->id);
-    struct value object = value_empty_object();
-    struct value writers = value_empty_array();
-    size_t at = 0;
-    object_put_adopt(&object, "address", offline_address(place));
-    for (const struct offline_node *node = next_writer(document, place, &at);
-         node != NULL;
-         node = next_writer(document, place, &at)) {
-        writers = array_push_adopt(writers, offline_why_not(graph, node));
-    }
-    object_put_adopt(&object, "writers", writers);
-    return object;
+    return account_place(graph, place, true, to_the_origin, out, detail);
+}
+
+enum err offline_why_not_place(struct offline_graph *graph,
+                               const struct run_place *place,
+                               struct value *out,
+                               struct err_detail *detail)
+{
+    return account_place(graph, place, false, false, out, detail);
 }

@@ -66,8 +66,10 @@ MUST_CHECK enum err offline_why_place(struct offline_graph *graph,
                                       struct err_detail *detail);
 
 /* The same with offline_why_not, and without the commit. */
-struct value offline_why_not_place(struct offline_graph *graph,
-                                   const struct run_place *place);
+MUST_CHECK enum err offline_why_not_place(struct offline_graph *graph,
+                                          const struct run_place *place,
+                                          struct value *out,
+                                          struct err_detail *detail);
 
 /* A commit: {"seq":N,"session":S,"at":MS,"by":{...},
  *            "writes":[{"document":ID,"op":"patch","paths":[...]}]}, with "by"

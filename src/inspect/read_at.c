@@ -2,6 +2,7 @@
 
 #include "inspect/read_at.h"
 
+#include "runtime/piece.h"
 #include "store/documents.h"
 #include "value/array.h"
 #include "value/link.h"
@@ -243,11 +244,7 @@ enum err read_at(struct engine *engine,
         .seq = seq == ENGINE_HEAD ? engine->seq : seq,
         .detail = detail,
     };
-    struct buf id = {0};
-    const struct text name = value_text(&piece);
-    buf_append_text(&id, "piece:");
-    buf_append(&id, name.at, name.length);
-    struct walk walk = {.id = value_string_new(buf_text(&id), id.length)};
+    struct walk walk = {.id = piece_document_id(piece, VALUE_NONE)};
     const struct value payload = value_text_new("value");
     struct value found = VALUE_NONE;
     *out = VALUE_NONE;
@@ -265,7 +262,6 @@ enum err read_at(struct engine *engine,
     value_unref(walk.id);
     value_unref(payload);
     value_unref(main);
-    buf_release(&id);
     if (err != ERR_OK) {
         value_unref(*out);
         *out = VALUE_NONE;

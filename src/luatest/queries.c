@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "inspect/live_why.h"
-#include "sched/graph.h"
 #include "script/convert.h"
 #include "script/nodes.h"
 #include "value/array.h"
@@ -122,15 +121,11 @@ static struct value trigger_value(const struct trace_trigger *trigger)
     object_put_adopt(&value,
                      "node",
                      name_value(trigger->name, trigger->ordinal));
-    object_put_adopt(&value, "decision", value_text_new(trigger->decision));
-    object_put_adopt(&value,
-                     "kind",
-                     value_text_new(notification_name(trigger->kind)));
-    object_put_adopt(&value, "before", value_text_new(trigger->before));
-    object_put_adopt(&value, "after", value_text_new(trigger->after));
-    object_put_adopt(&value,
-                     "was",
-                     value_text_new(nodes_status_name(trigger->was)));
+    object_put_text(&value, "decision", trigger->decision);
+    object_put_text(&value, "kind", notification_name(trigger->kind));
+    object_put_text(&value, "before", trigger->before);
+    object_put_text(&value, "after", trigger->after);
+    object_put_text(&value, "was", introspection_status(trigger->was));
     return value;
 }
 
@@ -139,10 +134,8 @@ static struct value run_value(const struct trace_run *run)
     static const char *const kinds[] = {"computation", "effect", "handler"};
     struct value value = value_empty_object();
     object_put_adopt(&value, "node", name_value(run->name, run->ordinal));
-    object_put_adopt(&value, "kind", value_text_new(kinds[run->kind]));
-    object_put_adopt(&value,
-                     "outcome",
-                     value_text_new(introspection_outcome(run->outcome)));
+    object_put_text(&value, "kind", kinds[run->kind]);
+    object_put_text(&value, "outcome", introspection_outcome(run->outcome));
     object_put_number(&value, "at", run->at);
     object_put_number(&value, "busy", run->busy_ms);
     object_put_adopt(&value,
@@ -206,10 +199,8 @@ static struct value node_value(const struct stage *stage,
     object_put_adopt(&value,
                      "name",
                      name_value(node_name(node), node->ordinal));
-    object_put_adopt(&value, "kind", value_text_new(nodes_kind_name(node)));
-    object_put_adopt(&value,
-                     "status",
-                     value_text_new(nodes_status_name(node->status)));
+    object_put_text(&value, "kind", introspection_kind(node));
+    object_put_text(&value, "status", introspection_status(node->status));
     object_put_adopt(&value, "live", value_bool(node_is_live(node)));
     object_put_number(&value, "height", node->height);
     object_put_number(&value, "runs", stage_runs(stage, node->ordinal));
@@ -229,31 +220,21 @@ static struct value edge_value(const struct node *from,
     struct value edge = value_empty_object();
     object_put_adopt(&edge, "from", name_value(node_name(from), from->ordinal));
     object_put_adopt(&edge, "to", name_value(node_name(to), to->ordinal));
-    object_put_adopt(&edge, "kind", value_text_new(kind));
+    object_put_text(&edge, "kind", kind);
     return edge;
 }
 
 /* From those whose outputs the node reads, each once. */
 static struct value add_edges(struct value edges, const struct node *node)
 {
-    VEC(const struct node *) known = {0};
+    struct writer_set writers = {0};
     VEC_FOREACH (&node->reads, read) {
-        struct writer_walk walk = graph_writers(read);
-        for (const struct node *writer = graph_next_writer(&walk);
-             writer != NULL;
-             writer = graph_next_writer(&walk)) {
-            bool is_known = false;
-            VEC_FOREACH (&known, other) {
-                is_known = is_known || *other == writer;
-            }
-            if (!is_known) {
-                vec_push(&known, writer);
-                edges =
-                    array_push_adopt(edges, edge_value(writer, node, "data"));
-            }
-        }
+        introspection_add_writers(read, &writers);
     }
-    vec_release(&known);
+    VEC_FOREACH (&writers.at, writer) {
+        edges = array_push_adopt(edges, edge_value(*writer, node, "data"));
+    }
+    vec_release(&writers.at);
     return node->parent == NULL
                ? edges
                : array_push_adopt(edges,
@@ -313,10 +294,9 @@ int queries_why(lua_State *L, struct test_runtime *rt)
         introspection_last_run(test_runtime_sched(rt), node);
     if (record != NULL) {
         object_put_adopt(&why, "first", value_bool(record->first));
-        object_put_adopt(
-            &why,
-            "outcome",
-            value_text_new(introspection_outcome(record->outcome)));
+        object_put_text(&why,
+                        "outcome",
+                        introspection_outcome(record->outcome));
         object_put_number(&why, "at", record->at);
         object_put_adopt(&why, "causes", causes_value(record));
     }
@@ -328,9 +308,7 @@ int queries_why_not(lua_State *L, struct test_runtime *rt)
     const struct node *node = nodes_check(L, 2, &rt->lua);
     const struct live_source source = source_of(rt);
     struct value why = text_adopt(live_why_not(&source, node));
-    object_put_adopt(&why,
-                     "status",
-                     value_text_new(nodes_status_name(node->status)));
+    object_put_text(&why, "status", introspection_status(node->status));
     object_put_adopt(&why, "live", value_bool(node_is_live(node)));
     return queries_push_adopt(L, rt, why);
 }

@@ -117,8 +117,17 @@ const struct run_record *introspection_run_of_change(
  * is to run again) or "dropped". */
 const char *introspection_outcome(enum run_outcome outcome);
 
-/* The status of a node, in a word: "clean", "invalid" or "never-ran". */
+/* The status of a node, in a word: "clean", "invalid" or "never-ran"; and its
+ * kind: "computation", "materializer" or "effect". */
 const char *introspection_status(enum node_status status);
+const char *introspection_kind(const struct node *node);
+
+/* Adds the writers of what a link reads to a set, in which each is once. */
+struct writer_set {
+    VEC(const struct node *) at;
+};
+void introspection_add_writers(const struct read_link *read,
+                               struct writer_set *set);
 
 /* All nodes and edges as an object, new:
  *

@@ -38,7 +38,7 @@ const char *introspection_status(enum node_status status)
                                     : "never-ran";
 }
 
-static const char *kind_name(const struct node *node)
+const char *introspection_kind(const struct node *node)
 {
     return node->kind == NODE_EFFECT ? "effect"
            : node->materializer      ? "materializer"
@@ -119,10 +119,8 @@ static struct value node_value(const struct sched *sched,
     if (value_is_string(node_name(node))) {
         object_put_adopt(&value, "name", value_ref(node_name(node)));
     }
-    object_put_adopt(&value, "type", value_text_new(kind_name(node)));
-    object_put_adopt(&value,
-                     "status",
-                     value_text_new(introspection_status(node->status)));
+    object_put_text(&value, "type", introspection_kind(node));
+    object_put_text(&value, "status", introspection_status(node->status));
     object_put_adopt(&value, "live", value_bool(node->counted));
     object_put_adopt(&value,
                      "queued",
@@ -190,38 +188,42 @@ static struct value edge_documents(const struct node *writer,
     return documents;
 }
 
+void introspection_add_writers(const struct read_link *read,
+                               struct writer_set *set)
+{
+    struct writer_walk walk = graph_writers(read);
+    for (const struct node *writer = graph_next_writer(&walk); writer != NULL;
+         writer = graph_next_writer(&walk)) {
+        bool known = false;
+        VEC_FOREACH (&set->at, other) {
+            known = known || *other == writer;
+        }
+        if (!known) {
+            vec_push(&set->at, writer);
+        }
+    }
+}
+
 /* From those whose outputs the node reads, each once. */
 static void put_data_edges(struct value *edges, const struct node *reader)
 {
-    VEC(const struct node *) writers = {0};
+    struct writer_set writers = {0};
     VEC_FOREACH (&reader->reads, read) {
-        struct writer_walk walk = graph_writers(read);
-        for (const struct node *writer = graph_next_writer(&walk);
-             writer != NULL;
-             writer = graph_next_writer(&walk)) {
-            bool known = false;
-            VEC_FOREACH (&writers, other) {
-                known = known || *other == writer;
-            }
-            if (known) {
-                continue;
-            }
-            vec_push(&writers, writer);
-            struct value edge = edge_value(node_id(writer), node_id(reader));
-            object_put_adopt(&edge,
-                             "documents",
-                             edge_documents(writer, reader));
-            *edges = array_push_adopt(*edges, edge);
-        }
+        introspection_add_writers(read, &writers);
     }
-    vec_release(&writers);
+    VEC_FOREACH (&writers.at, writer) {
+        struct value edge = edge_value(node_id(*writer), node_id(reader));
+        object_put_adopt(&edge, "documents", edge_documents(*writer, reader));
+        *edges = array_push_adopt(*edges, edge);
+    }
+    vec_release(&writers.at);
 }
 
 static void put_parent_edge(struct value *edges, const struct node *node)
 {
     if (node->parent != NULL) {
         struct value edge = edge_value(node_id(node->parent), node_id(node));
-        object_put_adopt(&edge, "type", value_text_new("parent"));
+        object_put_text(&edge, "type", "parent");
         *edges = array_push_adopt(*edges, edge);
     }
 }
@@ -271,7 +273,7 @@ static void put_inputs(const struct sched *sched,
         if (note_input(inputs, entity)) {
             struct value input = value_empty_object();
             object_put_adopt(&input, "id", entity_text("input:", entity));
-            object_put_adopt(&input, "type", value_text_new("input"));
+            object_put_text(&input, "type", "input");
             *nodes = array_push_adopt(*nodes, input);
         }
         struct value edge =

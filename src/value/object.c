@@ -256,7 +256,8 @@ struct value object_get_text(struct value object,
 
 struct value object_field(struct value object, const char *name)
 {
-    return object_get_text(object, name, strlen(name));
+    return value_is_object(object) ? object_get_text(object, name, strlen(name))
+                                   : VALUE_NONE;
 }
 
 void object_put_adopt(struct value *object, const char *name, struct value item)

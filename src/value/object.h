@@ -27,7 +27,8 @@ struct value object_get_text(struct value object,
                              const char *key,
                              size_t length);
 
-/* The item of a key that is a C string. */
+/* The item of a key that is a C string; absent if there is none, and of a value
+ * that is no object. */
 struct value object_field(struct value object, const char *name);
 
 /* Sets a key that is a C string in *object; adopts the item. */
