@@ -495,20 +495,6 @@ struct node *nodes_check(lua_State *L, int argument, const struct stage *stage)
     return node;
 }
 
-const char *nodes_status_name(enum node_status status)
-{
-    return status == NODE_CLEAN     ? "clean"
-           : status == NODE_INVALID ? "invalid"
-                                    : "never-ran";
-}
-
-const char *nodes_kind_name(const struct node *node)
-{
-    return node->kind == NODE_EFFECT ? "effect"
-           : node->materializer      ? "materializer"
-                                     : "computation";
-}
-
 static int node_runs(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)runs_at(check_object(L, 1)));
@@ -520,10 +506,10 @@ static int node_status_method(lua_State *L)
     struct node_object *object = check_object(L, 1);
     const struct node *node = node_at(object);
     lua_pushstring(L,
-                   nodes_status_name(node != NULL ? node->status
-                                     : object->node != NULL
-                                         ? object->node->ended_as
-                                         : NODE_NEVER_RAN));
+                   introspection_status(node != NULL ? node->status
+                                        : object->node != NULL
+                                            ? object->node->ended_as
+                                            : NODE_NEVER_RAN));
     return 1;
 }
 

@@ -69,7 +69,7 @@ struct stage_host {
     void (*load)(void *ctx, struct entity *entity);
 
     /* Pushes the call under way of a task, or nil: for tests
-     * (script/test_tasks.h). */
+     * (luatest/test_tasks.h). */
     void (*push_task)(lua_State *L,
                       void *ctx,
                       const struct piece *piece,
