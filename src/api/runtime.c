@@ -291,7 +291,6 @@ static hd_runtime *record_new(const hd_runtime_options *options)
     runtime->keepers = 1;
     list_init(&runtime->objects);
     object_shelves_init(runtime);
-    list_init(&runtime->deeds);
     list_init(&runtime->tickets);
     list_init(&runtime->wraps);
     runtime->backlog = options->backlog > 0 ? options->backlog : EVENTS_BACKLOG;
@@ -379,7 +378,6 @@ static void end(hd_runtime *runtime)
     runtime->home = NULL;
     runtime->busy++;
     objects_cut(runtime);
-    edits_end(runtime);
     home_close(home);
     tickets_end(runtime);
     patterns_end(runtime);
@@ -397,7 +395,7 @@ static enum err flush(hd_runtime *runtime,
     enum err err;
     do {
         err = home_flush(runtime->home, deadline, detail);
-    } while (err == ERR_OK && edits_try_again(runtime));
+    } while (err == ERR_OK && own_writes_try_again(runtime_inside(runtime)));
     runtime->busy--;
     return err;
 }

@@ -34,7 +34,6 @@ struct hd_runtime {
     size_t building;
     unsigned busy;       /* R4 */
     unsigned starting;   /* `busy` when a task is begun; 0: none is */
-    struct list deeds;   /* api/edit.h */
     struct list tickets; /* of events that have not ended: api/event.h */
     struct list wraps;   /* api/pattern.h */
     uint32_t backlog;    /* of a stream */

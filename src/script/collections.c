@@ -174,13 +174,8 @@ static void writing_unref(struct collection_writing *writing)
 
 static void alone_ended(void *ctx, const struct err_detail *said)
 {
-    struct collection_writing *writing = ctx;
-    const struct own_writes *writes = &writing->runtime->own_writes;
-    if (said->err != ERR_OK && said->err != ERR_CLOSED &&
-        writes->report != NULL) {
-        writes->report(writes->report_ctx, writing->collection->root, said);
-    }
-    writing_unref(writing);
+    (void)said; /* it was reported */
+    writing_unref(ctx);
 }
 
 /* script-collection-3. */
@@ -196,6 +191,8 @@ static enum err make_alone(struct collection_writing *writing,
         .write = write_alone,
         .ended = alone_ended,
         .ctx = own,
+        .reported = true,
+        .place = own->collection->root,
     };
     const enum err err = own_write_make(own->runtime, &spec, detail);
     if (err != ERR_OK) {
