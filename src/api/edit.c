@@ -13,20 +13,12 @@ enum err edit_write_adopt(hd_runtime *runtime,
                           struct cell_writing writing,
                           struct err_detail *detail)
 {
-    struct hd_run *frame = runtime->run;
-    enum err err = runtime_check_changing(runtime, "a write", detail);
-    if (err == ERR_OK && frame == NULL) {
-        return own_write_cell_adopt(runtime_inside(runtime),
-                                    place,
-                                    writing,
-                                    detail);
+    const enum err err = runtime_check_changing(runtime, "a write", detail);
+    if (err != ERR_OK) {
+        value_unref(writing.value);
+        return err;
     }
-    if (err == ERR_OK) {
-        err = own_write_in(&frame->access, place, &writing, detail);
-        frame->stale |= err == ERR_STALE;
-    }
-    value_unref(writing.value);
-    return err;
+    return call_frame_write_adopt(frame_now(runtime), place, writing, detail);
 }
 
 void edits_report(void *ctx,
@@ -55,14 +47,15 @@ static enum err call_edit(void *ctx,
 {
     struct editing *editing = ctx;
     hd_runtime *runtime = editing->runtime;
-    const struct cell_access access = {runtime_inside(runtime),
-                                       NULL,
-                                       transaction};
-    struct hd_run *frame = api_frame_begin(runtime, &access);
+    struct hd_run *frame = api_frame_begin(runtime);
+    call_frame_init(&frame->call,
+                    FRAME_EDIT,
+                    runtime_inside(runtime),
+                    transaction);
     editing->attempts++;
     const hd_status status = editing->edit(runtime, editing->context);
     enum err err = (enum err)status;
-    if (frame->stale) {
+    if (frame->call.stale) {
         err = err_set(detail,
                       ERR_STALE,
                       "conflict: a value that the edit "

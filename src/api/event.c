@@ -390,22 +390,6 @@ static enum err plan_timer(hd_runtime *runtime,
     return err;
 }
 
-static enum err post(hd_runtime *runtime,
-                     struct stream *stream,
-                     struct event_spec *spec,
-                     struct err_detail *detail)
-{
-    const struct hd_run *frame = runtime->run;
-    if (frame != NULL && frame->migration != NULL) {
-        return err_set(detail, ERR_MISUSE, "a migration cannot send events");
-    }
-    if (frame != NULL && frame->handling != NULL) {
-        return handling_send(frame->handling, stream, spec, detail);
-    }
-    spec->origin = frame != NULL ? frame->access.transaction : NULL;
-    return events_send(runtime_sched(runtime), stream, spec, detail);
-}
-
 enum err event_send(hd_runtime *runtime,
                     struct stream *stream,
                     const hd_value *payload,
@@ -440,7 +424,7 @@ enum err event_send(hd_runtime *runtime,
         made->context = options != NULL ? options->context : NULL;
         made->seen = made->owned || made->done != NULL;
         spec.ctx = made;
-        err = post(runtime, stream, &spec, detail);
+        err = call_frame_send(frame_now(runtime), stream, &spec, detail);
         if (err != ERR_OK) {
             list_remove(&made->node);
             object_drop(&made->object, sizeof *made);
@@ -468,11 +452,10 @@ static enum err find_target(hd_runtime *runtime,
                             struct stream **out,
                             struct err_detail *detail)
 {
-    if (runtime->run != NULL && runtime->run->access.run != NULL) {
-        const struct cell_access access = frame_access(runtime);
-        const enum err err = cell_stream(&access, place, out, detail);
-        runtime->run->stale = runtime->run->stale || err == ERR_STALE;
-        return err;
+    struct call_frame *frame = frame_now(runtime);
+    if (frame->access.run != NULL) {
+        return call_frame_note(frame,
+                               cell_stream(&frame->access, place, out, detail));
     }
     struct place *target;
     const enum err err = cell_target(runtime, place, &target, detail);
@@ -517,10 +500,10 @@ static enum err cancel_timer(hd_runtime *runtime,
                              bool *was,
                              struct err_detail *detail)
 {
-    struct hd_run *frame = runtime->run;
+    struct call_frame *frame = frame_now(runtime);
     const struct value owner = event_timer_owner(stream->id);
     enum err err = ERR_OK;
-    if (frame == NULL) {
+    if (frame->kind == FRAME_TOPLEVEL) {
         const struct timer_cancelling asked = {0};
         err = timer_cancel(runtime_inside(runtime),
                            stream->space,
@@ -529,8 +512,7 @@ static enum err cancel_timer(hd_runtime *runtime,
                            &asked,
                            was,
                            detail);
-    } else if (frame->migration != NULL ||
-               (frame->access.run != NULL && frame->handling == NULL)) {
+    } else if (frame->kind != FRAME_HANDLER && frame->kind != FRAME_EDIT) {
         err = err_set(detail,
                       ERR_MISUSE,
                       "only a handler or an edit can cancel a timer");
@@ -542,7 +524,7 @@ static enum err cancel_timer(hd_runtime *runtime,
                             name,
                             was,
                             detail);
-        frame->stale = frame->stale || err == ERR_STALE;
+        (void)call_frame_note(frame, err);
     }
     value_unref(owner);
     return err;

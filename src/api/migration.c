@@ -16,17 +16,17 @@ static enum err run_migration(struct migration *migration,
 {
     struct doer *doer = ctx;
     hd_runtime *runtime = doer->runtime;
-    const struct cell_access access = {
-        .runtime = runtime_inside(runtime),
-        .transaction = migration_transaction(migration),
-    };
-    struct hd_run *frame = api_frame_begin(runtime, &access);
+    struct hd_run *frame = api_frame_begin(runtime);
+    call_frame_init(&frame->call,
+                    FRAME_MIGRATION,
+                    runtime_inside(runtime),
+                    migration_transaction(migration));
     frame->migration = migration;
     runtime->busy++;
     const hd_status status = doer->run(frame, doer->context);
     runtime->busy--;
     enum err err = ERR_OK;
-    if (frame->stale) {
+    if (frame->call.stale) {
         err = err_set(detail,
                       ERR_STALE,
                       "conflict: a value that the migration "

@@ -335,6 +335,10 @@ hd_status hd_runtime_open(const hd_runtime_options *options,
         made = NULL;
     } else {
         struct own_writes *writes = &runtime_inside(made)->own_writes;
+        call_frame_init(&made->toplevel,
+                        FRAME_TOPLEVEL,
+                        runtime_inside(made),
+                        NULL);
         writes->report = edits_report;
         writes->report_ctx = made;
     }

@@ -16,6 +16,7 @@
 #include "api/home.h"
 #include "api/object.h"
 #include "base/vec.h"
+#include "front/frame.h"
 
 struct hd_builder;
 struct hd_run;
@@ -28,6 +29,7 @@ struct hd_runtime {
     struct list objects;
     struct object_shelf shelves[OBJECT_SHELVES];
     struct hd_run *run;                /* R3 */
+    struct call_frame toplevel;        /* where there is none */
     VEC(struct hd_run *) frames;       /* by depth, to be used again */
     size_t depth;                      /* of them, in use */
     VEC(struct hd_builder *) builders; /* likewise, of build functions */

@@ -67,7 +67,7 @@ static int attempt_abort(lua_State *L)
 static int attempt_log(lua_State *L)
 {
     struct frame *frame = check_attempt(L);
-    const struct transaction *transaction = frame->access.transaction;
+    const struct transaction *transaction = frame->call.access.transaction;
     struct value reads = value_empty_array();
     struct value shallow = value_empty_array();
     struct value writes = value_empty_array();
@@ -226,8 +226,7 @@ static enum err edit_write(void *ctx,
     struct edit *edit = ctx;
     struct stage *stage = edit->stage;
     struct frame frame;
-    const struct cell_access access = {stage->runtime, NULL, transaction};
-    frame_begin(&frame, stage, &access);
+    frame_begin(&frame, stage, FRAME_EDIT, transaction);
     frame.random = stage->ground.random;
     const struct script_call call = {
         .function = edit->function,
@@ -242,10 +241,11 @@ static enum err edit_write(void *ctx,
     const enum script_cause cause = script_call(stage->script, &call, &error);
     stage->ground.random = frame.random;
     frame_end(&frame);
-    if (frame.stale || cause == SCRIPT_FINE) {
+    if (frame.call.stale || cause == SCRIPT_FINE) {
         script_error_release(&error);
-        return frame.stale ? err_set(detail, ERR_STALE, "it cannot be read now")
-                           : ERR_OK;
+        return frame.call.stale
+                   ? err_set(detail, ERR_STALE, "it cannot be read now")
+                   : ERR_OK;
     }
     if (frame.aborted) {
         script_error_release(&error);

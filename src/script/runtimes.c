@@ -403,7 +403,7 @@ static enum err pull_one(struct rig *rig,
                          struct place **next,
                          struct err_detail *detail)
 {
-    const struct cell_access *access = &rig->stage.frame->access;
+    const struct cell_access *access = &rig->stage.frame->call.access;
     struct place *at = NULL;
     enum err err =
         cell_follow(access, place, READ_FOR_BOTH, false, &at, detail);
