@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "api/edit.h"
-#include "api/event.h"
 #include "api/frame.h"
 #include "api/pattern.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "front/event_ticket.h"
 #include "sched/circle.h"
 #include "value/utf8.h"
 
@@ -383,7 +383,7 @@ static void end(hd_runtime *runtime)
     runtime->busy++;
     objects_cut(runtime);
     home_close(home);
-    tickets_end(runtime);
+    event_tickets_end(&runtime->tickets);
     patterns_end(runtime);
     frames_end(runtime);
     runtime->busy--;

@@ -3,11 +3,11 @@
 #include "script/stage.h"
 
 #include "base/mem.h"
+#include "front/event_ticket.h"
 #include "runtime/pattern.h"
 #include "sched/handling.h"
 #include "script/attempts.h"
 #include "script/reads.h"
-#include "script/streams.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -185,7 +185,7 @@ void stage_cut(struct stage *stage)
 
 void stage_clear_away(struct stage *stage)
 {
-    streams_end(stage);
+    event_tickets_end(&stage->tickets);
     list_remove(&stage->node);
     VEC_FOREACH (&stage->groups, group) {
         value_unref(**group);

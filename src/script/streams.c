@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "front/event_ticket.h"
 #include "runtime/timer.h"
 #include "sched/durable.h"
 #include "sched/handling.h"
@@ -90,12 +91,8 @@ int streams_new(lua_State *L, struct stage *stage)
 
 /* Held by its event, as long as that has not ended, and by Lua. */
 struct ticket {
-    struct list_node node; /* in the stage's tickets until it has ended */
     uint32_t refs;
-    bool ended;
-    enum event_outcome outcome;
-    struct value receipt;
-    struct err_detail error;
+    struct event_ticket inside;
 };
 
 struct ticket_object {
@@ -105,7 +102,7 @@ struct ticket_object {
 static void ticket_unref(struct ticket *ticket)
 {
     if (--ticket->refs == 0) {
-        value_unref(ticket->receipt);
+        event_ticket_release(&ticket->inside);
         mem_free(ticket, sizeof *ticket);
     }
 }
@@ -119,39 +116,23 @@ static void ticket_release(void *object)
     }
 }
 
-static void on_done(void *ctx, const struct event_result *result)
+static void on_end(struct event_ticket *ticket)
 {
-    struct ticket *ticket = ctx;
-    ticket->ended = true;
-    ticket->outcome = result->outcome;
-    ticket->error = result->error;
-    ticket->receipt = value_ref(result->receipt);
-    list_remove(&ticket->node);
-    ticket_unref(ticket);
-}
-
-void streams_end(struct stage *stage)
-{
-    while (!list_is_empty(&stage->tickets)) {
-        struct ticket *ticket =
-            CONTAINER_OF(list_first(&stage->tickets), struct ticket, node);
-        list_remove(&ticket->node);
-        ticket_unref(ticket);
-    }
+    ticket_unref(CONTAINER_OF(ticket, struct ticket, inside));
 }
 
 static const struct script_class ticket_class;
 
-static const struct ticket *check_ticket(lua_State *L)
+static const struct event_ticket *check_ticket(lua_State *L)
 {
     const struct ticket_object *handle =
         script_object_check(L, 1, &ticket_class);
-    return handle->ticket;
+    return &handle->ticket->inside;
 }
 
 static int ticket_state(lua_State *L)
 {
-    const struct ticket *ticket = check_ticket(L);
+    const struct event_ticket *ticket = check_ticket(L);
     lua_pushstring(L,
                    !ticket->ended                     ? "queued"
                    : ticket->outcome == EVENT_QUEUED  ? "stored"
@@ -169,7 +150,7 @@ static int ticket_receipt(lua_State *L)
 
 static int ticket_error(lua_State *L)
 {
-    const struct ticket *ticket = check_ticket(L);
+    const struct event_ticket *ticket = check_ticket(L);
     const struct heddle_source *source = &heddle_of(L)->source;
     if (source->asked != NULL && ticket->error.err != ERR_OK) {
         const bool is_said = ticket->error.text[0] != '\0';
@@ -379,7 +360,7 @@ static struct ticket *push_ticket(lua_State *L)
         script_object_push(L, &ticket_class, sizeof *handle);
     handle->ticket = mem_alloc_zero(sizeof *handle->ticket);
     handle->ticket->refs = 1;
-    list_node_init(&handle->ticket->node);
+    handle->ticket->inside.on_end = on_end;
     return handle->ticket;
 }
 
@@ -394,16 +375,16 @@ int streams_send_to(lua_State *L, struct stage *stage, struct stream *stream)
         .session = letter->session,
         .timer = is_timer ? &letter->timer : NULL,
         .time = stage_wall(stage),
-        .done = on_done,
-        .ctx = ticket,
     };
     ticket->refs++;
-    list_push_back(&stage->tickets, &ticket->node);
     struct err_detail detail = {0};
-    const enum err err =
-        call_frame_send(&stage->frame->call, stream, &spec, &detail);
+    const enum err err = event_ticket_send(&ticket->inside,
+                                           &stage->tickets,
+                                           &stage->frame->call,
+                                           stream,
+                                           &spec,
+                                           &detail);
     if (err != ERR_OK) {
-        list_remove(&ticket->node);
         ticket_unref(ticket);
         reads_raise(L, err, &detail);
     }
