@@ -131,6 +131,33 @@ void cell_places_release(struct cell_places *places)
     *places = (struct cell_places){0};
 }
 
+enum err cell_reads(const hd_runtime *runtime,
+                    hd_cell *const *cells,
+                    size_t count,
+                    struct cell_reads *out,
+                    struct err_detail *detail)
+{
+    struct cell_places places;
+    *out = (struct cell_reads){0};
+    const enum err err =
+        cell_places(runtime, cells, count, "reads", &places, detail);
+    if (err == ERR_OK && count > 0) {
+        out->count = count;
+        out->at = mem_alloc(mem_array_size(count, sizeof *out->at));
+        for (size_t i = 0; i < count; i++) {
+            out->at[i] = (struct declared_read){places.at[i], READ_DEEP};
+        }
+    }
+    cell_places_release(&places);
+    return err;
+}
+
+void cell_reads_release(struct cell_reads *reads)
+{
+    mem_free(reads->at, reads->count * sizeof *reads->at);
+    *reads = (struct cell_reads){0};
+}
+
 /* -- Making -------------------------------------------------------------- */
 
 enum err cell_place_below(struct place *place,

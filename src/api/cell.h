@@ -49,6 +49,19 @@ MUST_CHECK enum err cell_places(const hd_runtime *runtime,
                                 struct err_detail *detail);
 void cell_places_release(struct cell_places *places);
 
+/* The same as what a handler declares to read: "reads", to be released with
+ * cell_reads_release. */
+struct cell_reads {
+    struct declared_read *at;
+    size_t count;
+};
+MUST_CHECK enum err cell_reads(const hd_runtime *runtime,
+                               hd_cell *const *cells,
+                               size_t count,
+                               struct cell_reads *out,
+                               struct err_detail *detail);
+void cell_reads_release(struct cell_reads *reads);
+
 /* The place at a JSON Pointer below another, new; `path` NULL is "". */
 MUST_CHECK enum err cell_place_below(struct place *place,
                                      const char *path,

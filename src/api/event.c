@@ -33,20 +33,14 @@ static enum err handle(hd_cell *stream,
 {
     hd_runtime *runtime = stream->object.runtime;
     struct sched *sched = runtime_sched(runtime);
-    struct cell_places places;
-    enum err err = cell_places(runtime,
-                               options->reads,
-                               options->read_count,
-                               "reads",
-                               &places,
-                               detail);
+    struct cell_reads reads;
+    enum err err = cell_reads(runtime,
+                              options->reads,
+                              options->read_count,
+                              &reads,
+                              detail);
     if (err != ERR_OK) {
         return err;
-    }
-    VEC(struct declared_read) reads = {0};
-    for (size_t i = 0; i < places.count; i++) {
-        const struct declared_read read = {places.at[i], READ_DEEP};
-        vec_push(&reads, read);
     }
     const struct handler_spec spec = {
         .run = run_handler,
@@ -66,8 +60,7 @@ static enum err handle(hd_cell *stream,
                         &doer->handler,
                         detail);
     cell_want(stream->place);
-    vec_release(&reads);
-    cell_places_release(&places);
+    cell_reads_release(&reads);
     return err;
 }
 

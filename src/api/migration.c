@@ -48,26 +48,21 @@ hd_status hd_build_migration(hd_builder *builder,
                              void (*release)(void *context),
                              hd_error *error)
 {
-    struct err_detail detail = {0};
-    enum err err =
-        object_check_open(builder, OBJECT_BUILDER, "builder", &detail);
-    if (err == ERR_OK && run == NULL) {
-        err = err_set(&detail, ERR_ARGUMENT, "'run' must not be NULL");
+    struct declaration d;
+    declaration_begin(&d, builder, NULL, NULL);
+    declaration_give(&d, run == NULL ? "run" : NULL, context, release);
+    if (d.err == ERR_OK) {
+        struct doer *doer = declaration_doer(&d);
+        doer->run = run;
+        const struct builder_migration migration = {
+            .version = version,
+            .run = run_migration,
+            .ctx = doer,
+            .release = doer_gone,
+        };
+        d.err = builder_migration(builder->inside, &migration, &d.detail);
     }
-    if (err != ERR_OK) {
-        build_refuse(context, release);
-        return build_end(builder, err, &detail, NULL, error);
-    }
-    struct doer *doer = build_doer(builder, context, release);
-    doer->run = run;
-    const struct builder_migration migration = {
-        .version = version,
-        .run = run_migration,
-        .ctx = doer,
-        .release = doer_gone,
-    };
-    err = builder_migration(builder->inside, &migration, &detail);
-    return build_end(builder, err, &detail, NULL, error);
+    return declaration_end(&d, error);
 }
 
 /* -- What there was ------------------------------------------------------ */
