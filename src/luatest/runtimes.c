@@ -410,7 +410,7 @@ static enum err pull_one(struct test_runtime *rt,
                          struct place **next,
                          struct err_detail *detail)
 {
-    const struct cell_access *access = &rt->lua.frame->access;
+    const struct cell_access *access = &rt->lua.frame->call.access;
     struct place *at = NULL;
     enum err err =
         cell_follow(access, place, READ_FOR_BOTH, false, &at, detail);
