@@ -546,6 +546,23 @@ hd_status hd_build_piece(hd_builder *builder,
                          hd_cell **result,
                          hd_error *error)
 {
+    return hd_build_piece_in(builder,
+                             NULL,
+                             name,
+                             pattern,
+                             arguments,
+                             result,
+                             error);
+}
+
+hd_status hd_build_piece_in(hd_builder *builder,
+                            const char *space,
+                            const char *name,
+                            hd_pattern *pattern,
+                            const hd_value *arguments,
+                            hd_cell **result,
+                            hd_error *error)
+{
     if (result != NULL) {
         *result = NULL;
     }
@@ -557,6 +574,9 @@ hd_status hd_build_piece(hd_builder *builder,
         object_check_open(builder, OBJECT_BUILDER, "builder", &detail);
     if (err == ERR_OK && name != NULL) {
         err = edge_name(name, "name", &child.name, &detail);
+    }
+    if (err == ERR_OK && space != NULL) {
+        err = edge_name(space, "space", &child.space, &detail);
     }
     if (err == ERR_OK) {
         err = pattern_check(pattern, &detail);
@@ -574,6 +594,7 @@ hd_status hd_build_piece(hd_builder *builder,
         }
     }
     value_unref(child.name);
+    value_unref(child.space);
     return build_end(builder, err, &detail, name, error);
 }
 

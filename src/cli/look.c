@@ -33,6 +33,11 @@ const char *look_folder(const struct options *options)
     return options->values.dir != NULL ? options->values.dir : "./heddle-data";
 }
 
+const char *look_space(const struct options *options)
+{
+    return options->values.space != NULL ? options->values.space : "main";
+}
+
 int look_report(const struct options *options, const struct err_detail *detail)
 {
     /* The public code has the same number. */
@@ -55,8 +60,11 @@ int look_open(const struct options *options, struct survey **out)
     if (branch != NULL && strcmp(branch, "main") == 0) {
         branch = NULL;
     }
-    return survey_open(look_folder(options), "main", branch, out, &detail) ==
-                   ERR_OK
+    return survey_open(look_folder(options),
+                       look_space(options),
+                       branch,
+                       out,
+                       &detail) == ERR_OK
                ? CODE_OK
                : look_report(options, &detail);
 }

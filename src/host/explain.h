@@ -38,8 +38,9 @@ enum {
  *
  * Of a task there is also "task" (survey_task of host/survey.h).
  * "reason" is "change", "first" (with "by", a start), "again" (nothing that it
- * read is different: other code, or a run that had failed), "folded" (its
- * history is gone) or "never". "by" is one of
+ * read is different: other code, or a run that had failed), "elsewhere" (the
+ * same, but it has also read another space, "space", whose history is not
+ * looked at), "folded" (its history is gone) or "never". "by" is one of
  *
  *   {"type":"node","piece":P,"node":N,"run":{... as above ...}}
  *   {"type":"event","piece":P,"handler":H,"receipt":ID,"result":...}

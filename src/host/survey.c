@@ -355,20 +355,18 @@ static void note_sessions(const struct survey *survey,
                           struct survey_piece *piece)
 {
     struct array_iter iter = array_iter(survey->present);
+    const struct value child = value_is_object(piece->about)
+                                   ? object_field(piece->about, "child")
+                                   : VALUE_NONE;
     struct value one;
     piece->sessions = value_empty_array();
     while (array_next(&iter, &one)) {
-        const struct value pieces = object_field(one, "pieces");
-        struct value name;
-        bool has = false;
-        if (value_is_array(pieces)) {
-            struct array_iter names = array_iter(pieces);
-            while (array_next(&names, &name)) {
-                has = has ||
-                      (value_is_string(name) && key_equal(name, piece->name));
-            }
-        }
-        if (has) {
+        /* A child starts with its parent in another space. */
+        if (presence_has(one, survey->space, piece->name) ||
+            (value_is_object(child) &&
+             presence_has(one,
+                          object_field(child, "space"),
+                          object_field(child, "piece")))) {
             const struct value effects = object_field(one, "effects");
             piece->sessions = array_push_adopt(piece->sessions, value_ref(one));
             piece->started =
@@ -450,7 +448,8 @@ static enum err add_launched(struct survey *survey, struct err_detail *detail)
         struct value name;
         struct value pattern;
         while (err == ERR_OK && object_next(&iter, &name, &pattern)) {
-            if (survey_piece_named(survey, name) != NULL) {
+            if (value_is_object(pattern) || /* of another space */
+                survey_piece_named(survey, name) != NULL) {
                 continue;
             }
             err = add_piece(survey, name, detail);
@@ -785,6 +784,7 @@ enum err survey_open(const char *folder,
         mem_free(survey, sizeof *survey);
         return err;
     }
+    survey->space = value_text_new(space);
     survey->branch = value_text_new(branch != NULL ? branch : "");
     survey->present = presence_list(folder);
     err = engine_read_begin(&survey->engine, detail);
@@ -821,6 +821,7 @@ void survey_close(struct survey *survey)
     map_release(&survey->documents);
     map_release(&survey->landed);
     value_unref(survey->present);
+    value_unref(survey->space);
     value_unref(survey->branch);
     if (survey->reading) {
         engine_read_end(&survey->engine);

@@ -62,6 +62,7 @@ struct survey_document {
 
 struct survey {
     struct engine engine;
+    struct value space; /* its name */
     bool reading; /* inside a read transaction, from the opening on (Y1) */
     struct value branch;
     struct value present; /* of host/presence.h */
