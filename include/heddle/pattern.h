@@ -366,6 +366,23 @@ HD_API hd_status hd_build_piece(hd_builder *builder,
                                 hd_cell **result,
                                 hd_error *error);
 
+/* Declare a child piece in another space of the runtime's directory; the space
+ * is created if it does not exist. The child is a piece of its own there, named
+ * after its parent and `name` ("board~clock"). It is created when the commit
+ * that starts its parent has landed, or at a later start of the parent; until
+ * then the parent is HD_PIECE_LOADING. `result` is read through a link. `space`
+ * NULL means the space of the piece. If the child cannot be started, the
+ * runtime reports it: HD_ARGUMENT if a piece of that name exists there and is
+ * not a child of this piece. HD_ARGUMENT: the name of the space is invalid, or
+ * the piece is on a branch or an element of a list. */
+HD_API hd_status hd_build_piece_in(hd_builder *builder,
+                                   const char *space,
+                                   const char *name,
+                                   hd_pattern *pattern,
+                                   const hd_value *arguments,
+                                   hd_cell **result,
+                                   hd_error *error);
+
 /* Declare a field of the result: a link to a cell, or a value. */
 HD_API hd_status hd_build_result(hd_builder *builder,
                                  const char *key,
@@ -485,6 +502,22 @@ HD_API hd_status hd_run_launch(hd_run *run,
                                const hd_value *arguments,
                                hd_value **link,
                                hd_error *error);
+
+/* A zero field means none or the default. */
+typedef struct hd_launch_options {
+    const char *name;  /* NULL: one of the piece and the event */
+    const char *space; /* NULL: that of the handler's piece */
+} hd_launch_options;
+
+/* The same, with a name, or in another space (hd_build_piece_in). HD_ARGUMENT:
+ * a piece of that name exists. HD_STALE: this is not known yet; the handler is
+ * called again. */
+HD_API hd_status hd_run_launch_with(hd_run *run,
+                                    hd_pattern *pattern,
+                                    const hd_value *arguments,
+                                    const hd_launch_options *options,
+                                    hd_value **link,
+                                    hd_error *error);
 
 #ifdef __cplusplus
 }

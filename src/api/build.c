@@ -513,13 +513,34 @@ hd_status hd_build_piece(hd_builder *builder,
                          hd_cell **result,
                          hd_error *error)
 {
+    return hd_build_piece_in(builder,
+                             NULL,
+                             name,
+                             pattern,
+                             arguments,
+                             result,
+                             error);
+}
+
+hd_status hd_build_piece_in(hd_builder *builder,
+                            const char *space,
+                            const char *name,
+                            hd_pattern *pattern,
+                            const hd_value *arguments,
+                            hd_cell **result,
+                            hd_error *error)
+{
     struct declaration d;
+    struct value elsewhere = VALUE_NONE;
     declaration_begin(&d, builder, name, result);
     if (name != NULL) {
         declaration_check_name(&d, "name");
     }
     if (d.err == ERR_OK) {
         d.err = pattern_check(pattern, &d.detail);
+    }
+    if (d.err == ERR_OK && space != NULL) {
+        d.err = edge_name(space, "space", &elsewhere, &d.detail);
     }
     if (d.err == ERR_OK && arguments != NULL &&
         !value_is_object(arguments->value)) {
@@ -528,11 +549,13 @@ hd_status hd_build_piece(hd_builder *builder,
     if (d.err == ERR_OK) {
         const struct builder_child child = {
             .name = d.key,
+            .space = elsewhere,
             .pattern = pattern_in(builder->object.runtime, pattern),
             .arguments = arguments != NULL ? arguments->value : VALUE_NONE,
         };
         d.err = builder_piece(builder->inside, &child, &d.place, &d.detail);
     }
+    value_unref(elsewhere);
     return declaration_end(&d, error);
 }
 

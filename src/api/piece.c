@@ -447,6 +447,31 @@ hd_status hd_run_launch(hd_run *run,
                         hd_value **link,
                         hd_error *error)
 {
+    return hd_run_launch_with(run, pattern, arguments, NULL, link, error);
+}
+
+/* The names in the options, new. */
+static enum err read_launch_names(const hd_launch_options *options,
+                                  struct piece_launch_options *out,
+                                  struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    if (options != NULL && options->name != NULL) {
+        err = edge_name(options->name, "name", &out->name, detail);
+    }
+    if (err == ERR_OK && options != NULL && options->space != NULL) {
+        err = edge_name(options->space, "space", &out->space, detail);
+    }
+    return err;
+}
+
+hd_status hd_run_launch_with(hd_run *run,
+                             hd_pattern *pattern,
+                             const hd_value *arguments,
+                             const hd_launch_options *options,
+                             hd_value **link,
+                             hd_error *error)
+{
     if (link != NULL) {
         *link = NULL;
     }
@@ -466,15 +491,16 @@ hd_status hd_run_launch(hd_run *run,
     if (err == ERR_OK && arguments != NULL && !value_is_object(given)) {
         err = err_set(&detail, ERR_TYPE, "'arguments' is not an object");
     }
+    struct piece_launch_options inside = {.arguments = given};
+    if (err == ERR_OK) {
+        err = read_launch_names(options, &inside, &detail);
+    }
     if (err == ERR_OK) {
         struct value made = VALUE_NONE;
-        const struct piece_launch_options options = {
-            .pattern = pattern_in(run->object.runtime, pattern),
-            .arguments = given,
-        };
+        inside.pattern = pattern_in(run->object.runtime, pattern);
         err = piece_launch(run->call.piece,
                            run->call.handling,
-                           &options,
+                           &inside,
                            &made,
                            &detail);
         if (err == ERR_OK && link != NULL) {
@@ -483,5 +509,7 @@ hd_status hd_run_launch(hd_run *run,
             value_unref(made);
         }
     }
+    value_unref(inside.name);
+    value_unref(inside.space);
     return error_report(error, err, &detail);
 }

@@ -164,6 +164,16 @@ static void on_error(void *ctx,
     runtime->busy--;
 }
 
+static void on_not_started(void *ctx,
+                           struct value name,
+                           const struct err_detail *why)
+{
+    hd_runtime *runtime = ctx;
+    runtime->busy++;
+    runtime_report(runtime, name, NULL, why);
+    runtime->busy--;
+}
+
 static void on_circle(void *ctx, const struct circle *circle)
 {
     struct buf sentence = {0};
@@ -341,6 +351,8 @@ hd_status hd_runtime_open(const hd_runtime_options *options,
                         NULL);
         writes->report = edits_report;
         writes->report_ctx = made;
+        runtime_inside(made)->not_started = on_not_started;
+        runtime_inside(made)->not_started_ctx = made;
     }
     *runtime = made;
     return error_report(error, err, &detail);

@@ -270,8 +270,18 @@ static bool is_space(const struct space_file *file)
            (length > 3 && strcmp(name + length - 3, ".db") == 0);
 }
 
+/* Whether it is the file of that space; NULL: any. */
+static bool is_of(const struct space_file *file, const char *space)
+{
+    const size_t length = space != NULL ? strlen(space) : 0;
+    const char *name = buf_text(&file->name);
+    return space == NULL || (strncmp(name, space, length) == 0 &&
+                             strcmp(name + length, ".db") == 0);
+}
+
 int check_run(const struct options *options)
 {
+    const char *space = options->values.space;
     struct checking checking = {
         .options = options,
         .shows_progress = isatty(STDERR_FILENO) != 0,
@@ -280,6 +290,10 @@ int check_run(const struct options *options)
     space_files files = {0};
     struct err_detail detail = {0};
     enum err err = folder_open(look_folder(options), FOLDER_READ_ONLY, &detail);
+    if (err == ERR_OK && space != NULL) {
+        err =
+            folder_find(look_folder(options), space, FOLDER_READ_ONLY, &detail);
+    }
     if (err == ERR_OK) {
         err = spaces_list(look_folder(options), &files, &detail);
     }
@@ -288,7 +302,7 @@ int check_run(const struct options *options)
         return look_report(options, &detail);
     }
     VEC_FOREACH (&files, file) {
-        if (is_space(file)) {
+        if (is_space(file) && is_of(file, space)) {
             check_file(&checking, file);
         }
     }

@@ -34,6 +34,11 @@ const char *look_folder(const struct options *options)
     return options->values.dir != NULL ? options->values.dir : "./heddle-data";
 }
 
+const char *look_space(const struct options *options)
+{
+    return options->values.space != NULL ? options->values.space : "main";
+}
+
 int look_report(const struct options *options, const struct err_detail *detail)
 {
     /* The public code has the same number. */
@@ -57,7 +62,7 @@ int look_open(const struct options *options, struct offline_graph **out)
         branch = NULL;
     }
     return offline_graph_open(look_folder(options),
-                              "main",
+                              look_space(options),
                               branch,
                               out,
                               &detail) == ERR_OK

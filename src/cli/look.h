@@ -17,11 +17,14 @@
 /* The data directory that is meant. */
 const char *look_folder(const struct options *options);
 
+/* The space that is meant: "main", or that of --space. */
+const char *look_space(const struct options *options);
+
 /* A failure of the layers below: an exit code. */
 int look_report(const struct options *options, const struct err_detail *detail);
 
-/* The offline graph of the space "main". An exit code; what is not CODE_OK has
- * been reported. */
+/* The offline graph of that space. An exit code; what is not CODE_OK has been
+ * reported. */
 int look_open(const struct options *options, struct offline_graph **out);
 
 /* The piece and the node of the operands with these numbers. A name that is

@@ -65,6 +65,9 @@ static void append_cause(struct buf *to, struct value node)
         buf_append_text(to, "folded");
     } else if (value_is_text(reason, "again")) {
         buf_append_text(to, "run again, with unchanged inputs");
+    } else if (value_is_text(reason, "elsewhere")) {
+        buf_append_text(to, "the space ");
+        look_append(to, object_field(node, "space"));
     }
 }
 
@@ -179,6 +182,35 @@ static void append_waiting(struct buf *to, struct value piece)
     }
 }
 
+static void append_parent(struct buf *to, struct value parent)
+{
+    if (value_is_object(parent)) {
+        buf_append_text(to, "; child of ");
+        look_append(to, object_field(parent, "piece"));
+        buf_append_text(to, " in the space ");
+        look_append(to, object_field(parent, "space"));
+    }
+}
+
+/* The children in other spaces, a line each. */
+static void print_elsewhere(struct value children)
+{
+    for (uint32_t i = 0; value_is_array(children) && i < array_count(children);
+         i++) {
+        const struct value child = array_at(children, i);
+        struct buf line = {0};
+        buf_append_text(&line, "  child ");
+        look_append(&line, object_field(child, "piece"));
+        buf_append_text(&line, " in the space ");
+        look_append(&line, object_field(child, "space"));
+        if (is_true(object_field(child, "former"))) {
+            buf_append_text(&line, ", no longer declared");
+        }
+        output_bytes(buf_text(&line), line.length);
+        buf_release(&line);
+    }
+}
+
 static void print_piece(struct value piece)
 {
     struct buf line = {0};
@@ -189,8 +221,10 @@ static void print_piece(struct value piece)
     buf_append_text(&line, "  ");
     append_sessions(&line, object_field(piece, "sessions"));
     append_waiting(&line, piece);
+    append_parent(&line, object_field(piece, "childOf"));
     output_bytes(buf_text(&line), line.length);
     buf_release(&line);
+    print_elsewhere(object_field(piece, "elsewhere"));
     struct look_table table = {
         .columns = 8,
         .headings = {"NODE",
@@ -257,13 +291,17 @@ struct sign {
 
 static struct sign look_for_sign(const struct options *options)
 {
-    static const char *const files[] = {"main.db", "main.db-wal", "run"};
+    static const char *const endings[] = {".db", ".db-wal", NULL};
     struct sign sign;
     memset(&sign, 0, sizeof sign);
-    for (size_t i = 0; i < COUNT_OF(files); i++) {
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
         struct buf path = {0};
         struct stat found;
-        buf_printf(&path, "%s/%s", look_folder(options), files[i]);
+        buf_printf(&path,
+                   "%s/%s%s",
+                   look_folder(options),
+                   endings[i] != NULL ? look_space(options) : "run",
+                   endings[i] != NULL ? endings[i] : "");
         if (stat(buf_text(&path), &found) == 0) {
             sign.of[i].st_mtim = found.st_mtim;
             sign.of[i].st_size = found.st_size;

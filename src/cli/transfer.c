@@ -28,7 +28,11 @@ static int open_transfer(const struct options *options,
                          struct transfer **out)
 {
     struct err_detail detail = {0};
-    return transfer_open(look_folder(options), access, out, &detail) == ERR_OK
+    return transfer_open(look_folder(options),
+                         look_space(options),
+                         access,
+                         out,
+                         &detail) == ERR_OK
                ? CODE_OK
                : look_report(options, &detail);
 }
@@ -194,10 +198,10 @@ static int write_whole(const char *file, const struct buf *text)
 
 int export_run(const struct options *options)
 {
-    const bool all = option_is_given(options, OPTION_SPACE);
+    const bool all = option_is_given(options, OPTION_ALL);
     if (options->operand_count != (all ? 1 : 2)) {
         return report_usage(options,
-                            all ? "--space takes FILE"
+                            all ? "--all takes FILE"
                                 : "'export' takes PIECE FILE");
     }
     struct transfer *transfer = NULL;

@@ -175,6 +175,15 @@ static void print_run(struct value run, unsigned depth)
         say(depth,
             "its inputs are unchanged: its code changed, or an earlier run "
             "failed");
+    } else if (value_is_text(reason, "elsewhere")) {
+        struct buf space = {0};
+        look_append(&space, object_field(run, "space"));
+        say(depth,
+            "its inputs in this space are unchanged; it also reads the space "
+            "%s: 'heddle log --space %s' lists the changes there",
+            buf_text(&space),
+            buf_text(&space));
+        buf_release(&space);
     }
     for (uint32_t i = 0; value_is_array(causes) && i < array_count(causes);
          i++) {

@@ -156,6 +156,8 @@ static void write_run(struct buf *to, struct value account)
                     has(account, "reason", "first") ? ", for the first time"
                     : has(account, "reason", "again")
                         ? ", with unchanged inputs"
+                    : has(account, "reason", "elsewhere")
+                        ? ", with unchanged inputs in its own space"
                         : "");
     if (has(account, "reason", "event")) {
         buf_printf(to,

@@ -16,8 +16,9 @@
  *    "reason":"change","causes":[...],"more":0,"sentence":...}
  *
  * "reason" is "change", "first", "event" (of a handler), "again" (its inputs
- * are unchanged), "never", or why the causes are unknown: "forgotten" (by the
- * runtime) or "folded" (by compaction). A cause is
+ * are unchanged), "never", or why the causes are unknown: "elsewhere" (it
+ * has read another space, "space", whose history is not examined), "forgotten"
+ * (by the runtime) or "folded" (by compaction). A cause is
  *
  *   {"address":A,"seq":10,"changes":[...],"by":{"type":"node",...}}
  *

@@ -69,6 +69,11 @@ static enum err put_run(struct offline_graph *graph,
     }
     const struct value causes = object_field(why, "causes");
     object_put_adopt(object, "reason", value_ref(object_field(why, "reason")));
+    if (!value_is_absent(object_field(why, "space"))) {
+        object_put_adopt(object,
+                         "space",
+                         value_ref(object_field(why, "space")));
+    }
     if (value_is_array(causes) && array_count(causes) > 0) {
         object_put_adopt(object, "cause", value_ref(array_at(causes, 0)));
     }
@@ -102,6 +107,34 @@ static enum err describe_node(struct offline_graph *graph,
     return err;
 }
 
+/* The parent in another space, and the children there (R8 of
+ * runtime/piece.h). */
+static void put_relatives(struct value *object, struct value about)
+{
+    const struct value parent = object_field(about, "child");
+    const struct value launched = object_field(about, "launched");
+    struct object_iter iter = object_iter(
+        value_is_object(launched) ? launched : value_empty_object());
+    struct value children = value_empty_array();
+    struct value key;
+    struct value entry;
+    if (value_is_object(parent)) {
+        object_put_adopt(object, "childOf", value_ref(parent));
+    }
+    while (object_next(&iter, &key, &entry)) {
+        if (value_is_object(entry)) {
+            struct value child = value_ref(entry);
+            child = object_remove_adopt(child, value_text_new("arguments"));
+            children = array_push_adopt(children, child);
+        }
+    }
+    if (array_count(children) > 0) {
+        object_put_adopt(object, "elsewhere", children);
+    } else {
+        value_unref(children);
+    }
+}
+
 static enum err describe_piece(struct offline_graph *graph,
                                const struct offline_piece *piece,
                                struct value *out,
@@ -117,6 +150,7 @@ static enum err describe_piece(struct offline_graph *graph,
             object_put_adopt(&object, "pattern", value_ref(pattern));
         }
     }
+    put_relatives(&object, piece->about);
     object_put_adopt(&object, "started", value_bool(piece->started));
     object_put_adopt(&object, "sessions", value_ref(piece->sessions));
     VEC_FOREACH (&piece->nodes, node) {

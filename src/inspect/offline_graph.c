@@ -338,20 +338,16 @@ static void note_sessions(const struct offline_graph *graph,
                           struct offline_piece *piece)
 {
     struct array_iter iter = array_iter(graph->present);
+    const struct value child = object_field(piece->about, "child");
     struct value one;
     piece->sessions = value_empty_array();
     while (array_next(&iter, &one)) {
-        const struct value pieces = object_field(one, "pieces");
-        struct value name;
-        bool has = false;
-        if (value_is_array(pieces)) {
-            struct array_iter names = array_iter(pieces);
-            while (array_next(&names, &name)) {
-                has = has ||
-                      (value_is_string(name) && key_equal(name, piece->name));
-            }
-        }
-        if (has) {
+        /* A child starts with its parent in another space. */
+        if (presence_has(one, graph->space, piece->name) ||
+            (value_is_object(child) &&
+             presence_has(one,
+                          object_field(child, "space"),
+                          object_field(child, "piece")))) {
             const struct value effects = object_field(one, "effects");
             piece->sessions = array_push_adopt(piece->sessions, value_ref(one));
             piece->started =
@@ -432,7 +428,8 @@ static enum err add_launched(struct offline_graph *graph,
         struct value name;
         struct value pattern;
         while (err == ERR_OK && object_next(&iter, &name, &pattern)) {
-            if (offline_piece_named(graph, name) != NULL) {
+            if (value_is_object(pattern) || /* of another space */
+                offline_piece_named(graph, name) != NULL) {
                 continue;
             }
             err = add_piece(graph, name, detail);
@@ -770,6 +767,7 @@ enum err offline_graph_open(const char *folder,
         mem_free(graph, sizeof *graph);
         return err;
     }
+    graph->space = value_text_new(space);
     graph->branch = value_text_new(branch != NULL ? branch : "");
     graph->present = presence_list(folder);
     err = engine_read_begin(&graph->engine, detail);
@@ -805,6 +803,7 @@ void offline_graph_close(struct offline_graph *graph)
     map_release(&graph->documents);
     map_release(&graph->landed);
     value_unref(graph->present);
+    value_unref(graph->space);
     value_unref(graph->branch);
     if (graph->reading) {
         engine_read_end(&graph->engine);

@@ -62,8 +62,9 @@ struct offline_document {
 
 struct offline_graph {
     struct engine engine;
-    bool reading; /* inside a read transaction, from the opening on
-                     (offline-graph-1) */
+    struct value space; /* its name */
+    bool reading;       /* inside a read transaction, from the opening on
+                           (offline-graph-1) */
     struct value branch;
     struct value present; /* of host/presence.h */
     VEC(struct offline_piece *) pieces;

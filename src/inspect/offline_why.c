@@ -492,10 +492,15 @@ static enum err put_causes(struct account *account,
                            struct value *object)
 {
     struct value causes = value_empty_array();
+    struct value elsewhere = VALUE_NONE; /* a space that it has read, too */
     enum err err = ERR_OK;
     uint64_t left = 0;
     VEC_FOREACH (&span->node->run->places, place) {
-        if (!place_is_read(place->kind) || !value_is_absent(place->space)) {
+        if (!place_is_read(place->kind)) {
+            continue;
+        }
+        if (!value_is_absent(place->space)) {
+            elsewhere = place->space;
             continue;
         }
         if (array_count(causes) >= WHY_CAUSES) {
@@ -507,9 +512,13 @@ static enum err put_causes(struct account *account,
     if (left > 0) {
         object_put_number(object, "moreReads", left);
     }
-    object_put_text(object,
-                    "reason",
-                    array_count(causes) > 0 ? "change" : "again");
+    const bool is_again = array_count(causes) == 0;
+    if (is_again && !value_is_absent(elsewhere)) {
+        object_put_text(object, "reason", "elsewhere");
+        object_put_adopt(object, "space", value_ref(elsewhere));
+    } else {
+        object_put_text(object, "reason", is_again ? "again" : "change");
+    }
     object_put_adopt(object, "causes", causes);
     return err;
 }

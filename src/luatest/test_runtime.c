@@ -115,6 +115,13 @@ static void on_circle(void *ctx, const struct circle *circle)
     buf_release(&sentence);
 }
 
+static void on_not_started(void *ctx,
+                           struct value name,
+                           const struct err_detail *why)
+{
+    add_error(ctx, name, NULL, why->text, rejections_has_said(why->text));
+}
+
 static void put_value(struct value *report, const char *key, struct value value)
 {
     if (!value_is_absent(value)) {
@@ -246,6 +253,10 @@ static enum err open_runtime(struct test_runtime *rt, struct err_detail *detail)
     };
     const enum err err =
         world_runtime_new(options->store, &world, &rt->one, detail);
+    if (err == ERR_OK) {
+        rt->one->runtime.not_started = on_not_started;
+        rt->one->runtime.not_started_ctx = rt;
+    }
     buf_release(&user);
     VEC_FOREACH (&texts, text) {
         buf_release(text);
