@@ -83,23 +83,25 @@ HD_API hd_status hd_runtime_statistics(hd_runtime *runtime,
 
 /* Returns why the node last ran:
  *
- *   {"node":"total", "kind":"computation", "status":"clean", "runs":4,
- *    "reason":"change", "pass":12, "sweep":1, "at":1000, "ms":1,
- *    "outcome":"committed",
+ *   {"piece":"shopping", "node":"total", "kind":"computation",
+ *    "status":"clean", "runs":4, "reason":"change", "pass":12, "sweep":1,
+ *    "at":1000, "ms":1, "outcome":"committed",
  *    "causes":[{"address":"main/cart#/value/price", "commit":7,
- *               "by":{"type":"node","node":"discount"}}], "more":0,
- *    "sentence":"total ran in pass 12, sweep 1, because ..."}
+ *               "by":{"type":"node","piece":"shopping","node":"discount"}}],
+ *    "more":0, "sentence":"total ran in pass 12, sweep 1, because ..."}
  *
- *   "reason"   "change"; "first"; "asked": nothing that it read had changed;
+ *   "piece"    absent for a node outside of pieces
+ *   "reason"   "change"; "first"; "again": nothing that it read had changed;
  *              "event": a handler, and "event" is the number of the event;
  *              "never"; "forgotten": the runtime remembers its last thousand
  *              runs
  *   "outcome"  "committed", "refused", "failed", "given-up" or "dropped"
- *   "by"       {"type":"node","node":N},
- *              {"type":"event","handler":N,"event":4} or
+ *   "by"       {"type":"node","piece":P,"node":N},
+ *              {"type":"event","piece":P,"handler":N,"event":4} or
  *              {"type":"outside","kind":K}, where K is "commit" for a write
  *              of this program and "integrate" for one of another runtime
  *
+ * hd_survey_why gives an account of the same form, with what the file knows.
  * HD_CLOSED if the node was removed. */
 HD_API hd_status hd_node_why(hd_node *node,
                              hd_value **account,
@@ -107,13 +109,15 @@ HD_API hd_status hd_node_why(hd_node *node,
 
 /* Returns why the node does not run now, and what would make it run:
  *
- *   {"node":"total", "kind":"computation", "status":"invalid",
- *    "condition":"gated", "gate":"debounce", "inMs":40,
- *    "sentence":"total is dirty and waits for its debounce: ..."}
+ *   {"piece":"shopping", "node":"total", "kind":"computation",
+ *    "status":"invalid", "gate":"debounce", "inMs":40, "condition":"gated",
+ *    "sentence":"total is dirty and waits for its debounce: ...",
+ *    "needs":"time"}
  *
  * "condition" is the first unmet condition: "event" (a handler has no event),
  * "running", "clean", "nobody-looks" (not in demand), "gated", or "waits" (for
- * another node that must run first). "none": it runs in the next step. */
+ * the node in "waitsFor", which must run first). "none": it runs in the next
+ * step. */
 HD_API hd_status hd_node_why_not(hd_node *node,
                                  hd_value **account,
                                  hd_error *error);
@@ -195,7 +199,8 @@ typedef struct hd_question {
  *    "causes":[{"address":"piece:P/items#/value","read":"deep","seq":10,
  *               "commits":1,"session":S,"at":MS,
  *               "changes":[{"path":"/value/0","old":1,"new":2}],"more":0,
- *               "by":{"type":"event",...}}]}
+ *               "by":{"type":"event",...}}],
+ *    "sentence":"N ran, because ..."}
  *
  * "reason" is "change", "first", "again" (nothing that it read had changed),
  * "folded" (that history was compacted) or "never". The "type" of "by" is

@@ -271,13 +271,7 @@ static enum err names_of(hd_runtime *runtime,
     }
     struct place *place = place_payload(index);
     struct value found;
-    err = cell_look(runtime,
-                    place,
-                    READ_DEEP,
-                    READ_FOR_BOTH,
-                    &found,
-                    NULL,
-                    detail);
+    err = cell_look(runtime, place, READ_DEEP, READ_FOR_BOTH, &found, detail);
     place_unref(place);
     if (err != ERR_OK && err != ERR_NOT_FOUND) {
         return err;
@@ -458,7 +452,8 @@ hd_status hd_run_launch(hd_run *run,
     }
     struct err_detail detail = {0};
     enum err err = object_check_open(run, OBJECT_RUN, "run", &detail);
-    if (err == ERR_OK && (run->piece == NULL || run->handling == NULL)) {
+    if (err == ERR_OK &&
+        (run->call.piece == NULL || run->call.handling == NULL)) {
         err = err_set(&detail,
                       ERR_MISUSE,
                       "only a handler of a pattern can launch pieces");
@@ -477,7 +472,11 @@ hd_status hd_run_launch(hd_run *run,
             .pattern = pattern_in(run->object.runtime, pattern),
             .arguments = given,
         };
-        err = piece_launch(run->piece, run->handling, &options, &made, &detail);
+        err = piece_launch(run->call.piece,
+                           run->call.handling,
+                           &options,
+                           &made,
+                           &detail);
         if (err == ERR_OK && link != NULL) {
             *link = handle_new_adopt(made);
         } else {

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "api/edit.h"
-#include "api/event.h"
 #include "api/frame.h"
 #include "api/pattern.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "front/event_ticket.h"
 #include "sched/circle.h"
 #include "value/utf8.h"
 
@@ -291,7 +291,6 @@ static hd_runtime *record_new(const hd_runtime_options *options)
     runtime->keepers = 1;
     list_init(&runtime->objects);
     object_shelves_init(runtime);
-    list_init(&runtime->deeds);
     list_init(&runtime->tickets);
     list_init(&runtime->wraps);
     runtime->backlog = options->backlog > 0 ? options->backlog : EVENTS_BACKLOG;
@@ -336,6 +335,10 @@ hd_status hd_runtime_open(const hd_runtime_options *options,
         made = NULL;
     } else {
         struct own_writes *writes = &runtime_inside(made)->own_writes;
+        call_frame_init(&made->toplevel,
+                        FRAME_TOPLEVEL,
+                        runtime_inside(made),
+                        NULL);
         writes->report = edits_report;
         writes->report_ctx = made;
     }
@@ -379,9 +382,8 @@ static void end(hd_runtime *runtime)
     runtime->home = NULL;
     runtime->busy++;
     objects_cut(runtime);
-    edits_end(runtime);
     home_close(home);
-    tickets_end(runtime);
+    event_tickets_end(&runtime->tickets);
     patterns_end(runtime);
     frames_end(runtime);
     runtime->busy--;
@@ -397,7 +399,7 @@ static enum err flush(hd_runtime *runtime,
     enum err err;
     do {
         err = home_flush(runtime->home, deadline, detail);
-    } while (err == ERR_OK && edits_try_again(runtime));
+    } while (err == ERR_OK && own_writes_try_again(runtime_inside(runtime)));
     runtime->busy--;
     return err;
 }

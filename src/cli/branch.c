@@ -157,13 +157,6 @@ static int run_rm(const struct options *options)
 
 /* -- list ---------------------------------------------------------------- */
 
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
-}
-
 static void add_row(struct look_table *table, struct value branch)
 {
     struct look_row *row = look_row(table);
@@ -173,9 +166,11 @@ static void add_row(struct look_table *table, struct value branch)
     append_branch(&row->cells[0], object_field(branch, "name"));
     if (value_is_string(parent)) {
         append_branch(&row->cells[1], parent);
-        buf_printf(&row->cells[2], "%" PRIu64, number_of(branch, "forkSeq"));
+        buf_printf(&row->cells[2],
+                   "%" PRIu64,
+                   object_number(branch, "forkSeq"));
     }
-    buf_printf(&row->cells[3], "%" PRIu64, number_of(branch, "headSeq"));
+    buf_printf(&row->cells[3], "%" PRIu64, object_number(branch, "headSeq"));
     buf_append_text(&row->cells[4], active ? "active" : "closed");
     row->colours[4] = active ? LOOK_GOOD : LOOK_FAINT;
 }

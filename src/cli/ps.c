@@ -15,8 +15,8 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/picture.h"
 #include "host/system.h"
+#include "inspect/graph_json.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -30,13 +30,6 @@ enum {
 static bool is_true(struct value value)
 {
     return value_is_same(value, value_bool(true));
-}
-
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
 }
 
 /* "3 s", "5 min", "2 h", "9 d" */
@@ -64,7 +57,7 @@ static void append_cause(struct buf *to, struct value node)
     const struct value reason = object_field(node, "reason");
     if (!value_is_absent(cause)) {
         look_append(to, object_field(cause, "address"));
-        buf_printf(to, ", seq %" PRIu64 ": ", number_of(cause, "seq"));
+        buf_printf(to, ", seq %" PRIu64 ": ", object_number(cause, "seq"));
         look_append_author(to, object_field(cause, "by"));
     } else if (value_is_text(reason, "first")) {
         buf_append_text(to, "first run");
@@ -77,8 +70,8 @@ static void append_cause(struct buf *to, struct value node)
 
 static void append_gates(struct buf *to, struct value node)
 {
-    const uint64_t debounce = number_of(node, "debounceMs");
-    const uint64_t throttle = number_of(node, "throttleMs");
+    const uint64_t debounce = object_number(node, "debounceMs");
+    const uint64_t throttle = object_number(node, "throttleMs");
     if (debounce > 0) {
         buf_printf(to, "debounce %" PRIu64 " ms", debounce);
     }
@@ -131,8 +124,8 @@ static void add_row(struct look_table *table,
                     : wanted ? "asleep"
                              : "dormant");
     row->colours[3] = live ? LOOK_GOOD : LOOK_FAINT;
-    buf_printf(&row->cells[4], "%" PRIu64, number_of(node, "runs"));
-    append_age(&row->cells[5], number_of(node, "at"));
+    buf_printf(&row->cells[4], "%" PRIu64, object_number(node, "runs"));
+    append_age(&row->cells[5], object_number(node, "at"));
     append_gates(&row->cells[6], node);
     if (value_is_object(object_field(node, "task"))) {
         buf_clear(&row->cells[2]);
@@ -150,7 +143,7 @@ static void append_sessions(struct buf *to, struct value sessions)
     while (array_next(&iter, &one)) {
         buf_append_text(to, count++ > 0 ? ", " : "started by ");
         look_append(to, object_field(one, "command"));
-        buf_printf(to, " (pid %" PRIu64 ")", number_of(one, "pid"));
+        buf_printf(to, " (pid %" PRIu64 ")", object_number(one, "pid"));
     }
     if (count == 0) {
         buf_append_text(to, "asleep: no process runs it");
@@ -175,11 +168,11 @@ static void append_waiting(struct buf *to, struct value piece)
         return;
     }
     append_count(to,
-                 number_of(waiting, "events"),
+                 object_number(waiting, "events"),
                  "event waits",
                  "events wait");
-    append_count(to, number_of(waiting, "timers"), "timer", "timers");
-    const uint64_t next = number_of(waiting, "next");
+    append_count(to, object_number(waiting, "timers"), "timer", "timers");
+    const uint64_t next = object_number(waiting, "next");
     if (next > 0) {
         buf_append_text(to, ", next ");
         look_append_time(to, next);
@@ -238,20 +231,20 @@ static void print_all(const struct options *options, struct value all)
 
 static int print_once(const struct options *options)
 {
-    struct survey *survey = NULL;
+    struct offline_graph *graph = NULL;
     struct value all = VALUE_NONE;
     struct err_detail detail = {0};
-    int code = look_open(options, &survey);
+    int code = look_open(options, &graph);
     if (code != CODE_OK) {
         return code;
     }
-    if (picture_pieces(survey, &all, &detail) != ERR_OK) {
+    if (graph_json_pieces(graph, &all, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
         print_all(options, all);
     }
     value_unref(all);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }
 

@@ -50,11 +50,6 @@ static int check_whole(const struct options *options, const char *piece)
     return code;
 }
 
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
 /* What was done, for people on standard error or as JSON. */
 static void tell(const struct options *options,
                  const char *piece,
@@ -66,9 +61,9 @@ static void tell(const struct options *options,
         if (piece[0] != '\0') {
             object_put_adopt(&object, "piece", value_text_new(piece));
         }
-        put_number(&object, "pieces", counts->pieces);
-        put_number(&object, "documents", counts->documents);
-        put_number(&object, "relinked", counts->relinked);
+        object_put_number(&object, "pieces", counts->pieces);
+        object_put_number(&object, "documents", counts->documents);
+        object_put_number(&object, "relinked", counts->relinked);
         look_print_adopt(options, object);
         return;
     }

@@ -908,8 +908,7 @@ int visit_resume(struct visit *visit, const char *name)
 int visit_start_for_user(struct visit *visit, const struct entity *document)
 {
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     if (!value_is_object(about) ||
         value_is_absent(object_field(about, "scopes"))) {
         return CODE_OK;

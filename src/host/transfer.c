@@ -108,9 +108,7 @@ enum err transfer_read(struct transfer *transfer,
 
 struct value transfer_about(struct value document)
 {
-    const struct value about = value_is_object(document)
-                                   ? object_field(document, "piece")
-                                   : VALUE_NONE;
+    const struct value about = object_field(document, "piece");
     return value_is_object(about) &&
                    value_is_absent(object_field(about, "removed"))
                ? about
@@ -119,11 +117,8 @@ struct value transfer_about(struct value document)
 
 uint64_t transfer_generation(struct value document)
 {
-    const struct value about = value_is_object(document)
-                                   ? object_field(document, "piece")
-                                   : VALUE_NONE;
-    const struct value generation =
-        value_is_object(about) ? object_field(about, "generation") : VALUE_NONE;
+    const struct value about = object_field(document, "piece");
+    const struct value generation = object_field(about, "generation");
     return value_kind(generation) == VALUE_INT
                ? (uint64_t)value_integer(generation)
                : 0;
@@ -151,8 +146,7 @@ static enum err refuse_name(struct transfer *transfer,
         return err;
     }
     nearest_begin(&nearest, name, strlen(name));
-    const struct value all =
-        value_is_object(index) ? object_field(index, "value") : VALUE_NONE;
+    const struct value all = object_field(index, "value");
     struct object_iter iter =
         object_iter(value_is_object(all) ? all : value_empty_object());
     struct value known;
@@ -232,8 +226,7 @@ static enum err add_launched(struct transfer *transfer,
         transfer_read(transfer, transfer->space, id, &document, detail);
     value_unref(id);
     const struct value about = transfer_about(document);
-    const struct value launched =
-        value_is_object(about) ? object_field(about, "launched") : VALUE_NONE;
+    const struct value launched = object_field(about, "launched");
     struct object_iter iter = object_iter(
         value_is_object(launched) ? launched : value_empty_object());
     struct value child;
@@ -544,8 +537,7 @@ static enum err read_launcher(struct transfer *transfer,
         transfer_read(transfer, transfer->space, id, &document, detail);
     const struct value about =
         err == ERR_OK ? transfer_about(document) : VALUE_NONE;
-    const struct value child =
-        value_is_object(about) ? object_field(about, "child") : VALUE_NONE;
+    const struct value child = object_field(about, "child");
     const struct text text = value_text(&name);
     size_t length = text.length;
     while (length > 0 && text.at[length - 1] != '~') {
@@ -576,8 +568,7 @@ static enum err leave_parent(struct moved_writer *writer,
     err = transfer_read(transfer, transfer->space, id, &document, detail);
     const struct value about =
         err == ERR_OK ? transfer_about(document) : VALUE_NONE;
-    const struct value launched =
-        value_is_object(about) ? object_field(about, "launched") : VALUE_NONE;
+    const struct value launched = object_field(about, "launched");
     if (value_is_object(launched) &&
         !value_is_absent(object_get(launched, name))) {
         struct value changed = value_ref(about);

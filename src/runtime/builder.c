@@ -851,8 +851,7 @@ static enum err build_child(struct builder *builder,
         .transaction = builder->transaction,
         .prefix = join(full, slash),
         .arguments = child->arguments,
-        .before = value_is_object(before) ? object_field(before, "arguments")
-                                          : VALUE_NONE,
+        .before = object_field(before, "arguments"),
         .result = value_empty_object(),
     };
     note_child(builder_root(builder), full, child);

@@ -204,10 +204,8 @@ static void find_element(const struct piece *piece,
                          entity_list *out)
 {
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
-    const struct value cells =
-        value_is_object(about) ? object_field(about, "cells") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
+    const struct value cells = object_field(about, "cells");
     if (!value_is_object(cells)) {
         return;
     }
@@ -342,8 +340,7 @@ static bool are_here(struct piece *piece, bool all)
 static void take_about(struct piece *piece)
 {
     const struct value rest = piece->document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     const struct value kept =
         value_is_object(about) ? value_ref(about) : value_empty_object();
     value_unref(piece->about);

@@ -140,8 +140,7 @@ static enum err check_free(struct transaction *transaction,
     struct value whole = VALUE_NONE;
     (void)transaction_read(transaction, root, READ_DEEP, READ_FOR_BOTH, &whole);
     place_unref(root);
-    const struct value about =
-        value_is_object(whole) ? object_field(whole, "piece") : VALUE_NONE;
+    const struct value about = object_field(whole, "piece");
     enum err err = ERR_OK;
     if (value_is_object(about) &&
         value_is_absent(object_field(about, "removed"))) {

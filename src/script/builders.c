@@ -75,7 +75,8 @@ struct builder_object *builders_check(lua_State *L)
                          "its function");
     }
     script_charge(L, DECLARATION_STEPS);
-    if (object->stage->frame->node != NULL || !object->stage->frame->building) {
+    if (object->stage->frame->node != NULL ||
+        object->stage->frame->call.kind != FRAME_BUILD) {
         (void)luaL_error(L, "nothing can be declared inside a run");
     }
     return object;

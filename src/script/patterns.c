@@ -130,9 +130,7 @@ static enum err build(struct builder *builder,
         return err_set(detail, ERR_ARGUMENT, "this runtime does not run Lua");
     }
     struct building building = {.builder = builder};
-    const struct cell_access access = {stage->runtime, NULL, NULL};
-    frame_begin(&building.frame, stage, &access);
-    building.frame.building = true;
+    frame_begin(&building.frame, stage, FRAME_BUILD, NULL);
     building.state.builder = builder;
     const struct script_call call = {
         .function = pattern->function,
@@ -338,10 +336,10 @@ int patterns_launch(lua_State *L)
     lua_settop(L, 3);
     struct pattern *pattern = patterns_check(L, 1);
     struct frame *frame = heddle_of(L)->frame;
-    if (frame == NULL || frame->handling == NULL) {
+    if (frame == NULL || frame->call.handling == NULL) {
         return luaL_error(L, "heddle.launch is only for handlers");
     }
-    if (frame->piece == NULL) {
+    if (frame->call.piece == NULL) {
         return luaL_error(L,
                           "heddle.launch works only in a piece's handler: that "
                           "of rt:on has no piece; declare it with p:handler");
@@ -356,12 +354,11 @@ int patterns_launch(lua_State *L)
         .name = launch->name,
     };
     struct err_detail detail = {0};
-    const enum err err = piece_launch(frame->piece,
-                                      frame->handling,
+    const enum err err = piece_launch(frame->call.piece,
+                                      frame->call.handling,
                                       &options,
                                       &launch->link,
                                       &detail);
-    frame->stale = frame->stale || err == ERR_STALE;
-    reads_raise(L, err, &detail);
+    reads_raise(L, call_frame_note(&frame->call, err), &detail);
     return 1;
 }
