@@ -261,8 +261,8 @@ typedef struct hd_send_options {
 
     /* The event is a timer: it is stored, its ticket ends with HD_QUEUED, and
      * it is handled when it is due, by this runtime or any other that has the
-     * handler then. `id` without `session` is its name, in the piece that has
-     * the stream: the next timer with that name takes its place. In a handler
+     * handler then. `id` without `session` is its name on the stream: the
+     * next timer of the stream with that name takes its place. In a handler
      * or an edit it is set by the commit of that. HD_MISUSE for a runtime in
      * memory, and in other functions. NULL: no timer. */
     const hd_timer_options *timer;
@@ -278,7 +278,8 @@ HD_API hd_status hd_cell_send(hd_cell *stream,
                               hd_ticket **ticket,
                               hd_error *error);
 
-/* Cancels the timer with that id, of the piece that has the stream at a cell.
+/* Cancels the timer with that id on the stream at a cell, or the stored event
+ * with that id. A timer with the same id on another stream stays.
  * `cancelled` tells whether there was one; it may be NULL. In a handler or an
  * edit this is part of the commit; HD_STALE: return it, and the function is
  * called again. Elsewhere it is a write of its own, as hd_cell_set, and

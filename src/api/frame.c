@@ -108,11 +108,11 @@ enum run_result frame_result(const struct hd_run *frame,
                              struct run *run,
                              hd_status status)
 {
-    if (frame->stale) {
-        return RUN_AGAIN;
-    }
     if (run_is_waiting(run)) {
         return RUN_WAITING; /* also if it failed: it has seen nothing */
+    }
+    if (frame->stale) {
+        return RUN_AGAIN;
     }
     if (status == HD_OK) {
         return RUN_DONE;

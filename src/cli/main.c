@@ -403,8 +403,8 @@ static const struct command root_commands[] = {
         .brief = "events that are stored and not handled yet",
         .manual =
             "Lists the events that wait in the store, in the order in which\n"
-            "handlers or 'heddle send --queue' sent them, and what each waits\n"
-            "for. With PIECE, only the events of that piece. Runs and changes\n"
+            "handlers, effects or 'heddle send --queue' sent them, and what\n"
+            "each waits for. With PIECE, only its events. Runs and changes\n"
             "nothing, unless --cancel is given, which removes the event with\n"
             "that id.\n",
         .example = "  $ heddle events shopping\n",
@@ -420,8 +420,9 @@ static const struct command root_commands[] = {
             "Lists the timers of all pieces, or of PIECE, in order of their\n"
             "due times, with stream, payload and repetition. The next process\n"
             "that runs the piece handles overdue timers; if a user is shown,\n"
-            "a process of that user (--user). --cancel removes a timer of\n"
-            "PIECE, or of its only child that has a timer with that id.\n",
+            "a process of that user (--user). --cancel removes the timers\n"
+            "of PIECE with that id, or of its only child that has any;\n"
+            "PIECE/STREAM is the timer of one stream.\n",
         .example = "  $ heddle timers shopping\n"
                    "  $ heddle timers shopping --cancel remind\n",
         .run = timers_run,

@@ -90,7 +90,8 @@ static struct value describe(const struct events_list *list,
     return object;
 }
 
-/* Whether an event is one of a piece, or of a child: "kanban/cards/3". */
+/* Whether an event is one of a piece, of a child ("kanban/cards/3") or of a
+ * stream. */
 static bool is_of(struct value object, const char *address)
 {
     const struct value piece = object_field(object, "piece");
@@ -104,9 +105,9 @@ static bool is_of(struct value object, const char *address)
     buf_append(&full, parts[0].at, parts[0].length);
     buf_append_char(&full, '/');
     buf_append(&full, parts[1].at, parts[1].length);
-    const bool is = full.length > length &&
+    const bool is = full.length >= length &&
                     memcmp(full.at, address, length) == 0 &&
-                    full.at[length] == '/';
+                    (full.length == length || full.at[length] == '/');
     buf_release(&full);
     return is;
 }
