@@ -399,15 +399,19 @@ static const struct command root_commands[] = {
         .name = "events",
         .operands = "[PIECE]",
         .takes_more = true,
-        .options = LOOK_OPTIONS | OPTION_CANCEL | OPTION_BRANCH,
+        .options = LOOK_OPTIONS | OPTION_CANCEL | OPTION_BRANCH |
+                   OPTION_FAILED | OPTION_LIMIT | OPTION_ID,
         .brief = "events that are stored and not handled yet",
         .manual =
             "Lists the events that wait in the store, in the order in which\n"
             "handlers, effects or 'heddle send --queue' sent them, and what\n"
             "each waits for. With PIECE, only its events. Runs and changes\n"
             "nothing, unless --cancel is given, which removes the event with\n"
-            "that id.\n",
-        .example = "  $ heddle events shopping\n",
+            "that id. --failed lists the last 100 events (or --limit) whose\n"
+            "handler failed, with the reason. --id prints what has become of\n"
+            "the event with that id: its receipt, or why it has none.\n",
+        .example = "  $ heddle events shopping\n"
+                   "  $ heddle events shopping --failed\n",
         .run = events_run,
     },
     {

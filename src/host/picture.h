@@ -68,6 +68,32 @@ MUST_CHECK enum err picture_events(struct survey *survey,
                                    struct value *out,
                                    struct err_detail *detail);
 
+/* {"failed":[{"id":ID,"state":"failed","piece":P,"handler":H,"payload":...,
+ *             "at":MS,"seq":N,"code":C,"message":M}]}
+ *
+ * The stored events whose handler failed, in the order of their failures: the
+ * last `limit` ones that the last RETENTION_COMMITS commits ended. "payload" is
+ * left out if it was compacted away. */
+MUST_CHECK enum err picture_failed(struct survey *survey,
+                                   const char *piece,
+                                   uint64_t limit,
+                                   struct value *out,
+                                   struct err_detail *detail);
+
+/* What has become of the stored event or timer with that id: {"id":ID,
+ * "state":S,"piece":P,"handler":H}, where S is "waiting" (with "payload"),
+ * "done" (with "receipt", or "delivered", the id of a receipt in another
+ * document), "failed" (with "code" and "message") or "cancelled". Absent: the
+ * store does not know it. */
+MUST_CHECK enum err picture_event(struct survey *survey,
+                                  const char *id,
+                                  struct value *out,
+                                  struct err_detail *detail);
+
+/* Whether the object of an event says that it is of a piece, of a child
+ * ("kanban/cards/3") or of a stream. */
+bool picture_is_of(struct value object, const char *address);
+
 /* {"timers":[{"id":ID,"document":ID,"piece":P,"handler":H,"payload":...,
  *             "due":MS,"late":MS,"every":MS,"cron":C,"zone":Z,"missed":M,
  *             "at":MS,"from":{...},"user":U}]}

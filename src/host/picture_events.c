@@ -90,9 +90,7 @@ static struct value describe(const struct events_list *list,
     return object;
 }
 
-/* Whether an event is one of a piece, of a child ("kanban/cards/3") or of a
- * stream. */
-static bool is_of(struct value object, const char *address)
+bool picture_is_of(struct value object, const char *address)
 {
     const struct value piece = object_field(object, "piece");
     const struct value handler = object_field(object, "handler");
@@ -123,7 +121,7 @@ static void add_event(void *ctx, const struct waiting_event *event)
         return; /* nothing that a runtime has stored */
     }
     struct value object = describe(list, event->id, &stored);
-    if (list->piece == NULL || is_of(object, list->piece)) {
+    if (list->piece == NULL || picture_is_of(object, list->piece)) {
         list->events = array_push_adopt(list->events, value_ref(object));
     }
     value_unref(object);

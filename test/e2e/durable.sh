@@ -199,6 +199,40 @@ same "the event behind it is handled" "$("$HEDDLE" get fails n)" 1
 "$HEDDLE" run fails.lua --once >out 2>err
 same "the next process does not call the handler again" "$(count_stored) $(grep -c 'no such luck' err)" '0 0'
 
+# ---- what has become of an event ----
+
+failed() {
+    "$HEDDLE" events --failed --json "$@" | sed 's/"\(id\|at\|seq\)":[^,}]*,//g'
+}
+
+same "an event whose handler failed is listed, with its payload and the reason" "$(failed fails)" \
+    '{"failed":[{"state":"failed","piece":"fails","handler":"bad","payload":1,"code":"GIVEN_UP","message":"fails.lua:4: no such luck"}]}'
+check "a table says so, too" sh -c '"$HEDDLE" events fails --failed | grep -q "bad of fails  1 .*fails.lua:4: no such luck"'
+id=$("$HEDDLE" send fails bad 2 --queue | tr -d '"')
+check "an event is found by the id that was printed: it waits" "$HEDDLE" events --id "$id"
+same "as JSON" "$("$HEDDLE" events --id "$id" --json)" \
+    "{\"id\":\"$id\",\"state\":\"waiting\",\"piece\":\"fails\",\"handler\":\"bad\",\"payload\":2}"
+"$HEDDLE" run fails.lua --once >out 2>err
+"$HEDDLE" events --id "$id" >out 2>err
+same "it has failed" "$? $(cat out err)" "1 heddle: the event for bad of fails was not handled: fails.lua:4: no such luck"
+"$HEDDLE" events --id "$id" --json >out 2>err
+same "as JSON" "$? $(cat out err)" \
+    "1 {\"id\":\"$id\",\"state\":\"failed\",\"piece\":\"fails\",\"handler\":\"bad\",\"code\":\"GIVEN_UP\",\"message\":\"fails.lua:4: no such luck\"}"
+same "both failures are listed, in their order" "$(failed fails | grep -o '"payload":[0-9]*' | paste -sd' ' -)" '"payload":1 "payload":2'
+same "or the last one" "$(failed fails --limit 1 | grep -o '"payload":[0-9]*')" '"payload":2'
+id=$("$HEDDLE" send fails good 1 --queue | tr -d '"')
+"$HEDDLE" run fails.lua --once >out 2>err
+same "one that was handled has its receipt" "$("$HEDDLE" events --id "$id" --json)" \
+    "{\"id\":\"$id\",\"state\":\"done\",\"piece\":\"fails\",\"handler\":\"good\",\"receipt\":{}}"
+id=$("$HEDDLE" send fails good 1 --queue | tr -d '"')
+"$HEDDLE" events fails --cancel "$id"
+"$HEDDLE" events --id "$id" >out 2>err
+same "one that was cancelled has none" "$? $(cat out err)" '1 heddle: the event for good of fails was not handled: it was cancelled'
+"$HEDDLE" events --id receipt:none >out 2>err
+same "an id that is not known is an error" "$? $(cut -c 1-42 err)" "1 heddle: there is no event 'receipt:none':"
+"$HEDDLE" events --failed --id x 2>err
+same "one question at a time" "$? $(head -1 err)" '2 heddle: give one of --failed, --id and --cancel'
+
 # ---- between pieces ----
 
 cat >to.lua <<'LUA'
