@@ -217,7 +217,8 @@ same "as JSON" "$("$HEDDLE" events --id "$id" --json)" \
 same "it has failed" "$? $(cat out err)" "1 heddle: the event for bad of fails was not handled: fails.lua:4: no such luck"
 "$HEDDLE" events --id "$id" --json >out 2>err
 same "as JSON" "$? $(cat out err)" \
-    "1 {\"id\":\"$id\",\"state\":\"failed\",\"piece\":\"fails\",\"handler\":\"bad\",\"code\":\"GIVEN_UP\",\"message\":\"fails.lua:4: no such luck\"}"
+    "1 {\"id\":\"$id\",\"state\":\"failed\",\"piece\":\"fails\",\"handler\":\"bad\",\
+\"code\":\"GIVEN_UP\",\"message\":\"fails.lua:4: no such luck\"}"
 same "both failures are listed, in their order" "$(failed fails | grep -o '"payload":[0-9]*' | paste -sd' ' -)" '"payload":1 "payload":2'
 same "or the last one" "$(failed fails --limit 1 | grep -o '"payload":[0-9]*')" '"payload":2'
 id=$("$HEDDLE" send fails good 1 --queue | tr -d '"')
@@ -229,9 +230,9 @@ id=$("$HEDDLE" send fails good 1 --queue | tr -d '"')
 "$HEDDLE" events --id "$id" >out 2>err
 same "one that was cancelled has none" "$? $(cat out err)" '1 heddle: the event for good of fails was not handled: it was cancelled'
 "$HEDDLE" events --id receipt:none >out 2>err
-same "an id that is not known is an error" "$? $(cut -c 1-42 err)" "1 heddle: there is no event 'receipt:none':"
+same "an id that is not known is an error" "$? $(cut -c 1-41 err)" "1 heddle: there is no event 'receipt:none':"
 "$HEDDLE" events --failed --id x 2>err
-same "one question at a time" "$? $(head -1 err)" '2 heddle: give one of --failed, --id and --cancel'
+same "one question at a time" "$? $(head -1 err)" "2 heddle: give one of --failed, --id and --cancel; see 'heddle events --help'"
 
 # ---- between pieces ----
 
