@@ -11,6 +11,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "host/collection_check.h"
 #include "host/folder.h"
 #include "store/mend.h"
 #include "store/rebuild.h"
@@ -141,6 +142,29 @@ static enum err note_mangled(struct checking *checking,
     return err;
 }
 
+/* Of a history that holds. */
+static enum err verify_collections(struct checking *checking,
+                                   struct engine *engine,
+                                   struct value *object,
+                                   struct err_detail *detail)
+{
+    const struct collection_report report = {note_difference, checking};
+    struct collection_counts counts;
+    enum err err = ERR_OK;
+    if (option_is_given(checking->options, OPTION_REPAIR)) {
+        err = collections_repair(engine, &counts, detail);
+        put_number(object, "parts", counts.rebuilt);
+    }
+    if (err == ERR_OK) {
+        err = collections_verify(engine, &report, &counts, detail);
+    }
+    if (err == ERR_OK && counts.collections > 0) {
+        put_number(object, "collections", counts.collections);
+        put_number(object, "rows", counts.rows);
+    }
+    return err;
+}
+
 static enum err verify(struct checking *checking,
                        const char *path,
                        struct value *object,
@@ -168,6 +192,8 @@ static enum err verify(struct checking *checking,
     }
     if (err == ERR_OK && counts.differences > 0) {
         err = note_mangled(checking, &engine, detail);
+    } else if (err == ERR_OK) {
+        err = verify_collections(checking, &engine, object, detail);
     }
     end_progress(checking);
     put_number(object, "commits", counts.commits);
@@ -224,6 +250,11 @@ static void print_file(const struct checking *checking, struct value object)
     append_number(&line, object, "removed", "removed");
     append_number(&line, object, "rebuilt", "rebuilt");
     append_number(&line, object, "mended", "repaired");
+    if (number_of(object, "parts") > 0) {
+        buf_append_text(&line, ": ");
+        display_count(&line, number_of(object, "parts"), "part");
+        buf_append_text(&line, " of collections rebuilt");
+    }
     if (number_of(object, "mended") > 0) {
         buf_append_text(&line, " (bytes that were not UTF-8 are \\xNN now)");
     }

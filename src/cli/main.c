@@ -452,13 +452,15 @@ static const struct command root_commands[] = {
         .brief = "verify every space of a data directory",
         .manual =
             "Replays the history of every space and compares it with heads,\n"
-            "snapshots, indexes and recorded runs. Prints each difference and\n"
-            "exits with 1 if there is one. Changes nothing without --repair.\n"
+            "snapshots, indexes and recorded runs, and the orderings and\n"
+            "counts of collections with their rows. Prints each difference\n"
+            "and exits with 1 if there is one. Changes nothing without\n"
+            "--repair.\n"
             "With --repair, and if the history is intact, it rebuilds the\n"
             "rows of documents that differ, and removes snapshots that differ\n"
-            "and inconsistent records of runs; those nodes run again. Bytes\n"
-            "that are not UTF-8, which earlier versions accepted, become\n"
-            "\\xNN.\n",
+            "and inconsistent records of runs; those nodes run again. It\n"
+            "rebuilds orderings and counts of collections. Bytes that are not\n"
+            "UTF-8, which earlier versions accepted, become \\xNN.\n",
         .example = "  $ heddle check --dir heddle-data\n",
         .run = check_run,
     },
