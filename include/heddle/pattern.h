@@ -147,8 +147,10 @@ HD_API hd_status hd_build_migration(hd_builder *builder,
                                     hd_error *error);
 
 /* In a migration: what a state or an argument held, by the name that it had,
- * new. HD_NOT_FOUND: it held nothing, or there was none. And removes one that
- * the pattern no longer declares (HD_ARGUMENT: it does). */
+ * new; of a collection, the array of its rows, by key. HD_NOT_FOUND: it held
+ * nothing, or there was none. HD_STALE: return it, and the function is called
+ * again. And removes one that the pattern no longer declares (HD_ARGUMENT: it
+ * does). */
 HD_API hd_status hd_run_former(hd_run *run,
                                const char *name,
                                hd_value **value,

@@ -2,6 +2,8 @@
 
 #include "script/reads.h"
 
+#include "collection/collection.h"
+
 /* Whether the code has met something that is still on its way: it does not go
  * on with nothing, or with what is old (docs/pieces.md). */
 static bool has_to_wait(const struct frame *frame)
@@ -16,13 +18,13 @@ static enum err refuse_migrating(struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_ARGUMENT,
-                   "a migration can read only the states and arguments of its "
-                   "piece");
+                   "a migration can read only the states, arguments and "
+                   "collections of its piece");
 }
 
 /* What could not be known now ends the run: no pcall catches it. In a migration
- * all data is here, so that is a computation which would have to be
- * evaluated. */
+ * all data is here, but for documents of collections, which are awaited then:
+ * otherwise it is a computation which would have to be evaluated. */
 static enum err noted(struct frame *frame,
                       enum err err,
                       struct err_detail *detail)
@@ -30,7 +32,8 @@ static enum err noted(struct frame *frame,
     if (has_to_wait(frame)) {
         err = ERR_STALE;
     }
-    if (err == ERR_STALE && frame->migrating) {
+    if (err == ERR_STALE && frame->migrating &&
+        !transaction_is_awaiting(frame->access.transaction)) {
         return refuse_migrating(detail);
     }
     if (err == ERR_STALE) {
@@ -68,13 +71,19 @@ static enum err read_migrating(struct frame *frame,
                                struct err_detail *detail)
 {
     struct place *at = NULL;
+    struct transaction *transaction = frame->access.transaction;
+    if (collection_is_row(place->entity->id) &&
+        !transaction_knows(transaction, place->entity)) {
+        transaction_await(transaction, place->entity);
+        return noted(frame, ERR_STALE, detail);
+    }
     const enum err err =
         cell_read(&frame->access, place, kind, flags, out, &at, detail);
     if (err != ERR_OK) {
         return noted(frame, err, detail);
     }
-    const bool is_data =
-        at->entity->loaded && at->entity->payload->writers.first == NULL;
+    const bool is_data = transaction_knows(transaction, at->entity) &&
+                         at->entity->payload->writers.first == NULL;
     place_unref(at);
     if (is_data) {
         return ERR_OK;

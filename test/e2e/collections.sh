@@ -133,6 +133,26 @@ check "a row with the key of another one is found" sh -c '"$HEDDLE" check | grep
 harm '{"op":"set","id":"'"$root"'//row/=5","value":{"value":{"id":5,"age":5}}}'
 check "the files are sound" "$HEDDLE" check
 
+# ---- migrations ----
+
+cat >crm.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("crm", function(p)
+  local by_name = p:collection("by_name", { key = "name", index = { by_age = { "age" } } })
+  p:migrate(2, function(old)
+    for _, row in ipairs(old:get("people")) do by_name:insert{ name = "n" .. row.id, age = row.age } end
+    old:drop("people")
+  end)
+  p:handler("count", function(range) return by_name:count(range) end)
+  return { by_name = by_name }
+end)
+LUA
+"$HEDDLE" run crm.lua --name shop --once >/dev/null 2>&1
+says "a migration copies the rows to another collection" 1001 get shop by_name/count
+says "with its indexes" 17 send shop count '{"index":"by_age","from":[7],"to":[7]}'
+same "and drops the one that was" "$("$HEDDLE" export --space - 2>/dev/null | grep -c '^{"scope":"space","id":"piece:shop/people')" 0
+check "the files are sound" "$HEDDLE" check
+
 # ---- branches ----
 
 cat >merge.lua <<'LUA'
