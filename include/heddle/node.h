@@ -280,8 +280,8 @@ typedef struct hd_send_options {
 
     /* Makes the event a timer; NULL: none. The event is stored, its ticket ends
      * with HD_QUEUED, and it is handled when due, by this runtime or another
-     * that then has the handler. `id` without `session` names the timer within
-     * the piece that owns the stream; the next timer with that name replaces
+     * that then has the handler. `id` without `session` names the timer on
+     * its stream; the next timer of the stream with that name replaces
      * it. In a handler or an edit, the commit sets the timer. HD_MISUSE for a
      * runtime in memory, and in other functions. */
     const hd_timer_options *timer;
@@ -306,11 +306,12 @@ HD_API hd_status hd_cell_send(hd_cell *stream,
                               hd_ticket **ticket,
                               hd_error *error);
 
-/* Cancels the timer named `id` of the piece that owns the stream at a cell.
- * `cancelled` says whether there was one; it may be NULL. In a handler or an
- * edit, this is part of the commit; if it returns HD_STALE, return that, and
- * the function is called again. Elsewhere it is a write of its own, like
- * hd_cell_set, and `cancelled` reflects the state visible here. */
+/* Cancels the timer named `id` on the stream at a cell, or the stored event
+ * with that id. A timer with the same id on another stream remains. `cancelled`
+ * says whether there was one; it may be NULL. In a handler or an edit, this is
+ * part of the commit; if it returns HD_STALE, return that, and the function is
+ * called again. Elsewhere it is a write of its own, like hd_cell_set, and
+ * `cancelled` reflects the state visible here. */
 HD_API hd_status hd_cell_cancel(hd_cell *stream,
                                 const char *id,
                                 bool *cancelled,

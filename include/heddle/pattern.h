@@ -148,8 +148,10 @@ HD_API hd_status hd_build_migration(hd_builder *builder,
                                     hd_error *error);
 
 /* For migrations. hd_run_former returns the value of a state or argument by its
- * former name, new; HD_NOT_FOUND if there is none. hd_run_drop removes one that
- * the pattern no longer declares; HD_ARGUMENT if it still does. */
+ * former name, new; for a collection, the array of its rows, by key.
+ * HD_NOT_FOUND if there is none. HD_STALE: return it, and the function is
+ * called again. hd_run_drop removes what the pattern no longer declares;
+ * HD_ARGUMENT if it still does. */
 HD_API hd_status hd_run_former(hd_run *run,
                                const char *name,
                                hd_value **value,

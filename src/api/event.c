@@ -469,32 +469,26 @@ static enum err cancel_timer(hd_runtime *runtime,
                              struct err_detail *detail)
 {
     struct call_frame *frame = frame_now(runtime);
-    const struct value owner = event_timer_owner(stream->id);
+    const struct timer_target target = {.space = stream->space,
+                                        .stream = stream->id,
+                                        .name = name};
     enum err err = ERR_OK;
     if (frame->kind == FRAME_TOPLEVEL) {
         const struct timer_cancelling asked = {0};
-        err = timer_cancel(runtime_inside(runtime),
-                           stream->space,
-                           owner,
-                           name,
-                           &asked,
-                           was,
-                           detail);
+        err =
+            timer_cancel(runtime_inside(runtime), &target, &asked, was, detail);
     } else if (frame->kind != FRAME_HANDLER && frame->kind != FRAME_EDIT) {
         err = err_set(detail,
                       ERR_MISUSE,
                       "only a handler or an edit can cancel a timer");
     } else {
-        err = timers_cancel(runtime_sched(runtime),
-                            frame->access.transaction,
-                            stream->space,
-                            owner,
-                            name,
-                            was,
-                            detail);
+        err = timer_cancel_in(runtime_inside(runtime),
+                              frame->access.transaction,
+                              &target,
+                              was,
+                              detail);
         (void)call_frame_note(frame, err);
     }
-    value_unref(owner);
     return err;
 }
 

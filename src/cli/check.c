@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "host/folder.h"
+#include "inspect/collection_check.h"
 #include "store/mend.h"
 #include "store/rebuild.h"
 #include "store/spaces.h"
@@ -136,6 +137,29 @@ static enum err note_mangled(struct checking *checking,
     return err;
 }
 
+/* Of a history that holds. */
+static enum err verify_collections(struct checking *checking,
+                                   struct engine *engine,
+                                   struct value *object,
+                                   struct err_detail *detail)
+{
+    const struct collection_report report = {note_difference, checking};
+    struct collection_counts counts;
+    enum err err = ERR_OK;
+    if (option_is_given(checking->options, OPTION_REPAIR)) {
+        err = collections_repair(engine, &counts, detail);
+        object_put_number(object, "parts", counts.rebuilt);
+    }
+    if (err == ERR_OK) {
+        err = collections_verify(engine, &report, &counts, detail);
+    }
+    if (err == ERR_OK && counts.collections > 0) {
+        object_put_number(object, "collections", counts.collections);
+        object_put_number(object, "rows", counts.rows);
+    }
+    return err;
+}
+
 static enum err verify(struct checking *checking,
                        const char *path,
                        struct value *object,
@@ -163,6 +187,8 @@ static enum err verify(struct checking *checking,
     }
     if (err == ERR_OK && counts.differences > 0) {
         err = note_mangled(checking, &engine, detail);
+    } else if (err == ERR_OK) {
+        err = verify_collections(checking, &engine, object, detail);
     }
     end_progress(checking);
     object_put_number(object, "commits", counts.commits);
@@ -212,6 +238,11 @@ static void print_file(const struct checking *checking, struct value object)
     append_number(&line, object, "removed", "removed");
     append_number(&line, object, "rebuilt", "rebuilt");
     append_number(&line, object, "mended", "repaired");
+    if (object_number(object, "parts") > 0) {
+        buf_append_text(&line, ": ");
+        display_count(&line, object_number(object, "parts"), "part");
+        buf_append_text(&line, " of collections rebuilt");
+    }
     if (object_number(object, "mended") > 0) {
         buf_append_text(&line, " (bytes that were not UTF-8 are \\xNN now)");
     }

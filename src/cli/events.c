@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/look.h"
 #include "cli/report.h"
@@ -14,6 +16,7 @@
 
 enum {
     PAYLOAD_SHOWN = 60, /* characters */
+    FAILED_SHOWN = 100, /* events, unless --limit says otherwise */
 };
 
 static void append_state(struct buf *to, struct value event)
@@ -86,12 +89,161 @@ static enum err find_events(struct offline_graph *graph,
     return graph_json_events(graph, look_folder(options), piece, out, detail);
 }
 
+/* -- Those that failed --------------------------------------------------- */
+
+static void add_failed(struct look_table *table, struct value event)
+{
+    struct look_row *row = look_row(table);
+    timers_append_stream(&row->cells[0], event);
+    look_append_json(&row->cells[1],
+                     object_field(event, "payload"),
+                     PAYLOAD_SHOWN);
+    look_append_time(&row->cells[2],
+                     (uint64_t)value_integer(object_field(event, "at")));
+    look_append(&row->cells[3], object_field(event, "message"));
+    look_append(&row->cells[4], object_field(event, "id"));
+    row->colours[0] = LOOK_STRONG;
+    row->colours[4] = LOOK_FAINT;
+}
+
+static void print_failed(struct value events)
+{
+    const struct value list = object_field(events, "failed");
+    if (array_count(list) == 0) {
+        (void)fprintf(stderr, "heddle: no event has failed\n");
+        return;
+    }
+    struct look_table table = {
+        .columns = 5,
+        .headings = {"EVENT", "PAYLOAD", "FAILED", "REASON", "ID"},
+        .least = 5,
+    };
+    struct array_iter iter = array_iter(list);
+    struct value event;
+    while (array_next(&iter, &event)) {
+        add_failed(&table, event);
+    }
+    look_table_end(&table, 0);
+}
+
+static int read_limit(const struct options *options, uint64_t *out)
+{
+    return look_number(options,
+                       "--limit",
+                       options->values.limit,
+                       FAILED_SHOWN,
+                       out);
+}
+
+static enum err find_failed(struct offline_graph *graph,
+                            const struct options *options,
+                            const char *piece,
+                            struct value *out,
+                            struct err_detail *detail)
+{
+    uint64_t limit;
+    CHECK(read_limit(options, &limit) == CODE_OK); /* it was looked at */
+    return graph_json_failed(graph, piece, limit, out, detail);
+}
+
+/* -- One by its id ------------------------------------------------------- */
+
+/* What did not become of it, as an error. */
+static int report_end(const struct options *options, struct value event)
+{
+    const bool failed = value_is_text(object_field(event, "state"), "failed");
+    const struct value message = object_field(event, "message");
+    const struct text why =
+        failed && value_is_string(message)
+            ? value_text(&message)
+            : (struct text){"it was cancelled", strlen("it was cancelled")};
+    struct buf stream = {0};
+    struct err_detail detail = {0};
+    timers_append_stream(&stream, event);
+    (void)err_set(&detail,
+                  failed ? ERR_GIVEN_UP : ERR_NOT_FOUND,
+                  "the event for %s was not handled: %.*s",
+                  buf_text(&stream),
+                  text_shown(why.at, why.length, 400),
+                  why.at);
+    buf_release(&stream);
+    (void)look_report(options, &detail);
+    return CODE_NO; /* the answer, not a failure of this command */
+}
+
+static int print_event(const struct options *options, struct value event)
+{
+    const struct value state = object_field(event, "state");
+    const bool has_ended_well = value_is_text(state, "done");
+    if (option_is_given(options, OPTION_JSON)) {
+        look_print_adopt(options, value_ref(event));
+        return has_ended_well || value_is_text(state, "waiting") ? CODE_OK
+                                                                 : CODE_NO;
+    }
+    if (has_ended_well) {
+        const struct value receipt = object_field(event, "receipt");
+        look_print_adopt(options,
+                         value_is_absent(receipt) ? value_null()
+                                                  : value_ref(receipt));
+        return CODE_OK;
+    }
+    if (value_is_text(state, "waiting")) {
+        (void)fprintf(stderr, "heddle: the event is stored and waits\n");
+        return CODE_OK;
+    }
+    return report_end(options, event);
+}
+
+static int show_one(const struct options *options)
+{
+    const char *id = options->values.id;
+    struct offline_graph *graph = NULL;
+    struct value event = VALUE_NONE;
+    struct err_detail detail = {0};
+    int code = look_open(options, &graph);
+    if (code != CODE_OK) {
+        return code;
+    }
+    if (graph_json_event(graph, id, &event, &detail) != ERR_OK) {
+        code = look_report(options, &detail);
+    } else if (value_is_absent(event)) {
+        (void)err_set(&detail,
+                      ERR_NOT_FOUND,
+                      "there is no event '%.*s': it was never stored, or its "
+                      "receipt was removed by 'heddle store compact'",
+                      text_shown(id, strlen(id), 80),
+                      id);
+        code = look_report(options, &detail);
+    } else {
+        code = print_event(options, event);
+    }
+    value_unref(event);
+    offline_graph_close(graph);
+    return code;
+}
+
 int events_run(const struct options *options)
 {
+    const bool failed = option_is_given(options, OPTION_FAILED);
+    const bool one = option_is_given(options, OPTION_ID);
+    if (failed + one + option_is_given(options, OPTION_CANCEL) > 1) {
+        return report_usage(options, "give one of --failed, --id and --cancel");
+    }
+    if (option_is_given(options, OPTION_LIMIT) && !failed) {
+        return report_usage(options, "--limit also needs --failed");
+    }
+    if (one) {
+        return show_one(options);
+    }
+    uint64_t limit;
+    const int code = read_limit(options, &limit);
+    if (code != CODE_OK) {
+        return code;
+    }
     return timers_list(options,
                        &(struct timers_kind){
                            .name = "event",
-                           .find = find_events,
-                           .print = print_events,
+                           .find = failed ? find_failed : find_events,
+                           .print = failed ? print_failed : print_events,
                        });
 }

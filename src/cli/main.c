@@ -402,15 +402,19 @@ static const struct command root_commands[] = {
         .name = "events",
         .operands = "[PIECE]",
         .takes_more = true,
-        .options = LOOK_OPTIONS | OPTION_CANCEL | OPTION_BRANCH,
+        .options = LOOK_OPTIONS | OPTION_CANCEL | OPTION_BRANCH |
+                   OPTION_FAILED | OPTION_LIMIT | OPTION_ID,
         .brief = "events that are stored and not handled yet",
         .manual =
             "Lists the events that wait in the store, in the order in which\n"
-            "handlers or 'heddle send --queue' sent them, and what each waits\n"
-            "for. With PIECE, only the events of that piece. Runs and changes\n"
+            "handlers, effects or 'heddle send --queue' sent them, and what\n"
+            "each waits for. With PIECE, only its events. Runs and changes\n"
             "nothing, unless --cancel is given, which removes the event with\n"
-            "that id.\n",
-        .example = "  $ heddle events shopping\n",
+            "that id. --failed lists the last 100 events (or --limit) whose\n"
+            "handler failed, with the reason. --id prints what has become of\n"
+            "the event with that id: its receipt, or why it has none.\n",
+        .example = "  $ heddle events shopping\n"
+                   "  $ heddle events shopping --failed\n",
         .run = events_run,
     },
     {
@@ -423,8 +427,9 @@ static const struct command root_commands[] = {
             "Lists the timers of all pieces, or of PIECE, in order of their\n"
             "due times, with stream, payload and repetition. The next process\n"
             "that runs the piece handles overdue timers; if a user is shown,\n"
-            "a process of that user (--user). --cancel removes a timer of\n"
-            "PIECE, or of its only child that has a timer with that id.\n",
+            "a process of that user (--user). --cancel removes the timers\n"
+            "of PIECE with that id, or of its only child that has any;\n"
+            "PIECE/STREAM is the timer of one stream.\n",
         .example = "  $ heddle timers shopping\n"
                    "  $ heddle timers shopping --cancel remind\n",
         .run = timers_run,
@@ -450,13 +455,15 @@ static const struct command root_commands[] = {
         .brief = "verify every space of a data directory",
         .manual =
             "Replays the history of every space, or of --space, and\n"
-            "compares it with heads, snapshots, indexes and recorded runs.\n"
+            "compares it with heads, snapshots, indexes and recorded runs,\n"
+            "and the orderings and counts of collections with their rows.\n"
             "Prints each difference and exits with 1 if there is one. Changes\n"
             "nothing without --repair. With --repair, and if the history is\n"
             "intact, it rebuilds the rows of documents that differ, and\n"
-            "removes snapshots that differ and inconsistent records of runs;\n"
-            "those nodes run again. Bytes that are not UTF-8, which earlier\n"
-            "versions accepted, become \\xNN.\n",
+            "orderings and counts of collections, and removes snapshots that\n"
+            "differ and inconsistent records of runs; those nodes run again.\n"
+            "Bytes that are not UTF-8, which earlier versions accepted,\n"
+            "become \\xNN.\n",
         .example = "  $ heddle check --dir heddle-data\n",
         .run = check_run,
     },

@@ -132,6 +132,7 @@ static const struct option_row {
      OPTION_CANCEL,
      KEPT(cancel),
      "remove the entry with this id; exit 1 if there is none"},
+    {"--failed", NULL, OPTION_FAILED, 0, "those whose handler failed"},
     {"--text",
      "JSON",
      OPTION_TEXT,

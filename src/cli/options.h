@@ -67,6 +67,7 @@
 #define OPTION_ZONE       (UINT64_C(1) << 39)
 #define OPTION_MISSED     (UINT64_C(1) << 42)
 #define OPTION_CANCEL     (UINT64_C(1) << 43)
+#define OPTION_FAILED     (UINT64_C(1) << 60)
 #define OPTION_ALLOW_NET  (UINT64_C(1) << 44)
 #define OPTION_ALLOW_EXEC (UINT64_C(1) << 45)
 

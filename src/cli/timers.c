@@ -136,12 +136,18 @@ static int wait_for_answer(struct visit *visit,
     return CODE_OK;
 }
 
-/* `found`: the document of the timer, or absent. Its piece may be one that has
- * gone. */
+/* What --cancel is about. */
+struct chosen {
+    struct buf address; /* of a piece, a child or a stream; empty: of what was
+                           given, which need not have any timer */
+    bool is_stream;
+};
+
+/* The piece of what was chosen may be one that has gone. */
 static int cancel(struct visit *visit,
                   struct cancelling *cancelling,
                   const char *what,
-                  struct value found)
+                  const struct chosen *chosen)
 {
     const struct options *options = visit->options;
     const char *piece = options->operands[0].word;
@@ -150,27 +156,28 @@ static int cancel(struct visit *visit,
     const struct timer_cancelling asked = {on_cancelled, cancelling};
     struct entity *document = NULL;
     int code = CODE_OK;
-    if (value_is_absent(found)) {
+    if (chosen->address.length == 0) {
         code = visit_find(visit, piece, &document);
     }
     if (code != CODE_OK) {
         return code;
     }
-    const struct value id =
-        value_is_absent(found) ? value_text_new(name) : value_ref(found);
-    struct buf owner_id = {0};
-    buf_printf(&owner_id, "piece:%s", piece);
-    const struct value owner = value_text_new(buf_text(&owner_id));
-    buf_release(&owner_id);
-    const enum err err = timer_cancel(live_runtime(visit->live),
-                                      live_runtime(visit->live)->spaces.at[0],
-                                      owner,
-                                      id,
-                                      &asked,
-                                      NULL,
-                                      &detail);
-    value_unref(id);
-    value_unref(owner);
+    struct buf id = {0};
+    buf_printf(&id,
+               "piece:%s",
+               chosen->address.length > 0 ? buf_text(&chosen->address) : piece);
+    const struct value address = value_text_new(buf_text(&id));
+    const struct timer_target target = {
+        .space = live_runtime(visit->live)->spaces.at[0],
+        .stream = chosen->is_stream ? address : VALUE_NONE,
+        .owner = address,
+        .name = value_text_new(name),
+    };
+    buf_release(&id);
+    const enum err err =
+        timer_cancel(live_runtime(visit->live), &target, &asked, NULL, &detail);
+    value_unref(target.name);
+    value_unref(address);
     if (err != ERR_OK) {
         return visit_report(options, piece, &detail);
     }
@@ -196,72 +203,97 @@ static int cancel(struct visit *visit,
     return CODE_OK;
 }
 
-/* The address of the child that has a timer: "kanban/cards/3/card1". */
-static void append_owner(struct buf *to, struct value timer)
+/* The address of a timer's stream: "kanban/cards/3/card1/remind"; or, without
+ * the last part, of the child that has it. */
+static void append_address(struct buf *to, struct value timer, bool is_stream)
 {
     const struct value handler = object_field(timer, "handler");
     const struct text name = value_text(&handler);
     size_t length = name.length;
-    while (length > 0 && name.at[length - 1] != '/') {
+    while (!is_stream && length > 0 && name.at[length - 1] != '/') {
         length--;
     }
     look_append(to, object_field(timer, "piece"));
     if (length > 0) {
         buf_append_char(to, '/');
-        buf_append(to, name.at, length - 1);
+        buf_append(to, name.at, is_stream ? length : length - 1);
     }
 }
 
-static bool is_owner(struct value timer, const char *address)
+static bool is_at(struct value timer, const char *address, bool is_stream)
 {
-    struct buf owner = {0};
-    append_owner(&owner, timer);
-    const bool is = strcmp(buf_text(&owner), address) == 0;
-    buf_release(&owner);
+    struct buf own = {0};
+    append_address(&own, timer, is_stream);
+    const bool is = strcmp(buf_text(&own), address) == 0;
+    buf_release(&own);
     return is;
 }
 
-/* The document of the timer of that id, new: one of the piece itself, or of the
- * only child that has one. Absent: there is none here. */
+/* Whether the address is that of the timer's stream or piece; then it is
+ * chosen. */
+static bool choose_given(struct value timer,
+                         const char *address,
+                         struct chosen *out)
+{
+    out->is_stream = is_at(timer, address, true);
+    if (!out->is_stream && !is_at(timer, address, false)) {
+        return false;
+    }
+    buf_clear(&out->address);
+    buf_append_text(&out->address, address);
+    return true;
+}
+
+static int refuse_several(const struct options *options, struct value owners)
+{
+    struct buf names = {0};
+    struct object_iter iter = object_iter(owners);
+    struct value name;
+    struct value unused;
+    while (object_next(&iter, &name, &unused)) {
+        buf_append_text(&names, names.length > 0 ? ", " : "");
+        look_append(&names, name);
+    }
+    struct err_detail detail = {0};
+    (void)err_set(&detail,
+                  ERR_ARGUMENT,
+                  "several children of %s have a timer '%s': give one of %s",
+                  options->operands[0].word,
+                  options->values.cancel,
+                  buf_text(&names));
+    buf_release(&names);
+    return visit_report(options, NULL, &detail);
+}
+
+/* Where the timers of that id are: at the address itself, or in the only child
+ * below it that has any. */
 static int choose(const struct options *options,
                   struct value timers,
-                  struct value *out)
+                  struct chosen *out)
 {
-    const char *address = options->operands[0].word;
     struct array_iter iter = array_iter(timers);
-    struct buf owners = {0};
+    struct value owners = value_empty_object();
     struct value timer;
-    unsigned count = 0;
-    while (array_next(&iter, &timer)) {
+    bool is_given = false;
+    while (!is_given && array_next(&iter, &timer)) {
         if (!value_is_text(object_field(timer, "id"), options->values.cancel)) {
             continue;
         }
-        value_unref(*out);
-        *out = value_ref(object_field(timer, "document"));
-        if (is_owner(timer, address)) {
-            count = 1;
-            break;
+        is_given = choose_given(timer, options->operands[0].word, out);
+        if (!is_given) {
+            buf_clear(&out->address);
+            append_address(&out->address, timer, false);
+            object_put_adopt(&owners, buf_text(&out->address), value_null());
         }
-        buf_append_text(&owners, count++ > 0 ? ", " : "");
-        append_owner(&owners, timer);
     }
-    int code = CODE_OK;
-    if (count > 1) {
-        struct err_detail detail = {0};
-        (void)err_set(&detail,
-                      ERR_ARGUMENT,
-                      "several children of %s have a timer '%s': give one of "
-                      "%s",
-                      address,
-                      options->values.cancel,
-                      buf_text(&owners));
-        code = visit_report(options, NULL, &detail);
-    }
-    buf_release(&owners);
+    const int code = !is_given && object_count(owners) > 1
+                         ? refuse_several(options, owners)
+                         : CODE_OK;
+    value_unref(owners);
     return code;
 }
 
-static int find_timer(const struct options *options, struct value *out)
+static int find_timer(const struct options *options, struct chosen *out)
 {
     struct offline_graph *graph = NULL;
     struct err_detail detail = {0};
@@ -289,17 +321,18 @@ int timers_cancel_one(const struct options *options, const char *what)
     if (options->operand_count != 1) {
         return report_usage(options, "--cancel ID also needs the piece");
     }
-    struct value found = VALUE_NONE;
-    int code = find_timer(options, &found);
+    struct chosen chosen = {0};
+    int code = find_timer(options, &chosen);
     if (code == CODE_OK) {
         struct visit visit = {.immediate = true};
         struct cancelling cancelling = {0};
         code = visit_open(&visit, options, FOLDER_EXISTING);
-        code = visit_close(
-            &visit,
-            code == CODE_OK ? cancel(&visit, &cancelling, what, found) : code);
+        code = visit_close(&visit,
+                           code == CODE_OK
+                               ? cancel(&visit, &cancelling, what, &chosen)
+                               : code);
     }
-    value_unref(found);
+    buf_release(&chosen.address);
     return code;
 }
 

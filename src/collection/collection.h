@@ -36,10 +36,10 @@
 
 #include "base/map.h"
 #include "collection/pages.h"
+#include "collection/part_id.h"
 #include "value/schema.h"
 
 enum {
-    COLLECTION_KEY_BYTES_MAX = 256,    /* of a key that is a text */
     COLLECTION_FIELD_BYTES_MAX = 1024, /* of a text in an index */
     COLLECTION_INDEXES_MAX = 16,
     COLLECTION_INDEX_FIELDS_MAX = 8,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collection/part_id.h"
 #include "replica/draft.h"
 #include "replica/overlay.h"
 #include "replica/space.h"
@@ -30,48 +31,14 @@ static void page_release(struct page *page)
 
 /* -- Ids ----------------------------------------------------------------- */
 
-static const char first_page[] = ".";
-
-enum {
-    ID_SORT_KEY_MAX = 96, /* bytes of a sort key in an id, as it is */
-};
-
-/* Whether a sort key can be part of an id as it is. A '/' would make the part
- * in front of it look like another document. */
-static bool fits_id(struct text text)
-{
-    if (text.length > ID_SORT_KEY_MAX) {
-        return false;
-    }
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.at[i] == '/' || text.at[i] == '#' || text.at[i] <= 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static enum err page_entity(const struct pages *pages,
                             unsigned level,
                             struct value low,
                             struct entity **out,
                             struct err_detail *detail)
 {
-    const struct text front = value_text(&pages->front);
-    const struct text text = value_text(&low);
     struct buf id = {0};
-    buf_append(&id, front.at, front.length);
-    buf_printf(&id, "L%u/", level);
-    if (text.length == 0) {
-        buf_append_text(&id, first_page);
-    } else if (fits_id(text)) {
-        buf_append(&id, text.at, text.length);
-    } else {
-        char digest[DIGEST_TEXT_LENGTH + 1];
-        digest_write(digest_of_bytes("page", text.at, text.length), digest);
-        buf_append_char(&id, '#');
-        buf_append_text(&id, digest);
-    }
+    page_id_append(&id, value_text(&pages->front), level, value_text(&low));
     const struct value name = value_string_new(id.at, id.length);
     const enum err err =
         entity_of(pages->space, SCOPE_SPACE, name, out, detail);
@@ -947,13 +914,8 @@ struct place *pages_place_in_root(struct entity *root, const char *name)
 
 void pages_init(struct pages *pages, struct entity *root, struct value name)
 {
-    const struct text base = value_text(&root->id);
-    const struct text text = value_text(&name);
     struct buf front = {0};
-    buf_append(&front, base.at, base.length);
-    buf_append_text(&front, COLLECTION_ORDER_MARK);
-    buf_append(&front, text.at, text.length);
-    buf_append_char(&front, '/');
+    page_id_append_front(&front, value_text(&root->id), value_text(&name));
     struct place *all = pages_place_in_root(root, "heights");
     *pages = (struct pages){
         .space = root->space,

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "collection/collection.h"
 #include "collection/inside.h"
+#include "collection/part_id.h"
 #include "collection/sort_key.h"
 #include "replica/draft.h"
 #include "replica/overlay.h"
@@ -18,8 +19,7 @@
 /* -- Keys ---------------------------------------------------------------- */
 
 enum {
-    ID_KEY_MAX = 64, /* bytes of a key in an id, as it is, */
-    SHOWN_MAX = 80,  /* and in a sentence */
+    SHOWN_MAX = 80, /* bytes of a key in a sentence */
 };
 
 static enum err refuse_key(const struct collection *collection,
@@ -63,65 +63,11 @@ static enum err refuse_key(const struct collection *collection,
                    value_kind_name(value_kind(key)));
 }
 
-static bool can_be_key(struct value key)
-{
-    if (value_is_string(key)) {
-        const size_t length = value_text(&key).length;
-        return length > 0 && length <= COLLECTION_KEY_BYTES_MAX;
-    }
-    return value_is_number(key) && isfinite(value_real(key));
-}
-
-/* Whether a text is in ids as it is: what begins with '=' or '#' is not a text,
- * and a '/' would end the part. */
-static bool is_plain(struct text text)
-{
-    if (text.length > ID_KEY_MAX || text.at[0] == '=' || text.at[0] == '#') {
-        return false;
-    }
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.at[i] <= ' ' || text.at[i] == '/' || text.at[i] == 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void append_number(struct buf *to, struct value number)
-{
-    char digits[NUMBER_TEXT_MAX];
-    const double real = value_real(number);
-    const size_t length =
-        value_tag(number) == TAG_INT
-            ? number_write_int(digits, value_integer(number))
-            : number_write_double(digits,
-                                  fpclassify(real) == FP_ZERO ? 0.0 : real);
-    buf_append(to, digits, length);
-}
-
-static void append_key(struct buf *to, struct value key)
-{
-    if (!value_is_string(key)) {
-        buf_append_char(to, '=');
-        append_number(to, key);
-        return;
-    }
-    const struct text text = value_text(&key);
-    if (is_plain(text)) {
-        buf_append(to, text.at, text.length);
-    } else {
-        char digest[DIGEST_TEXT_LENGTH + 1];
-        digest_write(digest_of_bytes("row", text.at, text.length), digest);
-        buf_append_char(to, '#');
-        buf_append_text(to, digest);
-    }
-}
-
-/* The same for people. */
+/* A key for people. */
 static void append_shown(struct buf *to, struct value key)
 {
     if (!value_is_string(key)) {
-        append_number(to, key);
+        row_key_append_number(to, key);
         return;
     }
     const struct text text = value_text(&key);
@@ -138,15 +84,12 @@ enum err collection_row(const struct collection *collection,
                         struct err_detail *detail)
 {
     *out = NULL;
-    if (!can_be_key(key)) {
+    if (!row_key_is_usable(key)) {
         return refuse_key(collection, key, detail);
     }
     const struct entity *root = collection->root->entity;
-    const struct text base = value_text(&root->id);
     struct buf text = {0};
-    buf_append(&text, base.at, base.length);
-    buf_append_text(&text, COLLECTION_ROW_MARK);
-    append_key(&text, key);
+    row_id_append(&text, value_text(&root->id), key);
     const struct value id = value_string_new(text.at, text.length);
     const enum err err = entity_of(root->space, SCOPE_SPACE, id, out, detail);
     value_unref(id);

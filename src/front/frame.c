@@ -2,6 +2,7 @@
 
 #include "front/frame.h"
 
+#include "collection/collection.h"
 #include "replica/overlay.h"
 
 /* -- Reading ------------------------------------------------------------- */
@@ -10,15 +11,17 @@ static enum err refuse_in_migration(struct err_detail *detail)
 {
     return err_set(detail,
                    ERR_MISUSE,
-                   "a migration can read only the states and arguments of its "
-                   "piece");
+                   "a migration can read only the states, arguments and "
+                   "collections of its piece");
 }
 
-/* frame-1. In a migration all data is loaded, so what cannot be read now is a
- * computation that would have to be evaluated (frame-2). */
+/* frame-1. In a migration all data is loaded but for the documents of
+ * collections, which the transaction awaits then. Anything else that cannot be
+ * read now is a computation that would have to be evaluated (frame-2). */
 enum err call_frame_stale(struct call_frame *frame, struct err_detail *detail)
 {
-    if (frame->kind == FRAME_MIGRATION) {
+    if (frame->kind == FRAME_MIGRATION &&
+        !transaction_is_awaiting(frame->access.transaction)) {
         return refuse_in_migration(detail);
     }
     frame->stale = true;
@@ -37,13 +40,19 @@ static enum err read_in_migration(struct call_frame *frame,
                                   struct err_detail *detail)
 {
     struct place *at = NULL;
+    struct transaction *transaction = frame->access.transaction;
+    if (collection_is_row(place->entity->id) &&
+        !transaction_knows(transaction, place->entity)) {
+        transaction_await(transaction, place->entity);
+        return ERR_STALE;
+    }
     const enum err err =
         cell_read(&frame->access, place, kind, flags, out, &at, detail);
     if (err != ERR_OK) {
         return err;
     }
     const struct place *payload = at->entity->payload;
-    const bool is_data = entity_is_available(at->entity) &&
+    const bool is_data = transaction_knows(transaction, at->entity) &&
                          (payload == NULL || payload->writers.first == NULL);
     place_unref(at);
     if (is_data) {

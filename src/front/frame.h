@@ -13,9 +13,12 @@
  *            is STALE, also to every later read. Whatever the function returns,
  *            it is called again. So no function goes on with "nothing", or with
  *            an old value, because something has not arrived yet.
+ *
  *   frame-2  A migration reads the states and arguments of its piece, all of
- *            which are loaded. It runs before the nodes of the piece, so a
- *            computed value may be old, and is refused (MISUSE).
+ *            which are loaded, and rows of its collections (frame-1). It runs
+ *            before the nodes of the piece, so a computed value may be old, and
+ *            is refused (MISUSE).
+ *
  *   frame-3  A write or an event belongs to the transaction of the frame. At
  *            the top level, a write is a transaction of its own
  *            (runtime/own_write.h), and an event stands alone. */

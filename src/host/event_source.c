@@ -81,6 +81,32 @@ static bool timers(void *ctx,
     return err == ERR_OK;
 }
 
+static enum err named(void *ctx,
+                      struct space *space,
+                      struct value prefix,
+                      stored_event_fn *found,
+                      void *found_ctx,
+                      struct err_detail *detail)
+{
+    const struct event_source *source = ctx;
+    struct engine *engine = source->engine(source->ctx, space->id);
+    struct listing listing = {found, found_ctx};
+    if (engine == NULL) {
+        return ERR_OK;
+    }
+    enum err err = engine_read_begin(engine, detail);
+    if (err == ERR_OK) {
+        err = engine_timers_named(engine,
+                                  space->branch,
+                                  prefix,
+                                  on_waiting,
+                                  &listing,
+                                  detail);
+        engine_read_end(engine);
+    }
+    return err;
+}
+
 static uint64_t wall(void *ctx)
 {
     (void)ctx;
@@ -126,6 +152,7 @@ struct stored_events_source event_source_hooks(struct event_source *source)
     return (struct stored_events_source){
         .list = list,
         .timers = timers,
+        .named = named,
         .wall = wall,
         .trusted = EVENT_SOURCE_TRUSTED_MS,
         .zone = zone,

@@ -94,7 +94,7 @@ static struct value event_after(const struct moved_set *removed,
 }
 
 /* The id of the document of an event under its new name: that of a timer with
- * a name follows from the piece. New. */
+ * a name follows from its stream. New. */
 static struct value id_after(struct value id, struct value document)
 {
     const struct value event = object_field(document, "event");
@@ -102,10 +102,7 @@ static struct value id_after(struct value id, struct value document)
     if (!event_is_timer_id(id) || !value_is_string(name)) {
         return value_ref(id);
     }
-    const struct value owner = event_timer_owner(object_field(event, "stream"));
-    const struct value made = event_timer_id(owner, name);
-    value_unref(owner);
-    return made;
+    return event_timer_id(object_field(event, "stream"), name);
 }
 
 static enum err write_one(struct moved_writer *writer,

@@ -84,6 +84,32 @@ MUST_CHECK enum err graph_json_events(struct offline_graph *graph,
                                       struct value *out,
                                       struct err_detail *detail);
 
+/* {"failed":[{"id":ID,"state":"failed","piece":P,"handler":H,"payload":...,
+ *             "at":MS,"seq":N,"code":C,"message":M}]}
+ *
+ * The stored events whose handler failed, in the order of their failures: the
+ * last `limit` ones that the last RETENTION_COMMITS commits ended. "payload" is
+ * left out if it was compacted away. */
+MUST_CHECK enum err graph_json_failed(struct offline_graph *graph,
+                                      const char *piece,
+                                      uint64_t limit,
+                                      struct value *out,
+                                      struct err_detail *detail);
+
+/* The state of the stored event or timer with that id: {"id":ID,"state":S,
+ * "piece":P,"handler":H}, where S is "waiting" (with "payload"), "done" (with
+ * "receipt", or "delivered", the id of a receipt in another document), "failed"
+ * (with "code" and "message") or "cancelled". Absent: the store does not know
+ * it. */
+MUST_CHECK enum err graph_json_event(struct offline_graph *graph,
+                                     const char *id,
+                                     struct value *out,
+                                     struct err_detail *detail);
+
+/* Whether the object of an event names a piece, a child ("kanban/cards/3") or a
+ * stream with that address. */
+bool graph_json_is_of(struct value object, const char *address);
+
 /* What waits, by the name of the piece: {P:{"events":2,"timers":1,"next":MS}}.
  */
 MUST_CHECK enum err graph_json_waiting(struct offline_graph *graph,

@@ -84,8 +84,7 @@ static struct value describe(const struct events_list *list,
     return object;
 }
 
-/* Whether an event is one of a piece, or of a child: "kanban/cards/3". */
-static bool is_of(struct value object, const char *address)
+bool graph_json_is_of(struct value object, const char *address)
 {
     const struct value piece = object_field(object, "piece");
     const struct value handler = object_field(object, "handler");
@@ -98,9 +97,9 @@ static bool is_of(struct value object, const char *address)
     buf_append(&full, parts[0].at, parts[0].length);
     buf_append_char(&full, '/');
     buf_append(&full, parts[1].at, parts[1].length);
-    const bool is = full.length > length &&
+    const bool is = full.length >= length &&
                     memcmp(full.at, address, length) == 0 &&
-                    full.at[length] == '/';
+                    (full.length == length || full.at[length] == '/');
     buf_release(&full);
     return is;
 }
@@ -116,7 +115,7 @@ static void add_event(void *ctx, const struct waiting_event *event)
         return; /* nothing that a runtime has stored */
     }
     struct value object = describe(list, event->id, &stored);
-    if (list->piece == NULL || is_of(object, list->piece)) {
+    if (list->piece == NULL || graph_json_is_of(object, list->piece)) {
         list->events = array_push_adopt(list->events, value_ref(object));
     }
     value_unref(object);

@@ -2,6 +2,7 @@
 
 #include "proto/event.h"
 
+#include "base/buf.h"
 #include "proto/fields.h"
 #include "value/array.h"
 #include "value/compare.h"
@@ -68,16 +69,43 @@ struct value event_timer_owner(struct value stream)
     }
     return value_begins_with(stream, "piece:") && length > 0
                ? value_string_new(id.at, length - 1)
-               : value_ref(stream);
+               : value_text_new("");
 }
 
-struct value event_timer_id(struct value owner, struct value name)
+/* "receipt:timer:DIGEST:", which ids of timers without a name do not have. */
+static void append_group(struct buf *to, struct value owner, struct value name)
 {
     struct value cause = value_empty_array();
     cause = array_push_adopt(cause, value_ref(owner));
     cause = array_push_adopt(cause, value_ref(name));
-    const struct value made = id_of_cause(EVENT_TIMER_PREFIX, cause);
+    const struct value id = id_of_cause(EVENT_TIMER_PREFIX, cause);
+    const struct text text = value_text(&id);
+    buf_append(to, text.at, text.length);
+    buf_append_char(to, ':');
+    value_unref(id);
     value_unref(cause);
+}
+
+struct value event_timer_group(struct value owner, struct value name)
+{
+    struct buf id = {0};
+    append_group(&id, owner, name);
+    const struct value made = value_string_new(buf_text(&id), id.length);
+    buf_release(&id);
+    return made;
+}
+
+struct value event_timer_id(struct value stream, struct value name)
+{
+    char digest[DIGEST_TEXT_LENGTH + 1];
+    struct buf id = {0};
+    const struct value owner = event_timer_owner(stream);
+    append_group(&id, owner, name);
+    digest_write(value_digest(stream), digest);
+    buf_append_text(&id, digest);
+    const struct value made = value_string_new(buf_text(&id), id.length);
+    buf_release(&id);
+    value_unref(owner);
     return made;
 }
 

@@ -18,7 +18,7 @@
  * value are left out.
  *
  * A timer is an event with a due time. Its document has an id of its own
- * (EVENT_TIMER_PREFIX): made of the piece and the name of the timer, if it has
+ * (EVENT_TIMER_PREFIX): made of the stream and the name of the timer, if it has
  * a name, so that the next one with that name takes its place. The commit that
  * handles a repeating timer replaces the event by the next one, beside what a
  * receipt has:
@@ -57,7 +57,7 @@ enum timer_missed {
 /* When an event is due. All references are owned. */
 struct event_timer {
     uint64_t due;      /* wall clock, in ms */
-    struct value id;   /* its name in the piece, a string; or absent */
+    struct value id;   /* its name on the stream, a string; or absent */
     uint64_t every;    /* ms; 0: not by this */
     struct value cron; /* five fields (base/cron.h), a string; or absent */
     struct value zone; /* of the cron fields, a string; absent: UTC */
@@ -106,13 +106,18 @@ bool event_is_timer_id(struct value id);
 
 /* The piece, or child of one, that has a stream: the id of the stream's
  * document without its last part, "piece:kanban/cards/3" of
- * "piece:kanban/cards/3/remind"; new. Any other document is its own. */
+ * "piece:kanban/cards/3/remind"; new. The empty text for a stream that is of no
+ * piece: all of those are together. */
 struct value event_timer_owner(struct value stream);
 
-/* The id of the document of a timer, new: of a name in such a piece, or of the
- * id that the event's receipt would have. */
-struct value event_timer_id(struct value owner, struct value name);
+/* The id of the document of a timer, new: of a name on a stream, or of the id
+ * that the event's receipt would have. */
+struct value event_timer_id(struct value stream, struct value name);
 struct value event_timer_id_unnamed(struct value receipt);
+
+/* How the ids of the timers of one name begin, on all streams of such a piece;
+ * new. */
+struct value event_timer_group(struct value owner, struct value name);
 
 /* When the event of a document that holds a timer is due. False: the document
  * has no such time. */

@@ -255,6 +255,15 @@ static void find_needs(struct piece *piece)
     }
 }
 
+/* What a run has asked for and was not here: documents of collections. */
+static void need_awaited(struct piece *piece,
+                         const struct transaction *transaction)
+{
+    VEC_FOREACH (&transaction->awaited, entity) {
+        need(piece, *entity);
+    }
+}
+
 /* -- Running ------------------------------------------------------------- */
 
 /* The migration to run next: the lowest above a version. */
@@ -304,8 +313,9 @@ static enum err run_all(struct piece *piece,
     const struct builder_migration *next = next_above(builder, prefix, version);
     while (next != NULL) {
         const enum err err = next->run(&migration, next->ctx, detail);
-        if (err == ERR_STALE) {
-            return err;
+        if (err == ERR_STALE || transaction_is_awaiting(builder->transaction)) {
+            need_awaited(piece, builder->transaction);
+            return err_set(detail, ERR_STALE, "its data is not loaded yet");
         }
         if (err != ERR_OK) {
             return say_failed(piece, prefix, next->version, err, detail);
@@ -405,15 +415,119 @@ static enum err find_data(const struct migration *migration,
                       name.at);
     }
     value_unref(kinds);
-    if (err == ERR_OK && collection_is_root(*out)) {
-        const struct text name = value_text(&full);
-        err = err_set(detail,
-                      ERR_ARGUMENT,
-                      "'%.*s' is a collection: a migration can neither read "
-                      "nor drop it; keep it declared, and use it in a handler",
-                      (int)name.length,
-                      name.at);
+    return err;
+}
+
+static enum err await_more(struct err_detail *detail)
+{
+    return err_set(detail, ERR_STALE, "the collection is not loaded yet");
+}
+
+/* The rows with these keys, by key: an array, new. *missing: one is not here;
+ * all of those are loaded. */
+static enum err read_found(struct migration *migration,
+                           struct collection *collection,
+                           const struct pages_found *found,
+                           bool *missing,
+                           struct value *out,
+                           struct err_detail *detail)
+{
+    struct transaction *transaction = migration->builder->transaction;
+    struct value rows = value_empty_array();
+    enum err err = ERR_OK;
+    VEC_FOREACH (&found->row_keys, key) {
+        struct entity *row;
+        if (err == ERR_OK) {
+            err = collection_row(collection, *key, &row, detail);
+        }
+        if (err != ERR_OK) {
+            break;
+        }
+        if (!transaction_knows(transaction, row)) {
+            need(migration->piece, row);
+            *missing = true;
+            continue;
+        }
+        struct value data = VALUE_NONE;
+        struct place *payload = place_payload(row);
+        (void)transaction_read(transaction,
+                               payload,
+                               READ_DEEP,
+                               READ_FOR_BOTH,
+                               &data);
+        place_unref(payload);
+        rows =
+            array_push_adopt(rows, value_is_absent(data) ? value_null() : data);
     }
+    *out = rows;
+    return err;
+}
+
+/* All rows of a collection. STALE: some are not here, and are loaded. */
+static enum err read_rows(struct migration *migration,
+                          struct entity *root,
+                          struct value *out,
+                          struct err_detail *detail)
+{
+    struct transaction *transaction = migration->builder->transaction;
+    const struct collection_access access = {.transaction = transaction};
+    struct place *payload = place_payload(root);
+    struct collection *collection =
+        collections_of(&migration->piece->runtime->collections, payload);
+    struct pages_found found = {0};
+    bool missing = false;
+    enum err err = collection_find(collection,
+                                   &access,
+                                   &(struct collection_range){0},
+                                   &found,
+                                   detail);
+    if (err == ERR_OK || err == ERR_STALE) {
+        const enum err read =
+            read_found(migration, collection, &found, &missing, out, detail);
+        err = read != ERR_OK ? read : err;
+    }
+    if (err == ERR_OK && missing) {
+        err = await_more(detail);
+    }
+    if (err != ERR_OK) {
+        value_unref(*out);
+        *out = VALUE_NONE;
+    }
+    pages_found_release(&found);
+    place_unref(payload);
+    return err;
+}
+
+typedef VEC(struct entity *) document_list;
+
+static void note_document(void *ctx, struct entity *document)
+{
+    document_list *documents = ctx;
+    vec_push(documents, document);
+}
+
+/* The pages and rows of a collection. STALE: a page is awaited. */
+static enum err drop_parts(struct migration *migration,
+                           struct entity *root,
+                           struct err_detail *detail)
+{
+    struct transaction *transaction = migration->builder->transaction;
+    struct place *payload = place_payload(root);
+    document_list documents = {0};
+    const bool all = collection_visit(payload, note_document, &documents);
+    enum err err = all ? ERR_OK : await_more(detail);
+    VEC_FOREACH (&documents, document) {
+        if (!all && !collection_is_row((*document)->id) &&
+            !transaction_knows(transaction, *document)) {
+            transaction_await(transaction, *document);
+        } else if (all && err == ERR_OK) {
+            struct place *place = place_root(*document);
+            err = transaction_delete(transaction, place, detail);
+            place_unref(place);
+        }
+    }
+    vec_release(&documents);
+    place_unref(payload);
     return err;
 }
 
@@ -427,7 +541,9 @@ enum err migration_read(struct migration *migration,
     struct entity *entity = NULL;
     enum err err = find_data(migration, full, &entity, detail);
     value_unref(full);
-    if (err == ERR_OK) {
+    if (err == ERR_OK && collection_is_root(entity)) {
+        err = read_rows(migration, entity, out, detail);
+    } else if (err == ERR_OK) {
         struct place *payload = place_payload(entity);
         const enum err read = transaction_read(migration->builder->transaction,
                                                payload,
@@ -455,6 +571,9 @@ enum err migration_drop(struct migration *migration,
                       "'%.*s' is declared by the pattern and cannot be dropped",
                       (int)text.length,
                       text.at);
+    }
+    if (err == ERR_OK && collection_is_root(entity)) {
+        err = drop_parts(migration, entity, detail);
     }
     if (err == ERR_OK) {
         struct place *root = place_root(entity);

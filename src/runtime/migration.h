@@ -10,7 +10,9 @@
  *       build, which also writes the new version. So they happen once, all or
  *       none, whoever else starts the piece, and before any node of it runs.
  *   M3  A migration sees the states and arguments of the piece, which have been
- *       loaded before; what it reads is part of what the commit depends on.
+ *       loaded before, and its collections, whose documents are loaded when it
+ *       asks for them: then it runs again. What it reads is part of what the
+ *       commit depends on.
  *   M4  One that fails fails the start, and the piece is as it was.
  *   M5  A pattern of an earlier version than the piece is refused. A piece that
  *       runs here is stopped when another process migrates it.

@@ -2,9 +2,12 @@
 
 #include "runtime/stored_events.h"
 
+#include <string.h>
+
 #include "proto/event.h"
 #include "replica/entity.h"
 #include "runtime/owner.h"
+#include "runtime/piece.h"
 #include "runtime/runtime.h"
 #include "runtime/timer.h"
 #include "sched/durable.h"
@@ -27,6 +30,28 @@ struct look {
     struct piece *denied;
     struct err_detail why;
 };
+
+/* Whether what has that id, an effect that sent an event, is of a piece that
+ * runs here. */
+static bool runs_piece_of(const struct runtime *runtime,
+                          const struct space *space,
+                          struct value id)
+{
+    if (value_is_absent(id)) {
+        return false;
+    }
+    const struct text text = value_text(&id);
+    LIST_FOREACH (&runtime->pieces, at) {
+        const struct piece *piece = CONTAINER_OF(at, struct piece, node);
+        const struct text own = value_text(&piece->document->id);
+        if (piece->state == PIECE_RUNNING && piece->space == space &&
+            text.length > own.length && text.at[own.length] == '/' &&
+            memcmp(text.at, own.at, own.length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* The stream, if this runtime is to take up its event (stored-1); or NULL. */
 static struct stream *stream_for(struct look *look,
@@ -58,7 +83,8 @@ static struct stream *stream_for(struct look *look,
     }
     if (stream == NULL || !events_is_handled(stream)) {
         const bool has_sender =
-            durable_has_sender(runtime->sched, here, stored->from);
+            durable_has_sender(runtime->sched, here, stored->from) ||
+            runs_piece_of(runtime, here, stored->from);
         look->denied = owner_denies(runtime, place, &look->why);
         look->why.err = has_sender ? ERR_OK : look->why.err;
         stream = has_sender || look->denied != NULL

@@ -5,7 +5,8 @@
  * has ended, or only queued them, another runtime takes them up.
  *
  *   stored-1  A runtime takes up an event if it has the handler of its stream,
- *             or the handler that sent it (then the piece of the stream is
+ *             or the handler that sent it, or the piece of the effect that did
+ *             (then the piece of the stream is
  *             started, as for any event: runtime/owner.h), and if it is of the
  *             same user: what the handler reads may be the user's own.
  *   stored-2  An event of a runtime that is at work is left to it. That is
@@ -81,6 +82,14 @@ struct stored_events_source {
                    stored_event_fn *found,
                    void *found_ctx,
                    uint64_t *next);
+
+    /* The timers of a space whose ids begin with a text, in no order. */
+    enum err (*named)(void *ctx,
+                      struct space *space,
+                      struct value prefix,
+                      stored_event_fn *found,
+                      void *found_ctx,
+                      struct err_detail *detail);
 
     /* The wall clock, in ms; how long it is trusted to go on as the monotonic
      * clock does; 0: always. */

@@ -266,11 +266,79 @@ bool timer_read_time(const char *text, uint64_t *out)
 
 /* -- Cancelling ---------------------------------------------------------- */
 
+static void add_document(void *ctx,
+                         uint64_t number,
+                         struct value id,
+                         struct value document)
+{
+    timer_documents *documents = ctx;
+    (void)number;
+    (void)document;
+    vec_push(documents, value_ref(id));
+}
+
+/* What the store has on any stream, and what is being set here. A timer that
+ * another session sets after this was set after the cancel. */
+static enum err find_group(struct runtime *runtime,
+                           const struct timer_target *target,
+                           timer_documents *out,
+                           struct err_detail *detail)
+{
+    const struct stored_events_source *source = &runtime->stored_events.source;
+    const struct value group = event_timer_group(target->owner, target->name);
+    timers_list_pending(runtime->sched, target->space, group, out);
+    enum err err = ERR_OK;
+    if (source->named != NULL) {
+        err = source->named(source->ctx,
+                            target->space,
+                            group,
+                            add_document,
+                            out,
+                            detail);
+    }
+    value_unref(group);
+    return err;
+}
+
+enum err timer_cancel_in(struct runtime *runtime,
+                         struct transaction *transaction,
+                         const struct timer_target *target,
+                         bool *was,
+                         struct err_detail *detail)
+{
+    timer_documents documents = {0};
+    *was = false;
+    enum err err = timer_check_name(target->name, detail);
+    if (err != ERR_OK || target->space->session == NULL) {
+        return err; /* without a store there are none */
+    }
+    if (event_is_document_id(target->name)) {
+        vec_push(&documents, value_ref(target->name));
+    } else if (!value_is_absent(target->stream)) {
+        vec_push(&documents, event_timer_id(target->stream, target->name));
+    } else {
+        err = find_group(runtime, target, &documents, detail);
+    }
+    VEC_FOREACH (&documents, document) {
+        bool one = false;
+        if (err == ERR_OK || err == ERR_STALE) { /* all are loaded at once */
+            const enum err said = timers_cancel(runtime->sched,
+                                                transaction,
+                                                target->space,
+                                                *document,
+                                                &one,
+                                                detail);
+            err = said != ERR_OK ? said : err;
+        }
+        *was = *was || one;
+    }
+    timer_documents_release(&documents);
+    return err;
+}
+
 struct cancelling {
     struct runtime *runtime;
-    struct space *space;
-    struct value owner;
-    struct value name;
+    struct timer_target target; /* owned */
     struct timer_cancelling asked;
     bool was;
     bool *seen; /* while timer_cancel has not returned: of the caller */
@@ -282,13 +350,11 @@ static enum err cancel(void *ctx,
                        struct err_detail *detail)
 {
     struct cancelling *cancelling = ctx;
-    const enum err err = timers_cancel(cancelling->runtime->sched,
-                                       transaction,
-                                       cancelling->space,
-                                       cancelling->owner,
-                                       cancelling->name,
-                                       &cancelling->was,
-                                       detail);
+    const enum err err = timer_cancel_in(cancelling->runtime,
+                                         transaction,
+                                         &cancelling->target,
+                                         &cancelling->was,
+                                         detail);
     if (cancelling->seen != NULL) {
         *cancelling->seen = cancelling->was;
     }
@@ -300,8 +366,9 @@ static void cancelling_free(struct cancelling *cancelling)
     if (cancelling->over != NULL) {
         *cancelling->over = true;
     }
-    value_unref(cancelling->owner);
-    value_unref(cancelling->name);
+    value_unref(cancelling->target.stream);
+    value_unref(cancelling->target.owner);
+    value_unref(cancelling->target.name);
     mem_free(cancelling, sizeof *cancelling);
 }
 
@@ -315,24 +382,23 @@ static void on_cancelled(void *ctx, const struct err_detail *said)
 }
 
 enum err timer_cancel(struct runtime *runtime,
-                      struct space *space,
-                      struct value owner,
-                      struct value name,
+                      const struct timer_target *target,
                       const struct timer_cancelling *asked,
                       bool *was,
                       struct err_detail *detail)
 {
     bool over = false;
-    enum err err = timer_check_name(name, detail);
+    enum err err = timer_check_name(target->name, detail);
     if (err != ERR_OK) {
         return err;
     }
     struct cancelling *cancelling = mem_alloc_zero(sizeof *cancelling);
     *cancelling = (struct cancelling){
         .runtime = runtime,
-        .space = space,
-        .owner = value_ref(owner),
-        .name = value_ref(name),
+        .target = {.space = target->space,
+                   .stream = value_ref(target->stream),
+                   .owner = value_ref(target->owner),
+                   .name = value_ref(target->name)},
         .asked = *asked,
         .seen = was,
         .over = &over,

@@ -18,8 +18,9 @@
 
 #include "proto/event.h"
 
-struct space;
 struct runtime;
+struct space;
+struct transaction;
 
 enum {
     TIMER_EVERY_LEAST_MS = 100,
@@ -75,18 +76,34 @@ bool timer_read_time(const char *text, uint64_t *out);
  * and d. */
 bool timer_read_duration(const char *text, uint64_t *out);
 
-/* Cancels the timer of that name, of a piece (event_timer_owner), in a
- * transaction of its own. `done`, unless it is NULL, is called once with the
- * answer, perhaps before this returns. *was, unless it is NULL, is what is
- * visible now. Not inside of a run. */
+/* What is to be cancelled: the timer of that name on a stream, or those on all
+ * streams of a piece (event_timer_owner). A name that is the id of a document
+ * is what waits there. Borrowed. */
+struct timer_target {
+    struct space *space;
+    struct value stream; /* absent: all streams */
+    struct value owner;  /* of them */
+    struct value name;
+};
+
+/* Cancels it in a transaction. *was: there was one. STALE: as timers_cancel.
+ * ARGUMENT: timer_check_name. The cost follows the timers of that name in the
+ * piece, also those that have been handled. */
+MUST_CHECK enum err timer_cancel_in(struct runtime *runtime,
+                                    struct transaction *transaction,
+                                    const struct timer_target *target,
+                                    bool *was,
+                                    struct err_detail *detail);
+
+/* Cancels it in a transaction of its own. `done`, unless it is NULL, is called
+ * once with the answer, perhaps before this returns. *was, unless it is NULL,
+ * is what is visible now. Not inside of a run. */
 struct timer_cancelling {
     void (*done)(void *ctx, bool was, const struct err_detail *said);
     void *ctx;
 };
 MUST_CHECK enum err timer_cancel(struct runtime *runtime,
-                                 struct space *space,
-                                 struct value owner,
-                                 struct value name,
+                                 const struct timer_target *target,
                                  const struct timer_cancelling *cancelling,
                                  bool *was,
                                  struct err_detail *detail);

@@ -7,6 +7,8 @@
 #include "replica/space.h"
 #include "sched/event.h"
 #include "sched/labels.h"
+#include "sched/persistence.h"
+#include "sched/runner.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -52,6 +54,56 @@ static const struct stream *sending_stream(const struct events *events)
     return events->handling.event->stream;
 }
 
+/* The effect whose run is under way, or NULL. */
+static const struct node *sending_effect(const struct sched *sched)
+{
+    const struct run *run = sched->run;
+    return run != NULL && run->handling == NULL && !run->dry &&
+                   run->view == NULL && run->node->kind == NODE_EFFECT
+               ? run->node
+               : NULL;
+}
+
+bool durable_is_of_effect(const struct sched *sched,
+                          const struct transaction *origin)
+{
+    return origin != NULL && sending_effect(sched) != NULL &&
+           sched->run->transaction == origin;
+}
+
+/* Where an event of a handling or of an effect is stored. */
+static struct space *home_of(const struct event *event)
+{
+    const struct events *events = event->events;
+    if (event->sender != NULL) {
+        return sending_stream(events)->place->entity->space;
+    }
+    struct space *recorded = persistence_space(sending_effect(events->sched));
+    return recorded != NULL ? recorded : event->stream->place->entity->space;
+}
+
+/* The stream of the handler that sends it, or the name of the effect as an id
+ * of its piece; new, or absent. */
+static struct value from_of(const struct event *event)
+{
+    const struct sched *sched = event->events->sched;
+    const struct node *effect = sending_effect(sched);
+    if (event->sender != NULL) {
+        return value_ref(sending_stream(event->events)->place->entity->id);
+    }
+    if (effect == NULL || persistence_space(effect) == NULL) {
+        return VALUE_NONE;
+    }
+    const struct value name = node_name(effect);
+    const struct text text = value_text(&name);
+    struct buf id = {0};
+    buf_append_text(&id, "piece:");
+    buf_append(&id, text.at, text.length);
+    const struct value made = value_string_new(buf_text(&id), id.length);
+    buf_release(&id);
+    return made;
+}
+
 struct value durable_document_of(const struct event *event)
 {
     const struct events *events = event->events;
@@ -75,14 +127,13 @@ struct value durable_document_of(const struct event *event)
     } else if (stream->space != event->stored->entity->space) {
         stored.space = stream->space->id;
     }
-    if (event->sender != NULL) {
-        stored.from = sending_stream(events)->place->entity->id;
-    }
+    stored.from = from_of(event);
     if (event->label != NULL) {
         stored.label = labels_names(events->sched, event->label);
     }
     const struct value document = stored_event_write(&stored);
     value_unref(stored.label);
+    value_unref(stored.from);
     return document;
 }
 
@@ -138,11 +189,11 @@ enum err durable_store(struct event *event,
                        struct err_detail *detail)
 {
     const struct events *events = event->events;
-    if (event->sender == NULL || events->policy.no_receipts ||
+    if (events->policy.no_receipts ||
         event->stream->place->entity->scope != SCOPE_SPACE) {
         return ERR_OK;
     }
-    struct space *home = sending_stream(events)->place->entity->space;
+    struct space *home = home_of(event);
     if (home->session == NULL) {
         return ERR_OK;
     }

@@ -1,13 +1,16 @@
 /* Durable events: events that the store keeps until they are handled.
  *
- * An event that a handler sends is part of the handler's commit: a document
- * that holds the event (proto/event.h), in the space of the handler. The commit
+ * An event that a handler or an effect sends is part of the commit of that
+ * handling or run: a document that holds the event (proto/event.h), in the
+ * space of the handler or, of an effect, in that of its record. The commit
  * of the event's own handling replaces the document by the receipt. So a crash
  * at any point loses no event, and none is handled twice. Between the two
  * commits the event is in memory as ever, and need not wait for the disk.
  *
- *   durable-1  An event is stored iff a handler sends it, or it is queued
- *              (durable_queue), and the space has a store.
+ *   durable-1  An event is stored iff a handler or an effect sends it, or it
+ *              is queued (durable_queue), and the space has a store. The record
+ *              of an effect's run (sched/persistence.h) is in the same commit:
+ *              what was sent is stored, and the effect clean, or neither.
  *   durable-2  A handling of a stored event lands only while the store holds
  *              the event: the condition "event-waiting" (proto/commit.h).
  *   durable-3  The document ends with the event, in one of three ways: it
@@ -29,6 +32,10 @@
 struct event_timed;
 struct events;
 struct stored_event;
+
+/* Whether the run of an effect is under way in that transaction. */
+bool durable_is_of_effect(const struct sched *sched,
+                          const struct transaction *origin);
 
 /* Writes the event into the transaction that sends it (durable-1). The event
  * has its id. */

@@ -158,6 +158,7 @@ struct events {
     struct list looking; /* for a receipt */
     struct list idle;
     struct list timers; /* that are not set yet */
+    struct map groups;  /* struct timer_group: of those, by their names */
     uint64_t earliest;  /* of those that were set, since the runtime asked */
     bool is_moving;     /* the next tick of one is on its way */
     struct handling handling; /* there is one at a time */

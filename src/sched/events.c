@@ -676,7 +676,7 @@ static enum err send_stored(struct event *event,
                             struct err_detail *detail)
 {
     enum err err = event_check_payload(event->stream, event->payload, detail);
-    if (err == ERR_OK && event->sender != NULL) {
+    if (err == ERR_OK && spec->origin != NULL) {
         err = durable_store(event, spec->origin, detail);
     }
     if (err != ERR_OK) {
@@ -723,7 +723,8 @@ enum err events_send(struct sched *sched,
     give_id(event, spec, caller);
     note_sender(event, spec);
     const bool queues = spec->queue && spec->origin == NULL;
-    if (event->sender != NULL || UNLIKELY(queues)) {
+    if (event->sender != NULL || UNLIKELY(queues) ||
+        durable_is_of_effect(sched, spec->origin)) {
         err = send_stored(event, spec, detail);
         if (err != ERR_OK) {
             return err;
@@ -976,6 +977,7 @@ void events_free(struct sched *sched)
         mem_free(stream, sizeof *stream);
     }
     map_release(&events->streams);
+    timers_release_groups(events);
     VEC_FOREACH (&events->lanes, lane) {
         vec_release(&(*lane)->lent.at);
         mem_free(*lane, sizeof **lane);

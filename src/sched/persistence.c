@@ -557,6 +557,12 @@ void persistence_refused(struct node *node)
     persisted->doubtful = false;
 }
 
+struct space *persistence_space(const struct node *node)
+{
+    const struct persisted *persisted = node_persisted(node);
+    return persisted != NULL ? persisted->space : NULL;
+}
+
 /* -- What comes back ----------------------------------------------------- */
 
 static void on_dropped(void *ctx,

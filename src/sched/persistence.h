@@ -199,4 +199,7 @@ void persistence_reset(struct sched *sched, const struct space *space);
 
 void persistence_free(struct sched *sched);
 
+/* Where the runs of a node are recorded; NULL: they are not. */
+struct space *persistence_space(const struct node *node);
+
 #endif

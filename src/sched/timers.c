@@ -14,6 +14,114 @@
 #include "value/compare.h"
 #include "value/object.h"
 
+/* -- Names --------------------------------------------------------------- */
+
+struct timer_group {
+    struct events *events; /* NULL: gone */
+    const struct space *space;
+    struct value id; /* event_timer_group */
+    struct list timed;
+};
+
+struct group_key {
+    const struct space *space;
+    struct value id;
+};
+
+static bool group_is(const void *item, const void *key)
+{
+    const struct timer_group *group = item;
+    const struct group_key *sought = key;
+    return group->space == sought->space && key_equal(group->id, sought->id);
+}
+
+static void group_enter(struct events *events,
+                        struct event_timed *timed,
+                        const struct entity *stream,
+                        struct value document)
+{
+    const struct value owner = event_timer_owner(stream->id);
+    const struct value id = event_timer_group(owner, timed->plan.id);
+    const struct group_key key = {stream->space, id};
+    const uint64_t hash = value_hash(id);
+    struct map_slot *slot = map_seek(&events->groups, hash, group_is, &key);
+    if (slot->item == NULL) {
+        struct timer_group *group = mem_alloc_zero(sizeof *group);
+        group->events = events;
+        group->space = stream->space;
+        group->id = value_ref(id);
+        list_init(&group->timed);
+        map_fill(&events->groups, slot, hash, group);
+    }
+    timed->group = slot->item;
+    timed->document = value_ref(document);
+    list_node_init(&timed->in_group);
+    list_push_back(&timed->group->timed, &timed->in_group);
+    value_unref(owner);
+    value_unref(id);
+}
+
+static void group_free(struct timer_group *group)
+{
+    value_unref(group->id);
+    mem_free(group, sizeof *group);
+}
+
+static void group_leave(struct event_timed *timed)
+{
+    struct timer_group *group = timed->group;
+    list_remove(&timed->in_group);
+    value_unref(timed->document);
+    if (!list_is_empty(&group->timed)) {
+        return;
+    }
+    if (group->events != NULL) {
+        (void)map_remove(&group->events->groups,
+                         value_hash(group->id),
+                         map_same,
+                         group);
+    }
+    group_free(group);
+}
+
+void timers_release_groups(struct events *events)
+{
+    MAP_FOREACH (&events->groups, slot) {
+        ((struct timer_group *)slot->item)->events = NULL;
+    }
+    map_release(&events->groups);
+}
+
+void timers_list_pending(const struct sched *sched,
+                         const struct space *space,
+                         struct value group,
+                         timer_documents *out)
+{
+    const struct group_key key = {space, group};
+    const struct timer_group *found = sched->events != NULL
+                                          ? map_find(&sched->events->groups,
+                                                     value_hash(group),
+                                                     group_is,
+                                                     &key)
+                                          : NULL;
+    if (found == NULL) {
+        return;
+    }
+    LIST_FOREACH (&found->timed, at) {
+        const struct event_timed *timed =
+            CONTAINER_OF(at, struct event_timed, in_group);
+        vec_push(out, value_ref(timed->document));
+    }
+}
+
+void timer_documents_release(timer_documents *documents)
+{
+    VEC_FOREACH (documents, document) {
+        value_unref(*document);
+    }
+    vec_release(documents);
+}
+
 static struct event_timed *timed_new(const struct event_timer *plan)
 {
     struct event_timed *timed = mem_alloc_zero(sizeof *timed);
@@ -23,12 +131,18 @@ static struct event_timed *timed_new(const struct event_timer *plan)
 
 void timers_free(struct event_timed *timed)
 {
-    if (timed != NULL) {
-        event_timer_release(&timed->plan);
-        value_unref(timed->event);
-        mem_free(timed, sizeof *timed);
+    if (timed == NULL) {
+        return;
     }
+    if (timed->group != NULL) {
+        group_leave(timed);
+    }
+    event_timer_release(&timed->plan);
+    value_unref(timed->event);
+    mem_free(timed, sizeof *timed);
 }
+
+/* -- Due times ----------------------------------------------------------- */
 
 static void note_due(struct events *events, uint64_t due)
 {
@@ -118,6 +232,7 @@ static void give_origin(struct event *event, const struct event_spec *spec)
     }
 }
 
+/* Of one that is being set. */
 static struct place *document_for(const struct event *event)
 {
     const struct entity *stream = event->stream->place->entity;
@@ -128,9 +243,8 @@ static struct place *document_for(const struct event *event)
         id = event_timer_id_unnamed(receipt);
         value_unref(receipt);
     } else {
-        const struct value owner = event_timer_owner(stream->id);
-        id = event_timer_id(owner, plan->id);
-        value_unref(owner);
+        id = event_timer_id(stream->id, plan->id);
+        group_enter(event->events, event->timed, stream, id);
     }
     struct place *place = durable_document(stream->space, id);
     value_unref(id);
@@ -311,24 +425,17 @@ static enum err take_back(struct event *event,
 enum err timers_cancel(struct sched *sched,
                        struct transaction *transaction,
                        struct space *space,
-                       struct value owner,
-                       struct value name,
+                       struct value document,
                        bool *was,
                        struct err_detail *detail)
 {
     struct events *events = events_of(sched);
-    *was = false;
-    if (space->session == NULL) {
-        return ERR_OK; /* without a store there are none */
-    }
-    const struct value id = event_is_document_id(name)
-                                ? value_ref(name)
-                                : event_timer_id(owner, name);
-    struct place *place = durable_document(space, id);
-    value_unref(id);
+    struct place *place = durable_document(space, document);
+    struct event *own = event_is_timer_id(document)
+                            ? NULL
+                            : sent_by(transaction, place->entity);
     enum err err = ERR_OK;
-    struct event *own =
-        event_is_document_id(name) ? sent_by(transaction, place->entity) : NULL;
+    *was = false;
     if (own != NULL) {
         *was = true;
         err = take_back(own, transaction, place, detail);
@@ -342,39 +449,6 @@ enum err timers_cancel(struct sched *sched,
     }
     place_unref(place);
     return err;
-}
-
-enum err timers_cancel_beside(struct sched *sched,
-                              struct transaction *transaction,
-                              const struct entity *stream,
-                              struct value name,
-                              bool *was,
-                              struct err_detail *detail)
-{
-    struct events *events = events_of(sched);
-    *was = false;
-    if (value_begins_with(stream->id, "piece:")) {
-        return ERR_OK;
-    }
-    MAP_FOREACH (&events->streams, slot) {
-        const struct entity *other =
-            ((const struct stream *)slot->item)->place->entity;
-        if (other == stream || other->space != stream->space ||
-            value_begins_with(other->id, "piece:")) {
-            continue;
-        }
-        const enum err err = timers_cancel(sched,
-                                           transaction,
-                                           other->space,
-                                           other->id,
-                                           name,
-                                           was,
-                                           detail);
-        if (err != ERR_OK || *was) {
-            return err;
-        }
-    }
-    return ERR_OK;
 }
 
 /* -- Handling ------------------------------------------------------------ */

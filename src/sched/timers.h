@@ -6,9 +6,8 @@
  *
  *   timer-1  A timer is set by the commit of the transaction that sends it, or
  *            by one of its own. Its event ends as queued when that has landed.
- *   timer-2  The name of a timer stands for one timer of the piece that has the
- *            stream: the next one with that name takes its place, in the same
- *            document.
+ *   timer-2  The name of a timer stands for one timer of its stream: the next
+ *            one with that name takes its place, in the same document.
  *   timer-3  A handling of a timer lands only while the store holds the very
  *            event that was taken up: not if it was replaced, cancelled, or is
  *            the next tick.
@@ -34,7 +33,15 @@ struct event_timed {
     uint64_t next;        /* if it repeats: when its next tick is due */
     struct value event;   /* as it is stored; absent: it is being set */
     struct digest digest; /* of that (timer-3) */
+
+    /* With a name, and being set: among those of that name, on any stream of
+     * its piece. */
+    struct timer_group *group; /* or NULL */
+    struct list_node in_group;
+    struct value document; /* the id of it */
 };
+
+typedef VEC(struct value) timer_documents; /* ids, owned */
 
 /* events_send of an event with a due time (timer-1). ARGUMENT, MISUSE: it
  * cannot be set. */
@@ -46,27 +53,25 @@ MUST_CHECK enum err timers_send(struct sched *sched,
 /* The commit of the transaction that set it has landed. */
 void timers_landed(struct event *event);
 
-/* Cancels the timer of that name of a piece (event_timer_owner), or the stored
- * event whose document has that name as its id, in a
+/* Cancels the timer or the stored event in the document of that id, in a
  * transaction. *was: there was one. STALE: this cannot be known
  * before the document has come; the transaction waits for it (T9 of
  * replica/transaction.h). */
 MUST_CHECK enum err timers_cancel(struct sched *sched,
                                   struct transaction *transaction,
                                   struct space *space,
-                                  struct value owner,
-                                  struct value name,
+                                  struct value document,
                                   bool *was,
                                   struct err_detail *detail);
 
-/* The same for the other streams here that are of no piece, as `stream` is: of
- * those, the first that has such a timer. */
-MUST_CHECK enum err timers_cancel_beside(struct sched *sched,
-                                         struct transaction *transaction,
-                                         const struct entity *stream,
-                                         struct value name,
-                                         bool *was,
-                                         struct err_detail *detail);
+/* Adds the documents of the timers of a group (event_timer_group) that are
+ * being set here: the store need not have them yet. */
+void timers_list_pending(const struct sched *sched,
+                         const struct space *space,
+                         struct value group,
+                         timer_documents *out);
+
+void timer_documents_release(timer_documents *documents);
 
 /* -- For durable.c ------------------------------------------------------- */
 
@@ -74,6 +79,9 @@ MUST_CHECK enum err timers_cancel_beside(struct sched *sched,
 struct value timers_next(const struct event_timed *timed);
 
 void timers_free(struct event_timed *timed);
+
+/* The scheduler ends. */
+void timers_release_groups(struct events *events);
 
 /* The condition of timer-3. */
 void timers_handle(const struct event *event, struct transaction *transaction);

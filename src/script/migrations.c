@@ -59,6 +59,7 @@ static int old_get(lua_State *L)
     const enum err err =
         migration_read(calling->migration, name, &value, &detail);
     value_unref(name);
+    (void)call_frame_note(&calling->frame.call, err);
     reads_raise(L, err, &detail);
     view_hold(&calling->frame.views)->value = value;
     convert_push(L, value);
@@ -67,11 +68,12 @@ static int old_get(lua_State *L)
 
 static int old_drop(lua_State *L)
 {
-    const struct calling *calling = check_old(L);
+    struct calling *calling = check_old(L);
     const struct value name = check_name(L);
     struct err_detail detail = {0};
     const enum err err = migration_drop(calling->migration, name, &detail);
     value_unref(name);
+    (void)call_frame_note(&calling->frame.call, err);
     reads_raise(L, err, &detail);
     return 0;
 }

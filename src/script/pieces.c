@@ -274,11 +274,11 @@ static int piece_cancel(lua_State *L)
     struct stage *stage;
     struct piece *piece = check_running(L, &stage);
     luaL_checktype(L, 2, LUA_TSTRING);
-    return streams_cancel_at(L,
-                             stage,
-                             piece->space,
-                             value_ref(piece->document->id),
-                             2);
+    const struct timer_target target = {
+        .space = piece->space,
+        .owner = value_ref(piece->document->id),
+    };
+    return streams_cancel_at(L, stage, target, 2);
 }
 
 static int piece_node_method(lua_State *L)

@@ -498,16 +498,13 @@ static void on_cancelled(void *ctx, bool was, const struct err_detail *said)
 /* Outside of runs: what the store says is waited for, as far as it comes at
  * this time. */
 static enum err cancel_outside(struct stage *stage,
-                               struct space *space,
-                               struct value owner,
-                               struct value name,
+                               const struct timer_target *target,
                                bool *was,
                                struct err_detail *detail)
 {
     struct cancelled *cancelled = mem_alloc_zero(sizeof *cancelled);
     const struct timer_cancelling asked = {on_cancelled, cancelled};
-    enum err err =
-        timer_cancel(stage->runtime, space, owner, name, &asked, NULL, detail);
+    enum err err = timer_cancel(stage->runtime, target, &asked, NULL, detail);
     if (err == ERR_OK && !cancelled->ended && stage->host->settle != NULL) {
         stage->host->settle(stage->host->ctx);
     }
@@ -529,34 +526,42 @@ static enum err cancel_outside(struct stage *stage,
 
 int streams_cancel_at(lua_State *L,
                       struct stage *stage,
-                      struct space *space,
-                      struct value owner,
+                      struct timer_target target,
                       int argument)
 {
     const struct frame *frame = stage->frame;
     struct err_detail detail = {0};
     bool was = false;
     struct letter *held = script_object_push(L, &letter_class, sizeof *held);
-    held->session = owner; /* released with it */
+    held->session = target.owner; /* released with it */
     held->id = convert_check(L, argument, "the id");
-    enum err err = timer_check_name(held->id, &detail);
-    reads_raise(L, err, &detail);
+    target.name = held->id;
+    enum err err = ERR_OK;
     if (frame_is_ground(frame)) {
-        err = cancel_outside(stage, space, owner, held->id, &was, &detail);
+        err = cancel_outside(stage, &target, &was, &detail);
     } else if (frame->call.access.run != NULL && frame->call.handling == NULL) {
         return luaL_error(L, "only a handler or an edit can cancel a timer");
     } else {
-        err = timers_cancel(stage_sched(stage),
-                            frame->call.access.transaction,
-                            space,
-                            owner,
-                            held->id,
-                            &was,
-                            &detail);
+        err = timer_cancel_in(stage->runtime,
+                              frame->call.access.transaction,
+                              &target,
+                              &was,
+                              &detail);
     }
     reads_raise(L, call_frame_note(&stage->frame->call, err), &detail);
     lua_pushboolean(L, was);
     return 1;
+}
+
+/* On one stream. */
+static int cancel_on(lua_State *L,
+                     struct stage *stage,
+                     const struct entity *stream,
+                     int argument)
+{
+    const struct timer_target target = {.space = stream->space,
+                                        .stream = stream->id};
+    return streams_cancel_at(L, stage, target, argument);
 }
 
 static int stream_cancel(lua_State *L)
@@ -564,32 +569,7 @@ static int stream_cancel(lua_State *L)
     const struct stream_object *stream = check_stream(L, 1);
     refuse_building(L, stream->binding.stage);
     luaL_checktype(L, 2, LUA_TSTRING);
-    const struct entity *entity = stream->place->entity;
-    return streams_cancel_at(L,
-                             stream->binding.stage,
-                             entity->space,
-                             event_timer_owner(entity->id),
-                             2);
-}
-
-/* A handler of no piece: the timer may be of another such stream here. */
-static int cancel_beside(lua_State *L, struct stage *stage)
-{
-    const struct frame *frame = stage->frame;
-    struct view_found *held = view_hold(&stage->frame->views);
-    struct err_detail detail = {0};
-    bool was = false;
-    held->value = convert_check(L, 1, "the id");
-    const enum err err =
-        timers_cancel_beside(stage_sched(stage),
-                             frame->call.access.transaction,
-                             handling_stream(frame->call.handling)->entity,
-                             held->value,
-                             &was,
-                             &detail);
-    reads_raise(L, call_frame_note(&stage->frame->call, err), &detail);
-    lua_pushboolean(L, was);
-    return 1;
+    return cancel_on(L, stream->binding.stage, stream->place->entity, 2);
 }
 
 int streams_cancel(lua_State *L)
@@ -600,15 +580,17 @@ int streams_cancel(lua_State *L)
                           "heddle.cancel is only for handlers: "
                           "elsewhere use stream:cancel(id)");
     }
-    lua_settop(L, 1);
+    lua_settop(L, 2);
     luaL_checktype(L, 1, LUA_TSTRING);
-    const struct entity *entity = handling_stream(frame->call.handling)->entity;
-    (void)streams_cancel_at(L,
-                            frame->stage,
-                            entity->space,
-                            event_timer_owner(entity->id),
-                            1);
-    return lua_toboolean(L, -1) ? 1 : cancel_beside(L, frame->stage);
+    if (!lua_isnil(L, 2)) {
+        struct stage *stage = NULL;
+        const struct stream *stream = check_target(L, 2, &stage);
+        return cancel_on(L, stage, events_place(stream)->entity, 1);
+    }
+    const struct entity *own = handling_stream(frame->call.handling)->entity;
+    const struct timer_target target = {.space = own->space,
+                                        .owner = event_timer_owner(own->id)};
+    return streams_cancel_at(L, frame->stage, target, 1);
 }
 
 static const luaL_Reg stream_methods[] = {

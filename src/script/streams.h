@@ -9,6 +9,7 @@
 #ifndef SCRIPT_STREAMS_H
 #define SCRIPT_STREAMS_H
 
+#include "runtime/timer.h"
 #include "script/stage.h"
 
 /* rt:stream(id [, {space=, scope=}]) and rt:on(stream, fn [, {reads=}]). */
@@ -36,15 +37,15 @@ bool streams_check_collapse(lua_State *L);
 /* heddle.send(stream, payload): inside a handler. */
 int streams_follow_up(lua_State *L);
 
-/* heddle.cancel(id): inside a handler, of its piece. */
+/* heddle.cancel(id [, stream]): inside a handler, on all streams of its piece,
+ * or on that one. */
 int streams_cancel(lua_State *L);
 
-/* Cancels the timer whose id is at `argument`, of a piece
- * (event_timer_owner), which is adopted, and pushes whether there was one. */
+/* Cancels what the target says (runtime/timer.h), whose owner is adopted, with
+ * the id at `argument`, and pushes whether there was one. */
 int streams_cancel_at(lua_State *L,
                       struct stage *stage,
-                      struct space *space,
-                      struct value owner,
+                      struct timer_target target,
                       int argument);
 
 #endif

@@ -208,6 +208,10 @@ X(TIMER_LIST,
   " CROSS JOIN document d USING(document)"
   " WHERE t.branch = ?1 AND (t.due, t.document) > (?2, ?3) AND t.due <= ?4"
   " ORDER BY t.due, t.document LIMIT ?5")
+X(TIMER_NAMED,
+  "SELECT d.document, d.scope, d.id FROM document d"
+  " JOIN timer t ON t.document = d.document"
+  " WHERE d.branch = ?1 AND d.scope = ?2 AND d.id > ?3 AND d.id < ?4")
 X(TIMER_NEXT,
   "SELECT due FROM timer WHERE branch = ?1 AND due > ?2 ORDER BY due LIMIT 1")
 

@@ -2,6 +2,8 @@
 
 #include "store/waiting.h"
 
+#include <string.h>
+
 #include "proto/event.h"
 #include "value/address.h"
 #include "value/compare.h"
@@ -278,6 +280,32 @@ enum err engine_timers(struct engine *engine,
     query_int(&query, 4, at_most(until));
     query_int(&query, 5, at_most(limit));
     return list(engine, on, &query, found, ctx, detail);
+}
+
+enum err engine_timers_named(struct engine *engine,
+                             struct value branch,
+                             struct value prefix,
+                             waiting_fn *found,
+                             void *ctx,
+                             struct err_detail *detail)
+{
+    struct branch *on = engine_branch(engine, branch);
+    if (on == NULL) {
+        return engine_unknown_branch(branch, detail);
+    }
+    struct buf behind = {0}; /* all of them: no byte of a text is 0xff */
+    const struct text text = value_text(&prefix);
+    const char *scope = scope_name(SCOPE_SPACE);
+    buf_append(&behind, text.at, text.length);
+    buf_append_char(&behind, '\xff');
+    struct query query = query_begin(&engine->database, STATEMENT_TIMER_NAMED);
+    query_int(&query, 1, on->number);
+    query_text(&query, 2, scope, strlen(scope));
+    query_text(&query, 3, text.at, text.length);
+    query_text(&query, 4, buf_text(&behind), behind.length);
+    const enum err err = list(engine, on, &query, found, ctx, detail);
+    buf_release(&behind);
+    return err;
 }
 
 enum err engine_timer_next(struct engine *engine,

@@ -85,6 +85,15 @@ MUST_CHECK enum err engine_timers(struct engine *engine,
                                   void *ctx,
                                   struct err_detail *detail);
 
+/* The timers of the branch whose ids begin with a text, in no order. The cost
+ * follows the number of documents with such ids. As above. */
+MUST_CHECK enum err engine_timers_named(struct engine *engine,
+                                        struct value branch,
+                                        struct value prefix,
+                                        waiting_fn *found,
+                                        void *ctx,
+                                        struct err_detail *detail);
+
 /* When the next timer after `time` is due; TIMER_NONE: there is none. */
 #define TIMER_NONE UINT64_MAX
 MUST_CHECK enum err engine_timer_next(struct engine *engine,

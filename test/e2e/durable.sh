@@ -1,6 +1,6 @@
 #!/bin/sh
-# Durable events: what a handler sends, and what is queued, is handled once, in
-# order, whatever becomes of the process that sent it.
+# Durable events: what a handler or an effect sends, and what is queued, is
+# handled once, in order, whatever becomes of the process that sent it.
 
 # shellcheck source-path=SCRIPTDIR source=lib/tap.sh
 . "$(dirname "$0")/lib/tap.sh"
@@ -199,6 +199,41 @@ same "the event behind it is handled" "$("$HEDDLE" get fails n)" 1
 "$HEDDLE" run fails.lua --once >out 2>err
 same "the next process does not call the handler again" "$(count_stored) $(grep -c 'no such luck' err)" '0 0'
 
+# ---- what has become of an event ----
+
+failed() {
+    "$HEDDLE" events --failed --json "$@" | sed 's/"\(id\|at\|seq\)":[^,}]*,//g'
+}
+
+same "an event whose handler failed is listed, with its payload and the reason" "$(failed fails)" \
+    '{"failed":[{"state":"failed","piece":"fails","handler":"bad","payload":1,"code":"GIVEN_UP","message":"fails.lua:4: no such luck"}]}'
+check "a table says so, too" sh -c '"$HEDDLE" events fails --failed | grep -q "bad of fails  1 .*fails.lua:4: no such luck"'
+id=$("$HEDDLE" send fails bad 2 --queue | tr -d '"')
+check "an event is found by the id that was printed: it waits" "$HEDDLE" events --id "$id"
+same "as JSON" "$("$HEDDLE" events --id "$id" --json)" \
+    "{\"id\":\"$id\",\"state\":\"waiting\",\"piece\":\"fails\",\"handler\":\"bad\",\"payload\":2}"
+"$HEDDLE" run fails.lua --once >out 2>err
+"$HEDDLE" events --id "$id" >out 2>err
+same "it has failed" "$? $(cat out err)" "1 heddle: the event for bad of fails was not handled: fails.lua:4: no such luck"
+"$HEDDLE" events --id "$id" --json >out 2>err
+same "as JSON" "$? $(cat out err)" \
+    "1 {\"id\":\"$id\",\"state\":\"failed\",\"piece\":\"fails\",\"handler\":\"bad\",\
+\"code\":\"GIVEN_UP\",\"message\":\"fails.lua:4: no such luck\"}"
+same "both failures are listed, in their order" "$(failed fails | grep -o '"payload":[0-9]*' | paste -sd' ' -)" '"payload":1 "payload":2'
+same "or the last one" "$(failed fails --limit 1 | grep -o '"payload":[0-9]*')" '"payload":2'
+id=$("$HEDDLE" send fails good 1 --queue | tr -d '"')
+"$HEDDLE" run fails.lua --once >out 2>err
+same "one that was handled has its receipt" "$("$HEDDLE" events --id "$id" --json)" \
+    "{\"id\":\"$id\",\"state\":\"done\",\"piece\":\"fails\",\"handler\":\"good\",\"receipt\":{}}"
+id=$("$HEDDLE" send fails good 1 --queue | tr -d '"')
+"$HEDDLE" events fails --cancel "$id"
+"$HEDDLE" events --id "$id" >out 2>err
+same "one that was cancelled has none" "$? $(cat out err)" '1 heddle: the event for good of fails was not handled: it was cancelled'
+"$HEDDLE" events --id receipt:none >out 2>err
+same "an id that is not known is an error" "$? $(cut -c 1-41 err)" "1 heddle: there is no event 'receipt:none':"
+"$HEDDLE" events --failed --id x 2>err
+same "one question at a time" "$? $(head -1 err)" "2 heddle: give one of --failed, --id and --cancel; see 'heddle events --help'"
+
 # ---- between pieces ----
 
 cat >to.lua <<'LUA'
@@ -291,5 +326,59 @@ same "run --once names the handler that failed" "$? $(grep 'up to date' err.txt)
 add 1 e --queue >/dev/null
 "$HEDDLE" run even.lua --once --json >/dev/null 2>err.txt
 check "also as JSON" grep -qx '{"runs":0,"failed":\["even/add"\]}' err.txt
+
+# ---- what an effect sends ----
+
+# The effect sends 60 events for each order. "runs" is told how often it ran.
+cat >effect.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("many", function(p)
+  local log = p:state("log", heddle.array{})
+  local order = p:state("order", 0)
+  local note = p:state("note", "")
+  local pad = p:state("pad", "")
+  local one = p:handler("one", function(event)
+    log:append(event.i)
+    pad:set(string.rep(event.i .. " ", 10000))
+    note:get()
+  end)
+  p:effect("ship", function()
+    local first = order:get()
+    if first > 0 then for i = first, first + 59 do one:send{ i = i } end end
+  end)
+  return { log = log, order = order, note = note }
+end)
+LUA
+
+begin_effect() {
+    rm -rf heddle-data
+    "$HEDDLE" run effect.lua --name many --once >/dev/null 2>&1
+    "$HEDDLE" set many order 1 >/dev/null
+}
+
+begin_effect
+stuck run effect.lua --name many
+check "some events of an effect are not handled" until_some_wait
+kill_sender
+check "a kill loses none of them" none_is_lost
+same "they are listed with the effect that sent them" "$(stored | sed 's/"i":[0-9]*/"i":N/' | cut -d, -f1-6)" \
+    '{"events":[{"piece":"many","handler":"one","payload":{"i":N},"from":{"piece":"many","handler":"ship"},"state":"waiting"}'
+"$HEDDLE" run effect.lua --name many --once >/dev/null 2>err
+same "the next process that runs the piece handles all of them, in order" "$("$HEDDLE" get many log)" "$(log_of 60)"
+"$HEDDLE" run effect.lua --name many --once >/dev/null 2>err
+same "once: the effect does not run again" "$("$HEDDLE" get many log)" "$(log_of 60)"
+check "the history is sound" "$HEDDLE" check
+
+# Killed at any moment: after the kill the effect has run, and its events are
+# stored, or it runs again, and none is.
+for round in 1 2 3 4 5 6 7 8; do
+    begin_effect
+    "$HEDDLE" run effect.lua --name many >/dev/null 2>&1 &
+    sender=$!
+    sleep "0.0$round"
+    kill_sender
+    "$HEDDLE" run effect.lua --name many --once >/dev/null 2>err
+    same "a kill after ${round}0 ms: each is handled once" "$("$HEDDLE" get many log)" "$(log_of 60)"
+done
 
 finish

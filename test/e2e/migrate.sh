@@ -192,7 +192,7 @@ pattern reads 'local n = p:state("n", 1)
   local c = p:computed("c", function() return n:get() end)
   p:migrate(2, function(old) n:set(c:get()) end)
   return { n = n, c = c }' >reads.lua
-refused "a migration does not read what is computed" 2 "a migration can read only the states and arguments" get reads
+refused "a migration does not read what is computed" 2 "a migration can read only the states, arguments and collections" get reads
 pattern reads 'local n = p:state("n", 1)
   p:migrate(2, function(old) old:get("m") end)
   return { n = n }' >reads.lua

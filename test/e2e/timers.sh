@@ -23,6 +23,7 @@ return heddle.pattern("bell", function(p)
     return { id = event.id }
   end)
   p:handler("stop", function(event) return { was = heddle.cancel(event) } end)
+  p:handler("stop_ring", function(event) return { was = heddle.cancel(event, ring) } end)
   return { log = log, ticks = ticks }
 end)
 LUA
@@ -144,6 +145,34 @@ or has another id ('heddle timers bell')"
 "$HEDDLE" send bell ring '"queued"' --queue >id
 check "an event that is queued is cancelled, too" "$HEDDLE" events bell --cancel "$(tr -d '"' <id)"
 same "and not handled" "$(run_and_log)" '[]'
+
+# ---- one id on two streams ----
+
+set_both() {
+    "$HEDDLE" send bell ring '"x"' --after 1d --id both >/dev/null
+    "$HEDDLE" send bell tick --after 1d --id both >/dev/null
+}
+
+handlers_now() {
+    set_now bell | grep -o '"handler":"[a-z]*"' | cut -d '"' -f 4 | sort | tr '\n' ' '
+}
+
+set_both
+same "an id on two streams is two timers" "$(handlers_now)" 'ring tick '
+same "a handler cancels that of one stream" "$("$HEDDLE" send bell stop_ring '"both"') $(handlers_now)" '{"was":true} tick '
+set_both
+same "or all of the piece" "$("$HEDDLE" send bell stop '"both"') $(handlers_now)" '{"was":true} '
+set_both
+check "so does the command, by the address of a stream" "$HEDDLE" timers bell/ring --cancel both
+same "the other one is left" "$(handlers_now)" 'tick '
+set_both
+check "and all of a piece, by its name" "$HEDDLE" timers bell --cancel both
+same "none of them is left" "$(handlers_now)" ''
+set_both
+"$HEDDLE" rename bell gong 2>/dev/null
+"$HEDDLE" rename gong bell 2>/dev/null
+check "both follow a piece that is renamed, with their names" "$HEDDLE" timers bell/tick --cancel both
+check "each" "$HEDDLE" timers bell/ring --cancel both
 
 # ---- names of pieces ----
 

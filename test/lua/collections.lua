@@ -580,21 +580,90 @@ test("what is wrong with a range or a number is said in its own words", function
   t:fails(function() people:range{ to = { 1, 2 } } end, "'to' of the range has 2 values, but the rows are ordered by 1 field, their key")
 end)
 
-test("a migration cannot read or drop a collection, and says so", function(t)
+-- A piece with 300 rows by id; `declare` is the pattern of the next version.
+local function with_rows(t, declare)
+  local rt = t:runtime()
+  local before = heddle.pattern("people", function(p)
+    local rows = p:collection("rows", { key = "id", index = { by_age = { "age" } } })
+    p:handler("fill", function() for i = 1, 300 do rows:insert{ id = i, age = i % 7 } end end)
+    return { rows = rows }
+  end)
+  local piece = rt:run(before, nil, { name = "m" })
+  piece:send("fill"); rt:settled()
+  rt = rt:restart() -- nothing of it is loaded
+  piece = rt:run(heddle.pattern("people", declare), nil, { name = "m" })
+  rt:settled()
+  return rt, piece
+end
+
+test("a migration reads the rows of a collection that was, and drops it", function(t)
+  local calls = 0
+  local rt, piece = with_rows(t, function(p)
+    local sum = p:state("sum", 0)
+    p:migrate(2, function(old)
+      calls = calls + 1
+      local rows, total = old:get("rows"), 0
+      for _, row in ipairs(rows) do total = total + row.age end
+      sum:set(total)
+      old:drop("rows")
+    end)
+    return { sum = sum }
+  end)
+  local want = 0
+  for i = 1, 300 do want = want + i % 7 end
+  t:eq(piece:get("sum"), want)
+  t:ok(calls < 12) -- documents are loaded together, not one per call
+  rt = rt:restart()
+  piece = rt:run(heddle.pattern("people", function(p)
+    local rows = p:collection("rows", { key = "id" })
+    p:migrate(2, function() end)
+    return { rows = rows, count = p:computed("count", function() return #rows:range{} end) }
+  end), nil, { name = "m" })
+  rt:settled()
+  t:eq(rt:pull(piece:cell("count")), 0)
+end)
+
+test("a migration copies rows to a collection of another key, and changes those of one that stays", function(t)
+  local rt, piece = with_rows(t, function(p)
+    local rows = p:collection("rows", { key = "id", index = { by_age = { "age" } } })
+    local by_name = p:collection("by_name", { key = "name", index = { by_age = { "age" } } })
+    p:migrate(2, function(old)
+      for _, row in ipairs(old:get("rows")) do by_name:insert{ name = "n" .. row.id, age = row.age } end
+      for _, row in ipairs(rows:range{ index = "by_age", from = { 6 } }) do rows:update(row.id, { age = 60 }) end
+      rows:remove(1)
+      rows:insert{ id = 1000, age = 70 }
+      assert(by_name:get("n7").age == 0 and by_name:count() == 300)
+    end)
+    p:handler("ask", function(event)
+      return { rows:count(), rows:count{ index = "by_age", from = { 60 } }, by_name:count{ index = "by_age", from = { 6 } } }
+    end)
+    return { rows = rows, by_name = by_name }
+  end)
+  local ticket = piece:send("ask"); rt:settled()
+  t:eq(ticket:receipt(), { 300, 44, 43 })
+end)
+
+test("a migration that fails leaves the rows as they were", function(t)
   local rt = t:runtime()
   local function version(step)
     return heddle.pattern("people", function(p)
-      local n = p:state("n", 1)
-      if not step then p:collection("rows", { key = "id" }) end
-      if step then p:migrate(2, step) end
-      return { n = n }
+      local rows = p:collection("rows", { key = "id" })
+      p:handler("add", function(event) rows:insert(event) end)
+      if step then p:migrate(2, function(old) step(old, rows) end) end
+      return { rows = rows }
     end)
   end
-  rt:run(version(), nil, { name = "m" })
-  rt:settled()
-  for _, call in ipairs{ "get", "drop" } do
+  local piece = rt:run(version(), nil, { name = "m" })
+  piece:send("add", { id = 1 }); rt:settled()
+  for _, case in ipairs{
+    { function(old, rows) rows:insert{ id = 2 } error("no") end, "no" },
+    { function(old, rows) rows:insert{ id = 1 } end, "already exists" },
+    { function(old) old:drop("rows") end, "is declared by the pattern and cannot be dropped" },
+  } do
     rt = rt:restart()
-    t:fails(function() rt:run(version(function(old) old[call](old, "rows") end), nil, { name = "m" }) end,
-      "'rows' is a collection: a migration can neither read nor drop it")
+    t:fails(function() rt:run(version(case[1]), nil, { name = "m" }) end, case[2])
   end
+  rt = rt:restart()
+  piece = rt:run(version(), nil, { name = "m" }); rt:settled()
+  t:eq(piece:get("rows"), { count = 1, rows = { { id = 1 } } })
 end)

@@ -420,6 +420,65 @@ test("effects that an event creates, each of which sends one, end at the limit",
   t:eq(#rt:errors(), 1)
 end)
 
+-- ---- what an effect sends is stored ----
+
+-- A piece whose effect sends `n` to `take`; `ran` counts its runs in this test.
+local function shop(ran)
+  return heddle.pattern("shop", function(p)
+    local n, log = p:state("n", 0), p:state("log", heddle.array{})
+    local take = p:handler("take", function(event) log:append(event) end)
+    p:effect("ship", function()
+      ran.count = ran.count + 1
+      if n:get() > 0 then take:send(n:get()) end
+    end)
+    return { n = n, log = log, take = take }
+  end)
+end
+
+test("an event that an effect sends is part of the commit of its run", function(t)
+  local rt = t:runtime()
+  local n, ring = rt:doc("n", 0), rt:stream("ring")
+  rt:effect{ name = "e", fn = function() if n:get() > 0 then ring:send(n:get()) end end }
+  rt:idle()
+  n:set(1); rt:settled()
+  t:eq({ #rt:events(), rt:events()[1].payload }, { 1, 1 }) -- nothing handles it: it waits
+  rt:errors()
+  rt = rt:restart()
+  local log = rt:doc("log", heddle.array{})
+  rt:on(rt:stream("ring"), function(event) log:append(event) end)
+  rt:settled()
+  t:eq({ log:value(), #rt:events() }, { { 1 }, 0 })
+end)
+
+test("after a crash an effect that has sent does not run again, and one that has not does", function(t)
+  for _, held in ipairs{ false, true } do
+    local rt, ran = t:runtime(), { count = 0 }
+    local piece = rt:run(shop(ran), {}, { name = "shop" }); rt:settled()
+    local before = ran.count
+    piece:get("n") -- it is here
+    rt:hold(held)
+    rt:edit(function(tx) tx:set(piece:cell("n"), 7) end)
+    rt:idle()
+    t:eq(ran.count, before + 1)
+    rt = rt:restart()
+    piece = rt:run(shop(ran), {}, { name = "shop" }); rt:settled()
+    if held then -- neither the edit nor the run was stored
+      t:eq(piece:get("log"), {})
+      rt:edit(function(tx) tx:set(piece:cell("n"), 7) end); rt:settled()
+    end
+    t:eq({ held, piece:get("log"), ran.count }, { held, { 7 }, before + (held and 2 or 1) })
+  end
+end)
+
+test("an effect whose commit is refused sends once", function(t)
+  local rt, ran = t:runtime(), { count = 0 }
+  local piece = rt:run(shop(ran), {}, { name = "shop" }); rt:settled()
+  local before = ran.count
+  rt:reject_next{ kind = "conflict", when = function(commit) return commit.node ~= nil and commit.ops > 0 end }
+  rt:edit(function(tx) tx:set(piece:cell("n"), 3) end); rt:settled()
+  t:eq({ piece:get("log"), ran.count }, { { 3 }, before + 2 })
+end)
+
 test("effects that an outside change makes run can send for ever", function(t)
   local rt = t:runtime{ hops = 2 }
   local n, total, add = rt:doc("n", 0), rt:doc("total", 0), rt:stream("add")

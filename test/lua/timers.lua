@@ -303,6 +303,94 @@ test("a handler cancels timers of its piece", function(t)
   t:eq(two:get("rang"), 1)
 end)
 
+-- A piece with two streams that log what comes; `set` and `drop` name the id, and `drop` also the stream if only that one is meant.
+local function two_streams(p)
+  local log = p:state("log", heddle.array{})
+  local streams = {
+    tea = p:handler("tea", function(event) log:append("tea " .. event) end),
+    egg = p:handler("egg", function(event) log:append("egg " .. event) end),
+  }
+  local set = p:handler("set", function(event)
+    for _, stream in ipairs(event.on) do heddle.send(streams[stream], event.id, { after = 1000, id = event.id }) end
+  end)
+  local drop = p:handler("drop", function(event)
+    if event.on then return { was = heddle.cancel(event.id, streams[event.on]) } end
+    return { was = heddle.cancel(event.id), again = heddle.cancel(event.id) }
+  end)
+  return { log = log, tea = streams.tea, egg = streams.egg, set = set, drop = drop }
+end
+
+test("an id on two streams is two timers", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(heddle.pattern("two", two_streams))
+  piece:send("set", { id = "x", on = { "tea", "egg" } }); rt:settled()
+  t:eq(#rt:timers(), 2)
+  piece:send("set", { id = "x", on = { "tea" } }); rt:settled() -- replaces that of its stream
+  t:eq(#rt:timers(), 2)
+  rt:advance(1000); rt:idle()
+  t:eq(piece:get("log"), { "tea x", "egg x" })
+end)
+
+test("heddle.cancel with a stream takes the timer of that stream, without one all of the piece", function(t)
+  local rt = t:runtime()
+  local piece = rt:run(heddle.pattern("two", two_streams))
+  local function drop(event)
+    local ticket = piece:send("drop", event)
+    rt:settled()
+    return ticket:receipt()
+  end
+  piece:send("set", { id = "x", on = { "tea", "egg" } }); rt:settled()
+  t:eq(drop{ id = "x", on = "tea" }, { was = true })
+  t:eq(drop{ id = "x", on = "tea" }, { was = false })
+  t:eq(rt:timers()[1].payload, "x")
+  t:eq(drop{ id = "x" }, { was = true, again = false })
+  piece:send("set", { id = "x", on = { "tea", "egg" } })
+  piece:send("set", { id = "y", on = { "egg" } }); rt:settled()
+  t:eq(drop{ id = "x" }, { was = true, again = false })
+  rt:advance(1000); rt:idle()
+  t:eq(piece:get("log"), { "egg y" })
+  t:eq(drop{ id = "y" }, { was = false, again = false })
+  piece:send("set", { id = "z", on = { "tea", "egg" } }); rt:settled()
+  t:eq({ piece:cancel("z"), piece:cancel("z"), #rt:timers() }, { true, false, 0 })
+end)
+
+test("heddle.cancel finds timers whose commit has no answer yet, and those of another runtime", function(t)
+  local engine = t:engine()
+  local one, two = t:runtime{ engine = engine }, t:runtime{ engine = engine }
+  local pattern = heddle.pattern("two", two_streams)
+  local piece = one:run(pattern, {}, { name = "p" }); one:settled()
+  one:hold(true)
+  piece:send("set", { id = "x", on = { "tea", "egg" } }); one:idle()
+  local ticket = piece:send("drop", { id = "x" }); one:idle()
+  one:hold(false); one:settled()
+  t:eq({ ticket:receipt(), #one:timers() }, { { was = true, again = false }, 0 })
+
+  piece:send("set", { id = "y", on = { "tea", "egg" } }); one:settled()
+  local other = two:run(pattern, {}, { name = "p" })
+  local dropped = other:send("drop", { id = "y" }); two:settled()
+  t:eq({ dropped:receipt(), #two:timers() }, { { was = true, again = false }, 0 })
+end)
+
+test("heddle.cancel takes the stream of a child through a cell", function(t)
+  local rt = t:runtime()
+  local kettle = heddle.pattern("kettle", function(p)
+    local rang = p:state("rang", 0)
+    return { rang = rang, ring = p:handler("ring", function() rang:increment() end) }
+  end)
+  local piece = rt:run(heddle.pattern("kitchen", function(p)
+    local child = p:piece(kettle, {}, { name = "kettle" })
+    p:handler("set", function() heddle.send(child:key("ring"), nil, { after = 1000, id = "tea" }) end)
+    p:handler("drop", function() return { heddle.cancel("tea"), heddle.cancel("tea", child:key("ring")) } end)
+    p:handler("wrong", function() heddle.cancel("tea", 7) end)
+    return { rang = child:key("rang") }
+  end))
+  piece:send("set"); rt:settled()
+  local ticket = piece:send("drop"); rt:settled()
+  t:eq({ ticket:receipt(), #rt:timers() }, { { false, true }, 0 })
+  local wrong = piece:send("wrong"); rt:settled(); rt:errors()
+  t:ok(wrong:error().message:find("stream expected", 1, true))
+end)
+
 test("a handler can cancel and set in one commit", function(t)
   local rt = t:runtime()
   local seen, ring, go = rt:doc("seen", heddle.array{}), rt:stream("ring"), rt:stream("go")
