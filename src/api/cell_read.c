@@ -66,15 +66,37 @@ hd_status hd_cell_sample(hd_cell *cell, hd_value **value, hd_error *error)
 
 /* -- Of one type --------------------------------------------------------- */
 
-static enum err wrong_type(struct value found,
-                           const char *wanted,
-                           struct err_detail *detail)
+enum {
+    OF_BOOL = 1u << VALUE_BOOL,
+    OF_INT = 1u << VALUE_INT,
+    OF_NUMBER = OF_INT | 1u << VALUE_DOUBLE,
+    OF_STRING = 1u << VALUE_STRING,
+    OF_OBJECT = 1u << VALUE_OBJECT,
+    OF_CONTAINER = OF_OBJECT | 1u << VALUE_ARRAY,
+};
+
+/* What is there, new, if it is of one of the kinds; otherwise absent. `wanted`
+ * says which in the error. */
+static hd_status read_as(hd_cell *cell,
+                         const struct reading *how,
+                         unsigned kinds,
+                         const char *wanted,
+                         struct value *out,
+                         hd_error *error)
 {
-    return err_set(detail,
-                   ERR_TYPE,
-                   "the value has the type %s, expected %s",
-                   value_kind_name(value_kind(found)),
-                   wanted);
+    struct err_detail detail;
+    err_clear(&detail);
+    enum err err = read_at(cell, how, out, &detail);
+    if (err == ERR_OK && (1u << value_kind(*out) & kinds) == 0) {
+        err = err_set(&detail,
+                      ERR_TYPE,
+                      "the value has the type %s, expected %s",
+                      value_kind_name(value_kind(*out)),
+                      wanted);
+        value_unref(*out);
+        *out = VALUE_NONE;
+    }
+    return cell_report(error, err, &detail, cell);
 }
 
 hd_status hd_cell_get_bool(hd_cell *cell, bool *boolean, hd_error *error)
@@ -82,18 +104,11 @@ hd_status hd_cell_get_bool(hd_cell *cell, bool *boolean, hd_error *error)
     if (boolean == NULL) {
         return error_null(error, "boolean");
     }
-    *boolean = false;
-    struct err_detail detail;
-    err_clear(&detail);
     struct value found;
-    enum err err = read_at(cell, &whole, &found, &detail);
-    if (err == ERR_OK && value_kind(found) != VALUE_BOOL) {
-        err = wrong_type(found, "a boolean", &detail);
-    } else if (err == ERR_OK) {
-        *boolean = value_boolean(found);
-    }
-    value_unref(found);
-    return cell_report(error, err, &detail, cell);
+    const hd_status status =
+        read_as(cell, &whole, OF_BOOL, "a boolean", &found, error);
+    *boolean = status == HD_OK && value_boolean(found);
+    return status;
 }
 
 hd_status hd_cell_get_int(hd_cell *cell, int64_t *integer, hd_error *error)
@@ -101,18 +116,11 @@ hd_status hd_cell_get_int(hd_cell *cell, int64_t *integer, hd_error *error)
     if (integer == NULL) {
         return error_null(error, "integer");
     }
-    *integer = 0;
-    struct err_detail detail;
-    err_clear(&detail);
     struct value found;
-    enum err err = read_at(cell, &whole, &found, &detail);
-    if (err == ERR_OK && value_kind(found) != VALUE_INT) {
-        err = wrong_type(found, "an integer", &detail);
-    } else if (err == ERR_OK) {
-        *integer = value_integer(found);
-    }
-    value_unref(found);
-    return cell_report(error, err, &detail, cell);
+    const hd_status status =
+        read_as(cell, &whole, OF_INT, "an integer", &found, error);
+    *integer = status == HD_OK ? value_integer(found) : 0;
+    return status;
 }
 
 hd_status hd_cell_get_double(hd_cell *cell, double *number, hd_error *error)
@@ -120,18 +128,11 @@ hd_status hd_cell_get_double(hd_cell *cell, double *number, hd_error *error)
     if (number == NULL) {
         return error_null(error, "number");
     }
-    *number = 0;
-    struct err_detail detail;
-    err_clear(&detail);
     struct value found;
-    enum err err = read_at(cell, &whole, &found, &detail);
-    if (err == ERR_OK && !value_is_number(found)) {
-        err = wrong_type(found, "a number", &detail);
-    } else if (err == ERR_OK) {
-        *number = value_real(found);
-    }
-    value_unref(found);
-    return cell_report(error, err, &detail, cell);
+    const hd_status status =
+        read_as(cell, &whole, OF_NUMBER, "a number", &found, error);
+    *number = status == HD_OK ? value_real(found) : 0;
+    return status;
 }
 
 hd_status hd_cell_get_text(hd_cell *cell,
@@ -145,18 +146,12 @@ hd_status hd_cell_get_text(hd_cell *cell,
     if (text == NULL) {
         return error_null(error, "text");
     }
-    *text = NULL;
-    struct err_detail detail;
-    err_clear(&detail);
     struct value found;
-    enum err err = read_at(cell, &whole, &found, &detail);
-    if (err == ERR_OK && value_kind(found) != VALUE_STRING) {
-        err = wrong_type(found, "a string", &detail);
-    } else if (err == ERR_OK) {
-        *text = text_of_string(found, length);
-    }
+    const hd_status status =
+        read_as(cell, &whole, OF_STRING, "a string", &found, error);
+    *text = status == HD_OK ? text_of_string(found, length) : NULL;
     value_unref(found);
-    return cell_report(error, err, &detail, cell);
+    return status;
 }
 
 /* -- The shape ----------------------------------------------------------- */
@@ -178,18 +173,12 @@ hd_status hd_cell_keys(hd_cell *cell, hd_value **keys, hd_error *error)
     if (keys == NULL) {
         return error_null(error, "keys");
     }
-    *keys = NULL;
-    struct err_detail detail;
-    err_clear(&detail);
     struct value found;
-    enum err err = read_at(cell, &shape, &found, &detail);
-    if (err == ERR_OK && !value_is_object(found)) {
-        err = wrong_type(found, "an object", &detail);
-    } else if (err == ERR_OK) {
-        *keys = handle_new_adopt(keys_of(found));
-    }
+    const hd_status status =
+        read_as(cell, &shape, OF_OBJECT, "an object", &found, error);
+    *keys = status == HD_OK ? handle_new_adopt(keys_of(found)) : NULL;
     value_unref(found);
-    return cell_report(error, err, &detail, cell);
+    return status;
 }
 
 hd_status hd_cell_count(hd_cell *cell, size_t *count, hd_error *error)
@@ -197,20 +186,18 @@ hd_status hd_cell_count(hd_cell *cell, size_t *count, hd_error *error)
     if (count == NULL) {
         return error_null(error, "count");
     }
-    *count = 0;
-    struct err_detail detail;
-    err_clear(&detail);
     struct value found;
-    enum err err = read_at(cell, &shape, &found, &detail);
-    if (err == ERR_OK && value_is_array(found)) {
-        *count = array_count(found);
-    } else if (err == ERR_OK && value_is_object(found)) {
-        *count = object_count(found);
-    } else if (err == ERR_OK) {
-        err = wrong_type(found, "an array or an object", &detail);
-    }
+    const hd_status status = read_as(cell,
+                                     &shape,
+                                     OF_CONTAINER,
+                                     "an array or an object",
+                                     &found,
+                                     error);
+    *count = status != HD_OK         ? 0
+             : value_is_array(found) ? array_count(found)
+                                     : object_count(found);
     value_unref(found);
-    return cell_report(error, err, &detail, cell);
+    return status;
 }
 
 /* -- Up to date ---------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "api/loop.h"
 #include "api/pattern.h"
 #include "base/mem.h"
+#include "front/pull.h"
 #include "runtime/piece.h"
 #include "sched/event.h"
 
@@ -448,49 +449,23 @@ hd_status hd_sink_new(hd_cell *cell,
 
 /* -- Up to date ---------------------------------------------------------- */
 
-struct pull {
-    hd_runtime *runtime;
-    struct place *place;
-};
-
-static enum run_result run_pull(struct run *run, void *ctx)
-{
-    const struct pull *pull = ctx;
-    const struct cell_access access = {runtime_inside(pull->runtime),
-                                       run,
-                                       run->transaction};
-    struct value found = VALUE_NONE;
-    const enum err err = cell_read(&access,
-                                   pull->place,
-                                   READ_DEEP,
-                                   READ_FOR_BOTH,
-                                   &found,
-                                   NULL,
-                                   NULL);
-    value_unref(err == ERR_OK ? found : VALUE_NONE);
-    return err == ERR_STALE ? RUN_AGAIN : RUN_DONE;
-}
-
 enum err node_pull(hd_runtime *runtime,
                    struct place *place,
                    struct value *out,
                    struct err_detail *detail)
 {
-    struct pull pull = {runtime, place};
-    const struct node_spec spec = {
-        .kind = NODE_EFFECT,
-        .run = run_pull,
-        .ctx = &pull,
-        .immediate = true,
-    };
-    struct sched *sched = runtime_sched(runtime);
-    struct node *effect = scheduler_register(sched, &spec);
-    enum err err = loop_step(runtime, NULL, detail);
-    scheduler_remove(sched, effect);
-    if (err == ERR_OK) {
-        err = cell_look(runtime, place, READ_DEEP, READ_FOR_BOTH, out, detail);
-    }
-    return err;
+    struct pull pull = {.runtime = runtime_inside(runtime), .place = place};
+    pull_begin(&pull);
+    const enum err err = loop_step(runtime, NULL, detail);
+    pull_end(&pull);
+    value_unref(pull.seen);
+    return err != ERR_OK ? err
+                         : cell_look(runtime,
+                                     place,
+                                     READ_DEEP,
+                                     READ_FOR_BOTH,
+                                     out,
+                                     detail);
 }
 
 /* -- Asking -------------------------------------------------------------- */

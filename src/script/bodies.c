@@ -24,13 +24,11 @@ struct lua_body {
     struct place *output; /* if it has labels: a reference */
 };
 
-/* One call: its arguments, and where its result goes. */
+/* The arguments of one call, beside `tx`: borrowed. */
 struct calling {
-    int (*push)(lua_State *L, const struct calling *calling);
-    struct frame *frame;
-    struct value *result;
+    struct body_call call;
     struct place *element;  /* of a list, */
-    struct value values[2]; /* or of a reduction: both borrowed */
+    struct value values[2]; /* or of a reduction */
 };
 
 static const char aborted[] = "the handler called tx:abort()";
@@ -40,9 +38,10 @@ bool bodies_has_aborted(const char *message)
     return strcmp(message, aborted) == 0;
 }
 
-enum run_result bodies_result(const struct frame *frame,
-                              enum script_cause cause,
-                              struct script_error *error)
+/* The result of a run whose Lua code has ended so; releases the error. */
+static enum run_result result_of(const struct frame *frame,
+                                 enum script_cause cause,
+                                 struct script_error *error)
 {
     struct err_detail detail = {0};
     if (cause != SCRIPT_FINE && !frame->call.stale && !frame->aborted) {
@@ -63,27 +62,29 @@ enum run_result bodies_result(const struct frame *frame,
 
 /* -- Calling ------------------------------------------------------------- */
 
-static int push_for_node(lua_State *L, const struct calling *calling)
+int bodies_push_tx(lua_State *L, struct body_call *call)
 {
-    attempts_push(L, calling->frame);
+    attempts_push(L, call->frame);
     return 1;
 }
 
-static int push_for_handler(lua_State *L, const struct calling *calling)
+int bodies_push_event(lua_State *L, struct body_call *call)
 {
-    convert_push(L, handling_payload(calling->frame->call.handling));
-    attempts_push(L, calling->frame);
+    convert_push(L, handling_payload(call->frame->call.handling));
+    attempts_push(L, call->frame);
     return 2;
 }
 
-static int push_element(lua_State *L, const struct calling *calling)
+static int push_element(lua_State *L, struct body_call *call)
 {
-    items_push(L, calling->frame->stage, calling->element);
+    const struct calling *calling = CONTAINER_OF(call, struct calling, call);
+    items_push(L, call->stage, calling->element);
     return 1;
 }
 
-static int push_values(lua_State *L, const struct calling *calling)
+static int push_values(lua_State *L, struct body_call *call)
 {
+    const struct calling *calling = CONTAINER_OF(call, struct calling, call);
     convert_push(L, calling->values[0]);
     convert_push(L, calling->values[1]);
     return 2;
@@ -91,44 +92,61 @@ static int push_values(lua_State *L, const struct calling *calling)
 
 static int push_arguments(lua_State *L, void *ctx)
 {
-    const struct calling *calling = ctx;
-    return calling->push(L, calling);
+    struct body_call *call = ctx;
+    return call->push(L, call);
 }
 
 static void take_result(lua_State *L, int count, void *ctx)
 {
-    const struct calling *calling = ctx;
-    if (count > 0 && !lua_isnil(L, 1)) {
-        *calling->result = convert_check(L, 1, "the result");
+    struct body_call *call = ctx;
+    if (call->result != NULL && count > 0 && !lua_isnil(L, 1)) {
+        *call->result = convert_check(L, 1, "the result");
     }
 }
 
-static enum run_result call(struct run *run,
-                            struct lua_body *body,
-                            struct calling *calling)
+enum run_result bodies_call(struct run *run,
+                            struct handling *handling,
+                            struct body_call *call)
 {
-    struct stage *stage = body->stage;
     struct frame frame;
-    frame_begin_run(&frame, stage, run, run->handling);
-    frame.call.piece = body->piece;
-    if (run->handling != NULL) {
+    frame_begin_run(&frame, call->stage, run, handling);
+    frame.call.piece = call->piece;
+    frame.node = call->node;
+    if (handling != NULL) {
         frame_draw_event(&frame);
     } else {
-        frame_draw(&frame, run, &body->recorded);
+        frame_draw(&frame, run, call->recorded);
     }
-    calling->frame = &frame;
-    const struct script_call call = {
-        .function = body->function,
+    call->frame = &frame;
+    const struct script_call inside = {
+        .function = call->function,
         .push = push_arguments,
         .take = take_result,
-        .ctx = calling,
+        .ctx = call,
     };
     struct script_error error = {0};
-    const enum script_cause cause = script_call(stage->script, &call, &error);
+    const enum script_cause cause =
+        script_call(call->stage->script, &inside, &error);
     frame_end(&frame);
-    const enum run_result ended = bodies_result(&frame, cause, &error);
-    body->recorded.again |= ended == RUN_AGAIN && run->view == NULL;
+    const enum run_result ended = result_of(&frame, cause, &error);
+    if (handling == NULL) {
+        call->recorded->again |=
+            (ended == RUN_AGAIN || ended == RUN_WAITING) && run->view == NULL;
+    }
     return ended;
+}
+
+static enum run_result call_body(struct run *run,
+                                 struct lua_body *body,
+                                 struct calling *calling,
+                                 struct value *result)
+{
+    calling->call.stage = body->stage;
+    calling->call.function = body->function;
+    calling->call.recorded = &body->recorded;
+    calling->call.piece = body->piece;
+    calling->call.result = result;
+    return bodies_call(run, run->handling, &calling->call);
 }
 
 /* The label is said of a document that is there: so it is written here, and the
@@ -155,12 +173,11 @@ static enum run_result run_body(struct run *run,
                                 void *ctx,
                                 struct value *result)
 {
+    struct lua_body *body = ctx;
     struct calling calling = {
-        .push = run->handling != NULL ? push_for_handler : push_for_node,
-        .result = result,
+        .call.push = run->handling != NULL ? bodies_push_event : bodies_push_tx,
     };
-    const struct lua_body *body = ctx;
-    const enum run_result ended = call(run, ctx, &calling);
+    const enum run_result ended = call_body(run, body, &calling, result);
     return ended == RUN_DONE && body->output != NULL &&
                    !value_is_absent(*result)
                ? say_label(run, body, *result)
@@ -172,12 +189,8 @@ static enum run_result run_element(struct run *run,
                                    struct place *element,
                                    struct value *result)
 {
-    struct calling calling = {
-        .push = push_element,
-        .result = result,
-        .element = element,
-    };
-    return call(run, ctx, &calling);
+    struct calling calling = {.call.push = push_element, .element = element};
+    return call_body(run, ctx, &calling, result);
 }
 
 static enum run_result run_reduce(struct run *run,
@@ -187,11 +200,10 @@ static enum run_result run_reduce(struct run *run,
                                   struct value *result)
 {
     struct calling calling = {
-        .push = push_values,
-        .result = result,
+        .call.push = push_values,
         .values = {accumulator, element},
     };
-    return call(run, ctx, &calling);
+    return call_body(run, ctx, &calling, result);
 }
 
 static void body_release(void *ctx)

@@ -56,9 +56,26 @@ bool bodies_fingerprint(struct stage *stage,
 /* Whether this is what an event says whose handler called tx:abort(). */
 bool bodies_has_aborted(const char *message);
 
-/* The result of a run whose Lua code has ended so; releases the error. */
-enum run_result bodies_result(const struct frame *frame,
-                              enum script_cause cause,
-                              struct script_error *error);
+/* One call of a function for a run, in a frame of its own. */
+struct body_call {
+    struct stage *stage;
+    struct script_function function;
+    struct recorded *recorded; /* Y3; of a handler: NULL */
+    struct piece *piece;       /* whose code it is; or NULL */
+    struct stage_node *node;   /* or NULL */
+
+    /* Pushes the arguments; how many. May raise. */
+    int (*push)(lua_State *L, struct body_call *call);
+    struct value *result; /* where it goes, absent before; NULL: nowhere */
+    struct frame *frame;  /* of bodies_call */
+};
+
+enum run_result bodies_call(struct run *run,
+                            struct handling *handling,
+                            struct body_call *call);
+
+/* `push` of fn(tx), and of fn(event, tx). */
+int bodies_push_tx(lua_State *L, struct body_call *call);
+int bodies_push_event(lua_State *L, struct body_call *call);
 
 #endif

@@ -126,18 +126,12 @@ static uint64_t runs_at(struct node_object *object)
 
 /* -- Running ------------------------------------------------------------- */
 
-static int push_attempt(lua_State *L, void *ctx)
+static int push_value(lua_State *L, struct body_call *call)
 {
-    attempts_push(L, ctx);
-    return 1;
-}
-
-static int push_value(lua_State *L, void *ctx)
-{
-    struct frame *frame = ctx;
+    struct frame *frame = call->frame;
     struct err_detail detail = {0};
     const enum err err =
-        reads_look(frame, frame->node->sink, view_hold(&frame->views), &detail);
+        reads_look(frame, call->node->sink, view_hold(&frame->views), &detail);
     reads_raise(L, err, &detail);
     view_push_held(L, &frame->views);
     return 1;
@@ -146,22 +140,15 @@ static int push_value(lua_State *L, void *ctx)
 static enum run_result run_node(struct run *run, void *ctx)
 {
     struct stage_node *node = ctx;
-    struct stage *stage = node->stage;
-    struct frame frame;
-    frame_begin_run(&frame, stage, run, NULL);
-    frame.node = node;
-    frame_draw(&frame, run, &node->recorded);
-    node->refs++;
-    const struct script_call call = {
+    struct body_call call = {
+        .stage = node->stage,
         .function = node->function,
-        .push = node->sink != NULL ? push_value : push_attempt,
-        .ctx = &frame,
+        .recorded = &node->recorded,
+        .node = node,
+        .push = node->sink != NULL ? push_value : bodies_push_tx,
     };
-    struct script_error error = {0};
-    const enum script_cause cause = script_call(stage->script, &call, &error);
-    frame_end(&frame);
-    const enum run_result result = bodies_result(&frame, cause, &error);
-    node->recorded.again |= result == RUN_AGAIN && run->view == NULL;
+    node->refs++;
+    const enum run_result result = bodies_call(run, NULL, &call);
     node_unref(node);
     return result;
 }

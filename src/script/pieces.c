@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "front/pull.h"
 #include "runtime/piece.h"
 #include "runtime/resolve.h"
 #include "script/cells.h"
@@ -14,33 +15,6 @@
 #include "value/array.h"
 
 /* -- Looking for a moment ------------------------------------------------ */
-
-struct glance {
-    struct runtime *runtime;
-    struct place *place;
-    struct value seen;
-    enum err err;
-    struct err_detail detail;
-    bool done;
-    uint64_t runs; /* that count */
-};
-
-static enum run_result run_glance(struct run *run, void *ctx)
-{
-    struct glance *glance = ctx;
-    const struct cell_access access = {glance->runtime, run, run->transaction};
-    struct value seen = VALUE_NONE;
-    glance->detail = (struct err_detail){0};
-    glance->err = resolve_read(&access, glance->place, &seen, &glance->detail);
-    if (glance->err == ERR_STALE) {
-        return RUN_AGAIN;
-    }
-    value_unref(glance->seen);
-    glance->seen = seen;
-    glance->done = true;
-    glance->runs += !run->sched->unwinding;
-    return RUN_DONE;
-}
 
 enum err pieces_read(struct stage *stage,
                      struct place *place,
@@ -53,25 +27,23 @@ enum err pieces_read(struct stage *stage,
             &frame->call,
             resolve_read(&frame->call.access, place, out, detail));
     }
-    struct glance glance = {.runtime = stage->runtime, .place = place};
-    const struct node_spec spec = {
-        .kind = NODE_EFFECT,
-        .run = run_glance,
-        .ctx = &glance,
+    struct pull pull = {
+        .runtime = stage->runtime,
+        .place = place,
+        .read = resolve_read,
         .clearance = value_bool(true), /* it is the host that looks */
-        .immediate = true,
     };
-    struct node *node = scheduler_register(stage_sched(stage), &spec);
+    pull_begin(&pull);
     stage->host->settle(stage->host->ctx);
-    stage->glances += glance.runs;
-    scheduler_remove(stage_sched(stage), node);
-    if (!glance.done) { /* somebody is still busy: what is there now */
-        value_unref(glance.seen);
+    pull_end(&pull);
+    stage->glances += pull.runs;
+    if (!pull.is_done) { /* a node is still busy: what is there now */
+        value_unref(pull.seen);
         return resolve_read(&frame->call.access, place, out, detail);
     }
-    *out = glance.seen;
-    *detail = glance.detail;
-    return glance.err;
+    *out = pull.seen;
+    *detail = pull.detail;
+    return pull.err;
 }
 
 /* -- Objects ------------------------------------------------------------- */

@@ -701,40 +701,21 @@ static const struct script_class listener_class = {
     .release = listener_release,
 };
 
-static int push_event(lua_State *L, void *ctx)
-{
-    struct frame *frame = ctx;
-    convert_push(L, handling_payload(frame->call.handling));
-    attempts_push(L, frame);
-    return 2;
-}
-
-static void take_result(lua_State *L, int count, void *ctx)
-{
-    const struct frame *frame = ctx;
-    if (count > 0 && !lua_isnil(L, 1)) {
-        handling_return_adopt(frame->call.handling,
-                              convert_check(L, 1, "the result"));
-    }
-}
-
 static enum run_result run_listener(struct handling *handling, void *ctx)
 {
-    struct listener *listener = ctx;
-    struct stage *stage = listener->stage;
-    struct frame frame;
-    frame_begin_run(&frame, stage, handling->run, handling);
-    frame_draw_event(&frame);
-    const struct script_call call = {
+    const struct listener *listener = ctx;
+    struct value result = VALUE_NONE;
+    struct body_call call = {
+        .stage = listener->stage,
         .function = listener->function,
-        .push = push_event,
-        .take = take_result,
-        .ctx = &frame,
+        .push = bodies_push_event,
+        .result = &result,
     };
-    struct script_error error = {0};
-    const enum script_cause cause = script_call(stage->script, &call, &error);
-    frame_end(&frame);
-    return bodies_result(&frame, cause, &error);
+    const enum run_result ended = bodies_call(handling->run, handling, &call);
+    if (!value_is_absent(result)) {
+        handling_return_adopt(handling, result);
+    }
+    return ended;
 }
 
 size_t streams_check_reads(lua_State *L,

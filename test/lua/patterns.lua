@@ -678,6 +678,27 @@ test("who reads from a node that waits for a document waits with it", function(t
   t:eq(piece:get("b"), 21)
 end)
 
+test("a run that waits for a document draws the same random numbers when it is repeated", function(t)
+  local engine = t:engine{}
+  local one = t:runtime{ engine = engine }
+  local far = one:doc("far", 7)
+  one:doc("near"):set(far:link())
+  one:settled()
+  local other = t:runtime{ engine = engine }
+  local near, draws, found = other:doc("near"), {}, nil
+  other:effect{
+    name = "e",
+    fn = function()
+      draws[#draws + 1] = heddle.random(1000000)
+      found = near:get()
+    end,
+  }
+  other:settled()
+  t:eq(found, 7)
+  t:ok(#draws > 1, "the first attempt waits for the document behind the link")
+  for i = 2, #draws do t:eq(draws[i], draws[1]) end
+end)
+
 -- `a` meets a document that it had not read before; what it wrote last is here.
 test("who reads from a node that waits does not see what that wrote before", function(t)
   local sums = heddle.pattern("v", function(p)
