@@ -209,7 +209,7 @@ static enum err collect_info(struct engine *engine,
     }
     char chain[DIGEST_TEXT_LENGTH + 1];
     digest_write(engine->chain, chain);
-    object_put_adopt(out, "chain", value_text_new(chain));
+    object_put_text(out, "chain", chain);
     engine_read_end(engine);
     return err;
 }
@@ -634,11 +634,11 @@ static struct value describe_file(const struct space_file *file)
     struct buf time = {0};
     object_put_adopt(&object, "file", file_name(file));
     if (file->why_not != NULL) {
-        object_put_adopt(&object, "why", value_text_new(file->why_not));
+        object_put_text(&object, "why", file->why_not);
     } else {
         object_put_number(&object, "bytes", file->bytes);
         put_time(&time, file->changed_ms);
-        object_put_adopt(&object, "changed", value_text_new(buf_text(&time)));
+        object_put_text(&object, "changed", buf_text(&time));
         buf_release(&time);
     }
     return object;
