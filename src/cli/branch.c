@@ -92,10 +92,8 @@ static void tell(const struct options *options,
 {
     if (option_is_given(options, OPTION_JSON)) {
         struct value object = value_empty_object();
-        object_put_adopt(&object,
-                         "branch",
-                         value_text_new(options->operands[0].word));
-        object_put_adopt(&object, "documents", value_int((int64_t)documents));
+        object_put_text(&object, "branch", options->operands[0].word);
+        object_put_number(&object, "documents", documents);
         look_print_adopt(options, object);
         return;
     }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/store.h"
@@ -100,24 +101,24 @@ static int read_options(struct compaction *compaction)
     struct retention *retention = &compaction->retention;
     uint64_t seconds = 0;
     *retention = retention_default(wall_ms());
-    int code = store_read_number(options,
-                                 "--keep-from",
-                                 given->keep_from,
-                                 ENGINE_HEAD,
-                                 &compaction->keep_from);
+    int code = look_number(options,
+                           "--keep-from",
+                           given->keep_from,
+                           ENGINE_HEAD,
+                           &compaction->keep_from);
     if (code == CODE_OK) {
-        code = store_read_number(options,
-                                 "--keep-commits",
-                                 given->keep_commits,
-                                 retention->commits,
-                                 &retention->commits);
+        code = look_number(options,
+                           "--keep-commits",
+                           given->keep_commits,
+                           retention->commits,
+                           &retention->commits);
     }
     if (code == CODE_OK) {
-        code = store_read_number(options,
-                                 "--keep-age",
-                                 given->keep_age,
-                                 retention->receipts_ms / 1000,
-                                 &seconds);
+        code = look_number(options,
+                           "--keep-age",
+                           given->keep_age,
+                           retention->receipts_ms / 1000,
+                           &seconds);
     }
     retention->receipts_ms =
         seconds < UINT64_MAX / 1000 ? seconds * 1000 : UINT64_MAX;
@@ -322,7 +323,7 @@ static void print_object(const struct compaction *compaction)
     object_put_adopt(&object,
                      "interrupted",
                      value_bool(compaction->interrupted));
-    store_print_adopt(compaction->options, object);
+    look_print_adopt(compaction->options, object);
 }
 
 static void print_lines(const struct compaction *compaction)

@@ -378,7 +378,7 @@ static void print_json(const struct options *options,
                        const struct value *parts)
 {
     struct value all = value_empty_object();
-    object_put_adopt(&all, "piece", value_text_new(description->piece));
+    object_put_text(&all, "piece", description->piece);
     for (size_t i = 0; i < description->count; i++) {
         object_put_adopt(&all,
                          kinds[description->of[i]].key,

@@ -178,7 +178,7 @@ static void print_text(const struct options *options,
     if (option_is_given(options, OPTION_JSON)) {
         struct value object = value_empty_object();
         struct buf json = {0};
-        object_put_adopt(&object, key, value_text_new(buf_text(text)));
+        object_put_text(&object, key, buf_text(text));
         json_write(&json, object, JSON_AS_GIVEN, 0);
         output_bytes(buf_text(&json), json.length);
         buf_release(&json);

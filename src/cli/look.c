@@ -41,17 +41,7 @@ const char *look_space(const struct options *options)
 
 int look_report(const struct options *options, const struct err_detail *detail)
 {
-    /* The public code has the same number. */
-    hd_error error = {
-        .status = (hd_status)detail->err,
-        .class_of = hd_status_class((hd_status)detail->err),
-    };
-    (void)snprintf(error.text,
-                   sizeof error.text,
-                   "%s",
-                   detail->text[0] != '\0' ? detail->text
-                                           : err_text(detail->err));
-    return report_error(options, NULL, &error);
+    return report_detail(options, NULL, detail);
 }
 
 int look_open(const struct options *options, struct offline_graph **out)

@@ -71,7 +71,7 @@ void look_append_node(struct buf *to, struct value node, const char *field);
 /* "failed after 3 attempts: no route", of what a node has at "task". */
 void look_append_task(struct buf *to, struct value task, struct value piece);
 
-/* "event add of shopping", from a "by" of inspect/offline_why.h. */
+/* "event add of shopping", from a "by" of inspect/account.h. */
 void look_append_author(struct buf *to, struct value by);
 
 enum look_colour {

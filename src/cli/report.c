@@ -213,6 +213,28 @@ int report_error(const struct options *options,
     return report(options, from, error, error->text);
 }
 
+hd_error report_read(const struct err_detail *detail)
+{
+    hd_error error = {
+        .status = (hd_status)detail->err,
+        .class_of = hd_status_class((hd_status)detail->err),
+    };
+    (void)snprintf(error.text,
+                   sizeof error.text,
+                   "%s",
+                   detail->text[0] != '\0' ? detail->text
+                                           : err_text(detail->err));
+    return error;
+}
+
+int report_detail(const struct options *options,
+                  const char *source,
+                  const struct err_detail *detail)
+{
+    const hd_error error = report_read(detail);
+    return report_error(options, source, &error);
+}
+
 int report_node(const struct options *options,
                 const char *name,
                 const hd_error *error)

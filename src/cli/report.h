@@ -7,6 +7,7 @@
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
+#include "base/err.h"
 #include "cli/options.h"
 #include "heddle/heddle.h"
 
@@ -24,6 +25,13 @@ enum exit_code {
 int report_error(const struct options *options,
                  const char *source,
                  const hd_error *error);
+
+/* The same for one of the layers below, and the failure as the library tells
+ * it: the public code has the same number. */
+int report_detail(const struct options *options,
+                  const char *source,
+                  const struct err_detail *detail);
+hd_error report_read(const struct err_detail *detail);
 
 /* The same for a node, by its name "piece/field"; NULL: it has none. */
 int report_node(const struct options *options,

@@ -317,9 +317,9 @@ static void tell_start(const struct running *running, const char *how)
         struct value object = value_empty_object();
         object_put_adopt(&object, "piece", value_ref(piece->name));
         object_put_adopt(&object, "resumed", value_bool(!piece->made));
-        object_put_adopt(&object, "restored", value_int((int64_t)restored));
-        object_put_adopt(&object, "dirty", value_int((int64_t)dirty));
-        object_put_adopt(&object, "unknown", value_int((int64_t)unknown));
+        object_put_number(&object, "restored", restored);
+        object_put_number(&object, "dirty", dirty);
+        object_put_number(&object, "unknown", unknown);
         json_write(&line, object, JSON_AS_GIVEN, 0);
         value_unref(object);
     } else if (!piece->made) {
@@ -372,7 +372,7 @@ static void tell_runs_as_json(const struct running *running, bool is_settled)
         failed =
             array_push_adopt(failed, value_text_new(buf_text(&fault->name)));
     }
-    object_put_adopt(&told, "runs", value_int((int64_t)running->visit.runs));
+    object_put_number(&told, "runs", running->visit.runs);
     if (!is_settled) {
         object_put_adopt(&told, "settled", value_bool(false));
     }
@@ -429,7 +429,7 @@ static void be_present(struct running *running)
     const struct visit *visit = &running->visit;
     struct value about = value_empty_object();
     struct err_detail ignored;
-    object_put_adopt(&about, "command", value_text_new("run"));
+    object_put_text(&about, "command", "run");
     object_put_adopt(&about, "space", value_ref(visit->piece->space->id));
     object_put_adopt(
         &about,

@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/display.h"
 #include "cli/input.h"
+#include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/store.h"
@@ -41,12 +42,7 @@ const char *store_file(const struct options *options)
 /* The public code has the same number. */
 int store_report(const struct options *options, const struct err_detail *detail)
 {
-    hd_error error = {
-        .status = (hd_status)detail->err,
-        .class_of = hd_status_class((hd_status)detail->err),
-    };
-    (void)snprintf(error.text, sizeof error.text, "%s", detail->text);
-    return report_error(options, store_file(options), &error);
+    return report_detail(options, store_file(options), detail);
 }
 
 int store_open(const struct options *options,
@@ -62,47 +58,6 @@ int store_open(const struct options *options,
     return engine_open(engine, &settings, &detail) == ERR_OK
                ? CODE_OK
                : store_report(options, &detail);
-}
-
-/* A whole number; `fallback` if it is not given. */
-int store_read_number(const struct options *options,
-                      const char *name,
-                      const char *text,
-                      uint64_t fallback,
-                      uint64_t *out)
-{
-    *out = fallback;
-    if (text == NULL) {
-        return CODE_OK;
-    }
-    uint64_t number = 0;
-    for (const char *at = text; *at != '\0'; at++) {
-        if (*at < '0' || *at > '9' || number > INT64_MAX / 10 - 1) {
-            return report_usage(options,
-                                "%s requires an integer, not '%s'",
-                                name,
-                                text);
-        }
-        number = number * 10 + (uint64_t)(*at - '0');
-    }
-    if (text[0] == '\0') {
-        return report_usage(options, "%s requires an integer", name);
-    }
-    *out = number;
-    return CODE_OK;
-}
-
-void store_print_adopt(const struct options *options, struct value value)
-{
-    struct buf text = {0};
-    json_write(&text,
-               value,
-               option_is_given(options, OPTION_CANONICAL) ? JSON_CANONICAL
-                                                          : JSON_AS_GIVEN,
-               option_is_given(options, OPTION_PRETTY) ? 2 : 0);
-    output_bytes(buf_text(&text), text.length);
-    buf_release(&text);
-    value_unref(value);
 }
 
 /* A line that is overwritten, for people who wait. */
@@ -183,7 +138,7 @@ static int land(const struct options *options, struct engine *engine)
     if (engine_commit(engine, &request, 1, &detail) != ERR_OK) {
         code = store_report(options, &detail);
     } else {
-        store_print_adopt(options, verdict_write(&request.verdict));
+        look_print_adopt(options, verdict_write(&request.verdict));
         code = request.verdict.err == ERR_OK ? CODE_OK : CODE_NO;
     }
     verdict_release(&request.verdict);
@@ -254,7 +209,7 @@ static enum err collect_info(struct engine *engine,
     }
     char chain[DIGEST_TEXT_LENGTH + 1];
     digest_write(engine->chain, chain);
-    object_put_adopt(out, "chain", value_text_new(chain));
+    object_put_text(out, "chain", chain);
     engine_read_end(engine);
     return err;
 }
@@ -294,7 +249,7 @@ static int run_info(const struct options *options)
     if (collect_info(&engine, &info, &detail) != ERR_OK) {
         code = store_report(options, &detail);
     } else if (option_is_given(options, OPTION_JSON)) {
-        store_print_adopt(options, value_ref(info));
+        look_print_adopt(options, value_ref(info));
     } else {
         print_fields(info);
     }
@@ -356,7 +311,7 @@ static enum err log_record(void *ctx, const struct history_record *record)
     }
     printer->left--;
     if (option_is_given(printer->options, OPTION_JSON)) {
-        store_print_adopt(printer->options, value_ref(record->record));
+        look_print_adopt(printer->options, value_ref(record->record));
     } else {
         print_record(record->effects);
     }
@@ -383,11 +338,11 @@ static int run_log(const struct options *options)
 {
     struct engine engine;
     uint64_t limit = 0;
-    int code = store_read_number(options,
-                                 "--limit",
-                                 options->values.limit,
-                                 UINT64_MAX,
-                                 &limit);
+    int code = look_number(options,
+                           "--limit",
+                           options->values.limit,
+                           UINT64_MAX,
+                           &limit);
     if (code == CODE_OK) {
         code = store_open(options, NULL, &engine);
     }
@@ -422,7 +377,7 @@ static int print_ids(const struct options *options,
         for (uint32_t i = 0; err == ERR_OK && i < array_count(ids); i++) {
             const struct value id = array_at(ids, i);
             if (option_is_given(options, OPTION_JSON)) {
-                store_print_adopt(options, value_ref(id));
+                look_print_adopt(options, value_ref(id));
             } else {
                 const struct text text = value_text(&id);
                 output_bytes(text.at, text.length);
@@ -450,7 +405,7 @@ static int print_document(const struct options *options,
         (void)err_set(&detail, ERR_NOT_FOUND, "document not found");
         return store_report(options, &detail);
     }
-    store_print_adopt(options, document);
+    look_print_adopt(options, document);
     return CODE_OK;
 }
 
@@ -459,11 +414,8 @@ static int show_in(const struct options *options, struct engine *engine)
     const char *branch = options->values.branch;
     const char *scope = options->values.scope;
     uint64_t at = ENGINE_HEAD;
-    int code = store_read_number(options,
-                                 "--at",
-                                 options->values.at,
-                                 ENGINE_HEAD,
-                                 &at);
+    int code =
+        look_number(options, "--at", options->values.at, ENGINE_HEAD, &at);
     if (code != CODE_OK) {
         return code;
     }
@@ -546,7 +498,7 @@ static void print_counts(const struct check_printer *printer,
         object_put_adopt(&object,
                          "differences",
                          value_ref(printer->differences));
-        store_print_adopt(printer->options, object);
+        look_print_adopt(printer->options, object);
         return;
     }
     struct buf line = {0};
@@ -647,7 +599,7 @@ static int run_backup(const struct options *options)
     } else if (option_is_given(options, OPTION_JSON)) {
         struct value object = value_empty_object();
         object_put_number(&object, "seq", engine.seq);
-        store_print_adopt(options, object);
+        look_print_adopt(options, object);
     }
     engine_close(&engine);
     return code;
@@ -682,11 +634,11 @@ static struct value describe_file(const struct space_file *file)
     struct buf time = {0};
     object_put_adopt(&object, "file", file_name(file));
     if (file->why_not != NULL) {
-        object_put_adopt(&object, "why", value_text_new(file->why_not));
+        object_put_text(&object, "why", file->why_not);
     } else {
         object_put_number(&object, "bytes", file->bytes);
         put_time(&time, file->changed_ms);
-        object_put_adopt(&object, "changed", value_text_new(buf_text(&time)));
+        object_put_text(&object, "changed", buf_text(&time));
         buf_release(&time);
     }
     return object;
@@ -705,7 +657,7 @@ static void print_files_json(const struct options *options,
     struct value object = value_empty_object();
     object_put_adopt(&object, "spaces", spaces);
     object_put_adopt(&object, "others", others);
-    store_print_adopt(options, object);
+    look_print_adopt(options, object);
 }
 
 static void print_file(const struct space_file *file)

@@ -19,17 +19,6 @@ int store_open(const struct options *options,
 int store_report(const struct options *options,
                  const struct err_detail *detail);
 
-/* A whole number; `fallback` if it is not given. CODE_OK, or what was
- * reported. */
-int store_read_number(const struct options *options,
-                      const char *name,
-                      const char *text,
-                      uint64_t fallback,
-                      uint64_t *out);
-
-/* One line of JSON, as --canonical and --pretty ask for. */
-void store_print_adopt(const struct options *options, struct value value);
-
 /* heddle store compact (compact.c). */
 int store_compact(const struct options *options);
 

@@ -126,9 +126,9 @@ static void print_end(const struct report_of_tests *run)
     if (option_is_given(run->options, OPTION_JSON)) {
         struct value end = value_empty_object();
         object_put_adopt(&end, "tests", value_ref(run->results));
-        object_put_adopt(&end, "passed", value_int((int64_t)counts->passed));
-        object_put_adopt(&end, "failed", value_int((int64_t)counts->failed));
-        object_put_adopt(&end, "leftOut", value_int((int64_t)counts->left_out));
+        object_put_number(&end, "passed", counts->passed);
+        object_put_number(&end, "failed", counts->failed);
+        object_put_number(&end, "leftOut", counts->left_out);
         struct buf text = {0};
         json_write(&text, end, JSON_AS_GIVEN, 0);
         output_bytes(buf_text(&text), text.length);

@@ -63,7 +63,7 @@ static void tell(const struct options *options,
     if (option_is_given(options, OPTION_JSON)) {
         struct value object = value_empty_object();
         if (piece[0] != '\0') {
-            object_put_adopt(&object, "piece", value_text_new(piece));
+            object_put_text(&object, "piece", piece);
         }
         object_put_number(&object, "pieces", counts->pieces);
         object_put_number(&object, "documents", counts->documents);

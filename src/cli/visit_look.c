@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/input.h"
+#include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/visit.h"
@@ -93,15 +94,7 @@ void visit_tell_trouble(const struct visit *visit,
  * number. */
 static bool read_detail(const struct err_detail *detail, hd_error *error)
 {
-    *error = (hd_error){
-        .status = (hd_status)detail->err,
-        .class_of = hd_status_class((hd_status)detail->err),
-    };
-    (void)snprintf(error->text,
-                   sizeof error->text,
-                   "%s",
-                   detail->text[0] != '\0' ? detail->text
-                                           : err_text(detail->err));
+    *error = report_read(detail);
     return detail->err != ERR_OK && detail->err == trouble_told.err &&
            strcmp(detail->text, trouble_told.text) == 0;
 }
@@ -343,18 +336,11 @@ enum err visit_place(struct visit *visit,
 
 void visit_print(const struct options *options, struct value value)
 {
-    struct buf text = {0};
     if (option_is_given(options, OPTION_RAW) && value_is_string(value)) {
         const struct text raw = value_text(&value);
-        buf_append(&text, raw.at, raw.length);
+        output_bytes(raw.at, raw.length);
     } else {
-        json_write(&text,
-                   value,
-                   option_is_given(options, OPTION_CANONICAL) ? JSON_CANONICAL
-                                                              : JSON_AS_GIVEN,
-                   option_is_given(options, OPTION_PRETTY) ? 2 : 0);
+        look_print_adopt(options, value_ref(value));
     }
-    output_bytes(buf_text(&text), text.length);
     (void)fflush(stdout);
-    buf_release(&text);
 }

@@ -1,4 +1,5 @@
-/* heddle why, heddle why-not: accounts of inspect/offline_why.h, for people. */
+/* heddle why, heddle why-not: accounts of the file (inspect/account.h) as text.
+ */
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -267,7 +267,7 @@ static struct value describe(const struct making *making)
             &one,
             "file",
             value_string_new(buf_text(&space->name), space->name.length));
-        object_put_adopt(&one, "seq", value_int((int64_t)space->engine.seq));
+        object_put_number(&one, "seq", space->engine.seq);
         spaces = array_push_adopt(spaces, one);
     }
     struct value object = value_empty_object();

@@ -757,9 +757,7 @@ struct value moved_result(const struct moved_names *names,
         object_put_adopt(&about, "child", moved_name(names, child));
     }
     if (transfer_generation(made) < names->generation) {
-        object_put_adopt(&about,
-                         "generation",
-                         value_int((int64_t)names->generation));
+        object_put_number(&about, "generation", names->generation);
     }
     object_put_adopt(&made, "piece", about);
     return made;

@@ -35,15 +35,13 @@ static void write_set(const struct transfer *transfer,
         names = array_push_adopt(names, value_ref(*name));
     }
     struct value header = value_empty_object();
-    object_put_adopt(&header, "format", value_text_new(format_name));
+    object_put_text(&header, "format", format_name);
     object_put_adopt(&header, "version", value_int(EXPORT_VERSION));
-    object_put_adopt(&header,
-                     "kind",
-                     value_text_new(is_piece ? "piece" : "space"));
-    object_put_adopt(&header, "space", value_text_new(transfer->name));
+    object_put_text(&header, "kind", is_piece ? "piece" : "space");
+    object_put_text(&header, "space", transfer->name);
     object_put_adopt(&header, "pieces", names);
-    object_put_adopt(&header, "seq", value_int((int64_t)transfer->engine.seq));
-    object_put_adopt(&header, "at", value_int((int64_t)system_wall_ms()));
+    object_put_number(&header, "seq", transfer->engine.seq);
+    object_put_number(&header, "at", system_wall_ms());
     write_line(to, header);
     VEC_FOREACH (&set->documents, one) {
         struct value line = value_empty_object();
@@ -53,9 +51,7 @@ static void write_set(const struct transfer *transfer,
         write_line(to, line);
     }
     struct value end = value_empty_object();
-    object_put_adopt(&end,
-                     "documents",
-                     value_int((int64_t)set->documents.count));
+    object_put_number(&end, "documents", set->documents.count);
     write_line(to, end);
 }
 

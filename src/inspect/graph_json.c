@@ -16,21 +16,28 @@
 
 /* -- Pieces ---------------------------------------------------------------- */
 
-static void put_status(struct offline_graph *graph,
-                       struct value *object,
-                       const struct offline_node *node)
+/* The node, whose piece is known, with its name at `field`. */
+static void put_node(struct offline_graph *graph,
+                     struct value *object,
+                     const char *field,
+                     const struct offline_node *node)
 {
+    struct account_node about = author_node(node);
     const struct value task = offline_task(graph, node);
+    about.piece = VALUE_NONE;
+    account_put_node(object, field, &about);
+    object_put_adopt(object, "kind", value_ref(about.kind));
     if (!value_is_absent(task)) {
         object_put_adopt(object, "task", task);
     }
-    if (!offline_has_runs(node)) {
-        return;
+    if (about.status != NULL) {
+        object_put_text(object, "status", about.status);
+        object_put_adopt(object, "live", value_bool(node->live));
+        object_put_adopt(object, "wanted", value_bool(node->wanted));
+        object_put_number(object,
+                          "runs",
+                          node->run != NULL ? node->run->runs : 0);
     }
-    object_put_adopt(object, "status", value_text_new(offline_status(node)));
-    object_put_adopt(object, "live", value_bool(node->live));
-    object_put_adopt(object, "wanted", value_bool(node->wanted));
-    object_put_number(object, "runs", node->run != NULL ? node->run->runs : 0);
 }
 
 /* When the state came to be that the last run is good for. */
@@ -93,12 +100,7 @@ static enum err describe_node(struct offline_graph *graph,
                               struct err_detail *detail)
 {
     struct value object = value_empty_object();
-    object_put_adopt(&object, "node", value_ref(node->name));
-    if (!value_is_absent(offline_node_scope(node))) {
-        object_put_adopt(&object, "scope", value_ref(offline_node_scope(node)));
-    }
-    object_put_adopt(&object, "kind", value_ref(node->kind));
-    put_status(graph, &object, node);
+    put_node(graph, &object, "node", node);
     enum err err = ERR_OK;
     if (node->run != NULL) {
         err = put_run(graph, node, &object, detail);
@@ -206,7 +208,7 @@ struct input {
 };
 
 struct edge {
-    char from[24];
+    char from[24]; /* "n3": a node; "i0": an input */
     char to[24];
     struct value document; /* borrowed */
     bool writes;           /* a handler, instead of being read */
@@ -246,10 +248,18 @@ static const struct input *input_of(struct drawing *drawing, struct value id)
     return input;
 }
 
-static size_t number_of_node(const struct drawing *drawing,
-                             const struct offline_node *node)
+static void name_node(const struct drawing *drawing,
+                      const struct offline_node *node,
+                      char out[static 24])
 {
-    return (size_t)(node - drawing->piece->nodes.at);
+    (void)snprintf(out, 24, "n%td", node - drawing->piece->nodes.at);
+}
+
+static void name_input(struct drawing *drawing,
+                       struct value id,
+                       char out[static 24])
+{
+    (void)snprintf(out, 24, "i%" PRIu32, input_of(drawing, id)->number);
 }
 
 static void add_edge(struct drawing *drawing, const struct edge *edge)
@@ -285,29 +295,20 @@ static void draw_read(struct drawing *drawing,
         offline_document(drawing->graph, place->scope_key, place->id);
     struct edge edge = {.document = place->id};
     bool drawn = false;
-    (void)snprintf(edge.to,
-                   sizeof edge.to,
-                   "n%zu",
-                   number_of_node(drawing, node));
+    name_node(drawing, node, edge.to);
     for (size_t i = 0; document != NULL && i < document->outputs.count; i++) {
         const struct offline_output *output = &document->outputs.at[i];
         if (output->node->piece == drawing->piece && output->node != node &&
             offline_reads(place, output) &&
             offline_is_shared(node, output->node)) {
-            (void)snprintf(edge.from,
-                           sizeof edge.from,
-                           "n%zu",
-                           number_of_node(drawing, output->node));
+            name_node(drawing, output->node, edge.from);
             add_edge(drawing, &edge);
             drawn = true;
         }
         drawn = drawn || output->node == node;
     }
     if (!drawn && !is_instance(drawing, place)) {
-        (void)snprintf(edge.from,
-                       sizeof edge.from,
-                       "i%" PRIu32,
-                       input_of(drawing, place->id)->number);
+        name_input(drawing, place->id, edge.from);
         add_edge(drawing, &edge);
     }
 }
@@ -364,14 +365,8 @@ static bool draw_handling(void *ctx, const struct commit_seen *commit)
             .document = *vec_last(&drawing->written),
             .writes = true,
         };
-        (void)snprintf(edge.from,
-                       sizeof edge.from,
-                       "n%zu",
-                       number_of_node(drawing, handler));
-        (void)snprintf(edge.to,
-                       sizeof edge.to,
-                       "i%" PRIu32,
-                       input_of(drawing, edge.document)->number);
+        name_node(drawing, handler, edge.from);
+        name_input(drawing, edge.document, edge.to);
         add_edge(drawing, &edge);
     }
     return --drawing->commits_left > 0;
@@ -420,43 +415,35 @@ static struct value short_id(const struct drawing *drawing, struct value id)
     return value_ref(id);
 }
 
-static struct value describe_drawing(const struct drawing *drawing)
+static struct value describe_drawing(struct drawing *drawing)
 {
     struct value object = value_empty_object();
     struct value nodes = value_empty_array();
     struct value edges = value_empty_array();
     char id[24];
-    size_t number = 0;
     VEC_FOREACH (&drawing->piece->nodes, node) {
         struct value one = value_empty_object();
-        (void)snprintf(id, sizeof id, "n%zu", number++);
-        object_put_adopt(&one, "id", value_text_new(id));
-        object_put_adopt(&one, "name", value_ref(node->name));
-        if (!value_is_absent(offline_node_scope(node))) {
-            object_put_adopt(&one,
-                             "scope",
-                             value_ref(offline_node_scope(node)));
-        }
-        object_put_adopt(&one, "kind", value_ref(node->kind));
-        put_status(drawing->graph, &one, node);
+        name_node(drawing, node, id);
+        object_put_text(&one, "id", id);
+        put_node(drawing->graph, &one, "name", node);
         nodes = array_push_adopt(nodes, one);
     }
     VEC_FOREACH (&drawing->inputs, input) {
         struct value one = value_empty_object();
-        (void)snprintf(id, sizeof id, "i%" PRIu32, (*input)->number);
-        object_put_adopt(&one, "id", value_text_new(id));
+        name_input(drawing, (*input)->id, id);
+        object_put_text(&one, "id", id);
         object_put_adopt(&one, "name", short_id(drawing, (*input)->id));
-        object_put_adopt(&one, "kind", value_text_new("input"));
+        object_put_text(&one, "kind", "input");
         object_put_adopt(&one, "document", value_ref((*input)->id));
         nodes = array_push_adopt(nodes, one);
     }
     VEC_FOREACH (&drawing->edges, edge) {
         struct value one = value_empty_object();
-        object_put_adopt(&one, "from", value_text_new(edge->from));
-        object_put_adopt(&one, "to", value_text_new(edge->to));
+        object_put_text(&one, "from", edge->from);
+        object_put_text(&one, "to", edge->to);
         object_put_adopt(&one, "document", value_ref(edge->document));
         if (edge->writes) {
-            object_put_adopt(&one, "kind", value_text_new("writes"));
+            object_put_text(&one, "kind", "writes");
         }
         edges = array_push_adopt(edges, one);
     }

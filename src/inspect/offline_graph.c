@@ -927,7 +927,7 @@ struct value offline_task(struct offline_graph *graph,
     }
     const char *awaited = awaited_by(node, object_field(task, "state"));
     if (awaited != NULL) {
-        object_put_adopt(&task, "waitsFor", value_text_new(awaited));
+        object_put_text(&task, "waitsFor", awaited);
     }
     value_unref(output);
     value_unref(id);

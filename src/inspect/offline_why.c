@@ -93,7 +93,7 @@ struct span {
     unsigned depth;
 };
 
-struct account {
+struct tracer {
     struct offline_graph *graph;
     struct err_detail *detail;
     VEC(struct span) told; /* offline-why-3 */
@@ -103,7 +103,7 @@ struct account {
     enum err found;
 };
 
-static enum err explain_run(struct account *account,
+static enum err explain_run(struct tracer *tracer,
                             const struct span *span,
                             struct value *object);
 
@@ -156,30 +156,47 @@ static void put_changes(struct value *cause,
                                                   : 0);
 }
 
+static enum err find_changes(struct tracer *tracer,
+                             const struct span *span,
+                             const struct run_place *place,
+                             bool is_deep,
+                             seq_list *out)
+{
+    struct engine *engine = &tracer->graph->engine;
+    struct document *document = NULL;
+    const enum err err =
+        document_find(engine,
+                      engine_branch(engine, tracer->graph->branch),
+                      place->scope_key,
+                      place->id,
+                      &document,
+                      tracer->detail);
+    const struct conflict_query query = {
+        .document = document,
+        .path = place->path,
+        .kind = is_deep ? READ_DEEP : READ_SHAPE,
+        .after_seq = span->before,
+    };
+    return err == ERR_OK
+               ? conflict_changes(engine, &query, span->to, out, tracer->detail)
+               : err;
+}
+
 /* The newest revision below `seq` of a document, or 0. */
-static enum err find_revision_before(struct account *account,
+static enum err find_revision_before(struct tracer *tracer,
                                      const struct commit_write *write,
                                      uint64_t seq,
                                      uint64_t *out)
 {
-    struct engine *engine = &account->graph->engine;
-    struct document *document = NULL;
-    enum err err = document_find(engine,
-                                 engine_branch(engine, account->graph->branch),
-                                 write->scope_key,
-                                 write->id,
-                                 &document,
-                                 account->detail);
-    struct path *root = path_new(&engine->paths, NULL, 0);
-    const struct conflict_query query = {
-        .document = document,
+    struct path *root = path_new(&tracer->graph->engine.paths, NULL, 0);
+    const struct run_place place = {
+        .scope_key = write->scope_key,
+        .id = write->id,
         .path = root,
-        .kind = READ_DEEP,
     };
+    const struct span span = {.to = seq - 1};
     seq_list seqs = {0};
-    if (err == ERR_OK) {
-        err = conflict_changes(engine, &query, seq - 1, &seqs, account->detail);
-    }
+    const enum err err = find_changes(tracer, &span, &place, true, &seqs);
     *out = seqs.count > 0 ? seqs.at[0] : 0;
     vec_release(&seqs);
     path_unref(root);
@@ -187,7 +204,7 @@ static enum err find_revision_before(struct account *account,
 }
 
 /* Of a node's commit: the run behind it. */
-static enum err put_run(struct account *account,
+static enum err put_run(struct tracer *tracer,
                         const struct author *author,
                         const struct commit_seen *commit,
                         unsigned depth,
@@ -205,48 +222,47 @@ static enum err put_run(struct account *account,
         uint64_t before = 0;
         if (err == ERR_OK && author->earlier) {
             /* offline-why-2: since the commit of it before that. */
-            err = find_revision_before(account, write, commit->seq, &before);
+            err = find_revision_before(tracer, write, commit->seq, &before);
             span.before = before > span.before ? before : span.before;
         }
     }
     struct value object = value_empty_object();
     if (err == ERR_OK) {
-        err = explain_run(account, &span, &object);
+        err = explain_run(tracer, &span, &object);
     }
     object_put_adopt(by, "run", object);
     return err;
 }
 
-static void look_at_commit(struct account *account, uint64_t seq)
+static void look_at_commit(struct tracer *tracer, uint64_t seq)
 {
-    if (account->commit.seq == seq) {
+    if (tracer->commit.seq == seq) {
         return;
     }
     struct err_detail ignored;
-    commit_seen_release(&account->commit);
-    account->found =
-        commit_at(&account->graph->engine, seq, &account->commit, &ignored);
-    account->commit.seq = seq;
+    commit_seen_release(&tracer->commit);
+    tracer->found =
+        commit_at(&tracer->graph->engine, seq, &tracer->commit, &ignored);
+    tracer->commit.seq = seq;
 }
 
-static enum err put_author(struct account *account,
+static enum err put_author(struct tracer *tracer,
                            uint64_t seq,
                            unsigned depth,
                            struct value *cause)
 {
     struct value by;
     enum err err = ERR_OK;
-    look_at_commit(account, seq);
-    if (account->found == ERR_OK) {
-        const struct author author =
-            author_of(account->graph, &account->commit);
-        put_commit(cause, &account->commit);
-        by = author_describe(account->graph, &author);
+    look_at_commit(tracer, seq);
+    if (tracer->found == ERR_OK) {
+        const struct author author = author_of(tracer->graph, &tracer->commit);
+        put_commit(cause, &tracer->commit);
+        by = author_describe(tracer->graph, &author);
         if (author.kind == AUTHOR_NODE && depth < WHY_DEPTH) {
             /* Other commits are looked at meanwhile. */
-            struct commit_seen commit = account->commit;
-            account->commit = (struct commit_seen){0};
-            err = put_run(account, &author, &commit, depth, &by);
+            struct commit_seen commit = tracer->commit;
+            tracer->commit = (struct commit_seen){0};
+            err = put_run(tracer, &author, &commit, depth, &by);
             commit_seen_release(&commit);
         }
     } else {
@@ -271,35 +287,6 @@ static uint64_t newest_of(const seq_list *seqs, uint64_t own, uint64_t *count)
     return newest;
 }
 
-static enum err find_changes(struct account *account,
-                             const struct span *span,
-                             const struct run_place *place,
-                             bool is_deep,
-                             seq_list *out)
-{
-    struct engine *engine = &account->graph->engine;
-    struct document *document = NULL;
-    const enum err err =
-        document_find(engine,
-                      engine_branch(engine, account->graph->branch),
-                      place->scope_key,
-                      place->id,
-                      &document,
-                      account->detail);
-    const struct conflict_query query = {
-        .document = document,
-        .path = place->path,
-        .kind = is_deep ? READ_DEEP : READ_SHAPE,
-        .after_seq = span->before,
-    };
-    return err == ERR_OK ? conflict_changes(engine,
-                                            &query,
-                                            span->to,
-                                            out,
-                                            account->detail)
-                         : err;
-}
-
 /* What was read, before and after something. */
 struct sight {
     struct value old;
@@ -313,27 +300,27 @@ static void sight_release(struct sight *sight)
     *sight = (struct sight){VALUE_NONE, VALUE_NONE};
 }
 
-static enum err see(struct account *account,
+static enum err see(struct tracer *tracer,
                     const struct run_place *place,
                     uint64_t before,
                     uint64_t after,
                     struct sight *out)
 {
-    struct offline_graph *graph = account->graph;
+    struct offline_graph *graph = tracer->graph;
     *out = (struct sight){VALUE_NONE, VALUE_NONE};
     enum err err = run_value_at(&graph->engine,
                                 graph->branch,
                                 place,
                                 before,
                                 &out->old,
-                                account->detail);
+                                tracer->detail);
     if (err == ERR_OK) {
         err = run_value_at(&graph->engine,
                            graph->branch,
                            place,
                            after,
                            &out->now,
-                           account->detail);
+                           tracer->detail);
     }
     return err;
 }
@@ -351,7 +338,7 @@ static bool is_seen(const struct run_place *place, const struct sight *sight)
 /* The newest commit of those that has changed the value, and from what to what;
  * 0 if none has. Usually they are of interest as a whole; where it is again
  * what it was, each of them may be. */
-static enum err find_sight(struct account *account,
+static enum err find_sight(struct tracer *tracer,
                            const struct span *span,
                            const struct run_place *place,
                            const seq_list *seqs,
@@ -365,7 +352,7 @@ static enum err find_sight(struct account *account,
     if (newest == 0) {
         return ERR_OK;
     }
-    enum err err = see(account, place, span->before, newest, out);
+    enum err err = see(tracer, place, span->before, newest, out);
     if (err == ERR_OK && is_seen(place, out)) {
         *seq = newest;
         return ERR_OK;
@@ -375,7 +362,7 @@ static enum err find_sight(struct account *account,
             continue;
         }
         sight_release(out);
-        err = see(account, place, seqs->at[i] - 1, seqs->at[i], out);
+        err = see(tracer, place, seqs->at[i] - 1, seqs->at[i], out);
         if (err == ERR_OK && is_seen(place, out)) {
             *seq = seqs->at[i];
             return ERR_OK;
@@ -418,7 +405,7 @@ static bool has_turned(struct value old, struct value now)
 /* The newest commit that has turned a leaf below a place whose shape was read
  * into a container, or back: the run before has read that leaf, and its reads
  * are not kept. */
-static enum err find_turn(struct account *account,
+static enum err find_turn(struct tracer *tracer,
                           const struct span *span,
                           const struct run_place *place,
                           seq_list *seqs,
@@ -426,14 +413,14 @@ static enum err find_turn(struct account *account,
                           struct sight *out)
 {
     vec_clear(seqs);
-    enum err err = find_changes(account, span, place, true, seqs);
+    enum err err = find_changes(tracer, span, place, true, seqs);
     for (size_t i = seqs->count; err == ERR_OK && *seq == 0 && i > 0; i--) {
         const uint64_t at = seqs->at[i - 1];
         if (at == span->own) {
             continue;
         }
         sight_release(out);
-        err = see(account, place, at - 1, at, out);
+        err = see(tracer, place, at - 1, at, out);
         if (err == ERR_OK && has_turned(out->old, out->now)) {
             *seq = at;
         }
@@ -442,7 +429,7 @@ static enum err find_turn(struct account *account,
 }
 
 /* One read: a cause is added if its value was changed (offline-why-1). */
-static enum err look_at_read(struct account *account,
+static enum err look_at_read(struct tracer *tracer,
                              const struct span *span,
                              const struct run_place *place,
                              struct value *causes)
@@ -452,12 +439,12 @@ static enum err look_at_read(struct account *account,
     uint64_t seq = 0;
     uint64_t count = 0;
     bool is_deep = place->kind == PLACE_DEEP;
-    enum err err = find_changes(account, span, place, is_deep, &seqs);
+    enum err err = find_changes(tracer, span, place, is_deep, &seqs);
     if (err == ERR_OK) {
-        err = find_sight(account, span, place, &seqs, &seq, &sight);
+        err = find_sight(tracer, span, place, &seqs, &seq, &sight);
     }
     if (err == ERR_OK && seq == 0 && !is_deep) {
-        err = find_turn(account, span, place, &seqs, &seq, &sight);
+        err = find_turn(tracer, span, place, &seqs, &seq, &sight);
         is_deep = true; /* its values are what is of interest */
     }
     if (err == ERR_OK && seq > 0) {
@@ -467,7 +454,7 @@ static enum err look_at_read(struct account *account,
         object_put_text(&cause, "read", is_deep ? "deep" : "shape");
         object_put_number(&cause, "commits", count);
         put_changes(&cause, place, sight.old, sight.now);
-        err = put_author(account, seq, span->depth, &cause);
+        err = put_author(tracer, seq, span->depth, &cause);
         *causes = array_push_adopt(*causes, cause);
     }
     sight_release(&sight);
@@ -477,9 +464,9 @@ static enum err look_at_read(struct account *account,
 
 /* -- A run --------------------------------------------------------------- */
 
-static bool is_told(const struct account *account, const struct span *span)
+static bool is_told(const struct tracer *tracer, const struct span *span)
 {
-    VEC_FOREACH (&account->told, told) {
+    VEC_FOREACH (&tracer->told, told) {
         if (told->node == span->node && told->to == span->to) {
             return true;
         }
@@ -487,7 +474,7 @@ static bool is_told(const struct account *account, const struct span *span)
     return false;
 }
 
-static enum err put_causes(struct account *account,
+static enum err put_causes(struct tracer *tracer,
                            const struct span *span,
                            struct value *object)
 {
@@ -506,7 +493,7 @@ static enum err put_causes(struct account *account,
         if (array_count(causes) >= WHY_CAUSES) {
             left++;
         } else if (err == ERR_OK) {
-            err = look_at_read(account, span, place, &causes);
+            err = look_at_read(tracer, span, place, &causes);
         }
     }
     if (left > 0) {
@@ -524,11 +511,11 @@ static enum err put_causes(struct account *account,
 }
 
 /* The commit that made the piece, as far as it is still there. */
-static enum err put_start(struct account *account,
+static enum err put_start(struct tracer *tracer,
                           const struct offline_node *node,
                           struct value *object)
 {
-    struct engine *engine = &account->graph->engine;
+    struct engine *engine = &tracer->graph->engine;
     struct path *root = path_new(&engine->paths, NULL, 0);
     const struct run_place place = {
         .scope_key = value_text_new("space"),
@@ -540,7 +527,7 @@ static enum err put_start(struct account *account,
     seq_list seqs = {0};
     struct value by = account_author(AUTHOR_START);
     enum err err =
-        find_changes(account, &span, &place, place.kind == PLACE_DEEP, &seqs);
+        find_changes(tracer, &span, &place, place.kind == PLACE_DEEP, &seqs);
     object_put_adopt(&by, "piece", value_ref(node->piece->name));
     if (seqs.count > 0) {
         object_put_number(&by, "seq", *vec_last(&seqs));
@@ -553,25 +540,25 @@ static enum err put_start(struct account *account,
     return err;
 }
 
-static enum err explain_run(struct account *account,
+static enum err explain_run(struct tracer *tracer,
                             const struct span *span,
                             struct value *object)
 {
-    if (is_told(account, span)) {
+    if (is_told(tracer, span)) {
         object_put_adopt(object, "above", value_bool(true));
         return ERR_OK;
     }
-    vec_push(&account->told, *span);
+    vec_push(&tracer->told, *span);
     object_put_number(object, "seq", span->to);
     if (span->before == 0) {
         object_put_text(object, "reason", "first");
-        return put_start(account, span->node, object);
+        return put_start(tracer, span->node, object);
     }
-    if (span->before < account->graph->engine.horizon) {
+    if (span->before < tracer->graph->engine.horizon) {
         object_put_text(object, "reason", "folded");
         return ERR_OK;
     }
-    return put_causes(account, span, object);
+    return put_causes(tracer, span, object);
 }
 
 static struct value describe_node(struct offline_graph *graph,
@@ -592,7 +579,7 @@ enum err offline_why(struct offline_graph *graph,
                      struct value *out,
                      struct err_detail *detail)
 {
-    struct account account = {.graph = graph, .detail = detail};
+    struct tracer tracer = {.graph = graph, .detail = detail};
     const struct run_action *run = node->run;
     struct value object = describe_node(graph, node);
     enum err err = ERR_OK;
@@ -609,10 +596,10 @@ enum err offline_why(struct offline_graph *graph,
         };
         object_put_number(&object, "runs", run->runs);
         object_put_number(&object, "landed", run->landed);
-        err = explain_run(&account, &span, &object);
+        err = explain_run(&tracer, &span, &object);
     }
-    vec_release(&account.told);
-    commit_seen_release(&account.commit);
+    vec_release(&tracer.told);
+    commit_seen_release(&tracer.commit);
     if (err != ERR_OK) {
         value_unref(object);
         return err;
@@ -772,15 +759,15 @@ struct value offline_why_not(struct offline_graph *graph,
 /* -- Places -------------------------------------------------------------- */
 
 /* The last commit that wrote there. */
-static enum err put_last_commit(struct account *account,
+static enum err put_last_commit(struct tracer *tracer,
                                 const struct run_place *place,
                                 struct value *object)
 {
-    struct offline_graph *graph = account->graph;
+    struct offline_graph *graph = tracer->graph;
     const struct span span = {.to = graph->engine.seq};
     seq_list seqs = {0};
     const enum err err =
-        find_changes(account, &span, place, place->kind == PLACE_DEEP, &seqs);
+        find_changes(tracer, &span, place, place->kind == PLACE_DEEP, &seqs);
     if (err == ERR_OK && seqs.count > 0) {
         struct commit_seen commit;
         struct err_detail ignored;
@@ -802,14 +789,14 @@ static enum err account_place(struct offline_graph *graph,
                               struct value *out,
                               struct err_detail *detail)
 {
-    struct account account = {.graph = graph, .detail = detail};
+    struct tracer tracer = {.graph = graph, .detail = detail};
     const struct offline_document *document =
         offline_document(graph, place->scope_key, place->id);
     struct value object = value_empty_object();
     struct value writers = value_empty_array();
     size_t at = 0;
     object_put_adopt(&object, "address", offline_address(place));
-    enum err err = why ? put_last_commit(&account, place, &object) : ERR_OK;
+    enum err err = why ? put_last_commit(&tracer, place, &object) : ERR_OK;
     for (const struct offline_node *node = next_writer(document, place, &at);
          err == ERR_OK && node != NULL;
          node = next_writer(document, place, &at)) {

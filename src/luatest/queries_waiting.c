@@ -59,7 +59,7 @@ static void on_found(void *ctx,
     put_stream(&object, event.stream);
     if (event.is_timer) {
         waiting->due = event.timer.due;
-        object_put_adopt(&object, "due", value_int((int64_t)event.timer.due));
+        object_put_number(&object, "due", event.timer.due);
     }
     if (!value_is_absent(event.payload)) {
         object_put_adopt(&object, "payload", value_ref(event.payload));

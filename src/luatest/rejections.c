@@ -73,9 +73,9 @@ static struct value commit_value(const struct test_runtime *rt,
     }
     struct value value = value_empty_object();
     object_put_adopt(&value, "session", value_ref(commit->session));
-    object_put_adopt(&value, "seq", value_int((int64_t)commit->local_seq));
+    object_put_number(&value, "seq", commit->local_seq);
     object_put_adopt(&value, "docs", docs);
-    object_put_adopt(&value, "ops", value_int((int64_t)commit->ops.count));
+    object_put_number(&value, "ops", commit->ops.count);
     object_put_adopt(&value,
                      "observation_only",
                      value_bool(commit_is_batch(commit)));

@@ -26,10 +26,8 @@ static struct value report_new(const struct test_runtime *rt,
     if (!value_is_absent(source)) {
         object_put_adopt(&report, "source", value_ref(source));
     }
-    object_put_adopt(&report, "message", value_text_new(message));
-    object_put_adopt(&report,
-                     "at",
-                     value_int((int64_t)world_now(rt->trial->world)));
+    object_put_text(&report, "message", message);
+    object_put_number(&report, "at", world_now(rt->trial->world));
     return report;
 }
 
@@ -71,11 +69,9 @@ static void on_call(void *ctx, const char *name, struct value arguments)
 {
     struct test_runtime *rt = ctx;
     struct value call = value_empty_object();
-    object_put_adopt(&call, "name", value_text_new(name));
+    object_put_text(&call, "name", name);
     object_put_adopt(&call, "arguments", value_ref(arguments));
-    object_put_adopt(&call,
-                     "at",
-                     value_int((int64_t)world_now(rt->trial->world)));
+    object_put_number(&call, "at", world_now(rt->trial->world));
     rt->calls = array_push_adopt(rt->calls, call);
 }
 
@@ -137,7 +133,7 @@ static void on_not_idempotent(void *ctx, const struct violation *violation)
                    node_name(violation->node),
                    violation->place,
                    "a second run on the same inputs wrote different values");
-    object_put_adopt(&report, "kind", value_text_new("not-idempotent"));
+    object_put_text(&report, "kind", "not-idempotent");
     put_value(&report, "before", violation->before);
     put_value(&report, "after", violation->after);
     rt->violations = array_push_adopt(rt->violations, report);
@@ -177,7 +173,7 @@ static void check_surface(struct test_runtime *rt, const struct run *run)
                                              write->place,
                                              "a write outside its declared "
                                              "surface");
-            object_put_adopt(&report, "kind", value_text_new("surface"));
+            object_put_text(&report, "kind", "surface");
             rt->violations = array_push_adopt(rt->violations, report);
         }
         write = transaction_next_write(run->transaction, &draft, &at);

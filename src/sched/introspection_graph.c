@@ -79,7 +79,7 @@ static void put_gates(struct value *value,
     const char *reason = gates_reason(node, sched->now);
     if (reason != NULL && node_is_stale(node)) {
         const mono_ms at = gates_eligible_at(node);
-        object_put_adopt(value, "gate", value_text_new(reason));
+        object_put_text(value, "gate", reason);
         object_put_number(value,
                           "eligibleInMs",
                           at > sched->now ? at - sched->now : 0);

@@ -2,6 +2,7 @@
 
 #include "sched/queue.h"
 
+#include "base/heap.h"
 #include "sched/gates.h"
 
 #define NODE_OF(bucket) CONTAINER_OF((bucket), struct node, item)
@@ -22,65 +23,48 @@ static struct bucket_queue *sweep_of(struct sched *sched,
 
 /* -- The heap of those whose time has not come --------------------------- */
 
-static void heap_put(struct sched *sched, size_t at, struct node *node)
+static void put_gated(struct node **nodes, size_t at, struct node *node)
 {
-    sched->gated.at[at] = node;
+    nodes[at] = node;
     node->gate->heap_index = (uint32_t)at + 1;
 }
 
-static bool is_before(const struct node *a, const struct node *b)
+static bool is_sooner(const void *items, size_t a, size_t b)
 {
-    const mono_ms x = gates_eligible_at(a);
-    const mono_ms y = gates_eligible_at(b);
-    return x < y || (x == y && a->ordinal < b->ordinal);
+    struct node *const *nodes = items;
+    const mono_ms x = gates_eligible_at(nodes[a]);
+    const mono_ms y = gates_eligible_at(nodes[b]);
+    return x < y || (x == y && nodes[a]->ordinal < nodes[b]->ordinal);
 }
 
-static void heap_up(struct sched *sched, size_t at)
+static void swap_gated(void *items, size_t a, size_t b)
 {
-    struct node *node = sched->gated.at[at];
-    while (at > 0 && is_before(node, sched->gated.at[(at - 1) / 2])) {
-        heap_put(sched, at, sched->gated.at[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
-    heap_put(sched, at, node);
+    struct node **nodes = items;
+    struct node *moved = nodes[a];
+    put_gated(nodes, a, nodes[b]);
+    put_gated(nodes, b, moved);
 }
 
-static void heap_down(struct sched *sched, size_t at)
-{
-    struct node *node = sched->gated.at[at];
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= sched->gated.count) {
-            break;
-        }
-        if (child + 1 < sched->gated.count &&
-            is_before(sched->gated.at[child + 1], sched->gated.at[child])) {
-            child++;
-        }
-        if (!is_before(sched->gated.at[child], node)) {
-            break;
-        }
-        heap_put(sched, at, sched->gated.at[child]);
-        at = child;
-    }
-    heap_put(sched, at, node);
-}
-
-static void heap_push(struct sched *sched, struct node *node)
+static void push_gated(struct sched *sched, struct node *node)
 {
     vec_push(&sched->gated, node);
-    heap_up(sched, sched->gated.count - 1);
+    put_gated(sched->gated.at, sched->gated.count - 1, node);
+    heap_up(sched->gated.at, sched->gated.count - 1, is_sooner, swap_gated);
 }
 
-static void heap_remove(struct sched *sched, struct node *node)
+static void remove_gated(struct sched *sched, struct node *node)
 {
     const size_t at = node->gate->heap_index - 1;
     struct node *last = vec_pop(&sched->gated);
     node->gate->heap_index = 0;
     if (last != node) {
-        heap_put(sched, at, last);
-        heap_up(sched, at);
-        heap_down(sched, last->gate->heap_index - 1);
+        put_gated(sched->gated.at, at, last);
+        heap_up(sched->gated.at, at, is_sooner, swap_gated);
+        heap_down(sched->gated.at,
+                  sched->gated.count,
+                  last->gate->heap_index - 1,
+                  is_sooner,
+                  swap_gated);
     }
 }
 
@@ -99,7 +83,7 @@ void queue_take_out(struct sched *sched, struct node *node)
         list_remove(&node->item.links);
         break;
     case QUEUE_GATED:
-        heap_remove(sched, node);
+        remove_gated(sched, node);
         break;
     case QUEUE_ALONE:
         sched->alone = NULL;
@@ -153,7 +137,7 @@ void queue_put_late(struct sched *sched, struct node *node)
     if (node->gate != NULL) {
         queue_remove(sched, node);
         if (node->gate->rearm || gates_eligible_at(node) > sched->now) {
-            heap_push(sched, node);
+            push_gated(sched, node);
             node_set_place(node, QUEUE_GATED);
             return;
         }
@@ -193,7 +177,7 @@ void queue_release_due(struct sched *sched)
         if (node->gate->rearm || gates_eligible_at(node) > sched->now) {
             return;
         }
-        heap_remove(sched, node);
+        remove_gated(sched, node);
         node_set_place(node, QUEUE_NONE);
         queue_consider(sched, node);
     }

@@ -478,7 +478,7 @@ void timers_end(const struct event *event,
 static struct value moved(struct value event, uint64_t due)
 {
     struct value made = value_ref(event);
-    object_put_adopt(&made, "due", value_int((int64_t)due));
+    object_put_number(&made, "due", due);
     return made;
 }
 

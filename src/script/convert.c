@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/heap.h"
 #include "base/limits.h"
 #include "base/stack.h"
 #include "base/text.h"
@@ -586,41 +587,19 @@ static enum err next_field(struct reader *reader, bool *found)
 /* -- Closing -- */
 
 /* Pairs of key and item. */
-static void sift_pairs(struct value *pairs, size_t root, size_t count)
+static bool is_behind(const void *items, size_t a, size_t b)
 {
-    for (;;) {
-        size_t child = root * 2 + 1;
-        if (child >= count) {
-            return;
-        }
-        if (child + 1 < count &&
-            value_compare_strings(pairs[child * 2], pairs[child * 2 + 2]) < 0) {
-            child++;
-        }
-        if (value_compare_strings(pairs[root * 2], pairs[child * 2]) >= 0) {
-            return;
-        }
-        for (size_t i = 0; i < 2; i++) {
-            const struct value moved = pairs[root * 2 + i];
-            pairs[root * 2 + i] = pairs[child * 2 + i];
-            pairs[child * 2 + i] = moved;
-        }
-        root = child;
-    }
+    const struct value *pairs = items;
+    return value_compare_strings(pairs[b * 2], pairs[a * 2]) < 0;
 }
 
-static void sort_pairs(struct value *pairs, size_t count)
+static void swap_pairs(void *items, size_t a, size_t b)
 {
-    for (size_t root = count / 2; root > 0; root--) {
-        sift_pairs(pairs, root - 1, count);
-    }
-    for (size_t last = count; last > 1; last--) {
-        for (size_t i = 0; i < 2; i++) {
-            const struct value moved = pairs[i];
-            pairs[i] = pairs[(last - 1) * 2 + i];
-            pairs[(last - 1) * 2 + i] = moved;
-        }
-        sift_pairs(pairs, 0, last - 1);
+    struct value *pairs = items;
+    for (size_t i = 0; i < 2; i++) {
+        const struct value moved = pairs[a * 2 + i];
+        pairs[a * 2 + i] = pairs[b * 2 + i];
+        pairs[b * 2 + i] = moved;
     }
 }
 
@@ -639,7 +618,7 @@ static enum err close_table(struct reader *reader, struct value *out)
     } else if (frame.is_array) {
         *out = array_new_adopt(items, count);
     } else {
-        sort_pairs(items, count / 2);
+        heap_sort(items, count / 2, is_behind, swap_pairs);
         *out = object_new_adopt(items, count / 2);
     }
     reader->done.count = frame.start;

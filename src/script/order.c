@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/heap.h"
 #include "script/sandbox.h"
 
 enum key_class {
@@ -97,26 +98,18 @@ static bool key_is_before(const struct key *a, const struct key *b)
 
 /* -- Sorting ------------------------------------------------------------- */
 
-/* Puts the key at `root` where it belongs among those below it. */
-static void sift(struct key *keys, size_t root, size_t count)
+static bool is_behind(const void *items, size_t a, size_t b)
 {
-    const struct key key = keys[root];
-    for (;;) {
-        size_t child = root * 2 + 1;
-        if (child >= count) {
-            break;
-        }
-        if (child + 1 < count &&
-            key_is_before(&keys[child], &keys[child + 1])) {
-            child++;
-        }
-        if (!key_is_before(&key, &keys[child])) {
-            break;
-        }
-        keys[root] = keys[child];
-        root = child;
-    }
-    keys[root] = key;
+    const struct key *keys = items;
+    return key_is_before(&keys[b], &keys[a]);
+}
+
+static void swap_keys(void *items, size_t a, size_t b)
+{
+    struct key *keys = items;
+    const struct key moved = keys[a];
+    keys[a] = keys[b];
+    keys[b] = moved;
 }
 
 /* In place: the order is total, so any sort gives the same. Most tables come
@@ -130,15 +123,7 @@ static void sort(struct key *keys, size_t count)
     if (sorted >= count) {
         return;
     }
-    for (size_t root = count / 2; root > 0; root--) {
-        sift(keys, root - 1, count);
-    }
-    for (size_t last = count - 1; last > 0; last--) {
-        const struct key largest = keys[0];
-        keys[0] = keys[last];
-        keys[last] = largest;
-        sift(keys, 0, last);
-    }
+    heap_sort(keys, count, is_behind, swap_keys);
 }
 
 static uint64_t log2_of(uint64_t count)

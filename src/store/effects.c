@@ -149,7 +149,7 @@ enum err traces_decode(struct text text,
 static void put_number(struct value *object, const char *name, uint64_t number)
 {
     CHECK(number <= INT64_MAX);
-    object_put_adopt(object, name, value_int((int64_t)number));
+    object_put_number(object, name, number);
 }
 
 static void put_some(struct value *object, const char *name, struct value item)
@@ -175,9 +175,7 @@ static struct value write_writes(const struct effects *effects)
         put_number(&object, "index", write->index);
         put_some(&object, "id", write->id);
         put_some(&object, "scope", write->scope_key);
-        object_put_adopt(&object,
-                         "op",
-                         value_text_new(commit_op_name(write->op)));
+        object_put_text(&object, "op", commit_op_name(write->op));
         put_some(&object, "data", write->data);
         put_some(&object, "trace", write->trace);
         list = array_push_adopt(list, object);
@@ -203,9 +201,7 @@ struct value effects_write(const struct effects *effects)
 {
     struct value object = value_empty_object();
     put_number(&object, "record", effects->record);
-    object_put_adopt(&object,
-                     "kind",
-                     value_text_new(kind_names[effects->kind]));
+    object_put_text(&object, "kind", kind_names[effects->kind]);
     put_some(&object, "branch", effects->branch);
     if (effects->kind == EFFECTS_FORK) {
         put_some(&object, "parent", effects->parent);

@@ -887,11 +887,9 @@ static struct value describe_branch(const struct branch *branch)
     object_put_adopt(&object, "name", value_ref(branch->name));
     if (branch->parent != NULL) {
         object_put_adopt(&object, "parent", value_ref(branch->parent->name));
-        object_put_adopt(&object,
-                         "forkSeq",
-                         value_int((int64_t)branch->fork_seq));
+        object_put_number(&object, "forkSeq", branch->fork_seq);
     }
-    object_put_adopt(&object, "headSeq", value_int((int64_t)branch->head_seq));
+    object_put_number(&object, "headSeq", branch->head_seq);
     object_put_adopt(&object, "active", value_bool(branch->active));
     return object;
 }

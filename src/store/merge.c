@@ -452,15 +452,11 @@ static void describe_merge(struct merge *merge)
     struct commit *commit = merge->commit;
     struct value origin = value_empty_object();
     object_put_adopt(&origin, "sourceBranch", value_ref(merge->source->name));
-    object_put_adopt(&origin,
-                     "sourceSeq",
-                     value_int((int64_t)merge->source->head_seq));
+    object_put_number(&origin, "sourceSeq", merge->source->head_seq);
     object_put_adopt(&origin,
                      "baseBranch",
                      value_ref(merge->meeting.branch->name));
-    object_put_adopt(&origin,
-                     "baseSeq",
-                     value_int((int64_t)merge->meeting.seq));
+    object_put_number(&origin, "baseSeq", merge->meeting.seq);
     commit->session = value_ref(merge->request->session);
     commit->local_seq = merge->request->local_seq;
     commit->branch = value_ref(merge->target->name);

@@ -21,7 +21,7 @@
 static void put_text(struct value *object, const char *key, const char *text)
 {
     if (*text != '\0') {
-        object_put_adopt(object, key, value_text_new(text));
+        object_put_text(object, key, text);
     }
 }
 
@@ -30,10 +30,8 @@ static void put_status(struct value *object,
                        uint8_t status,
                        uint64_t since)
 {
-    object_put_adopt(object,
-                     "status",
-                     value_text_new(machine->statuses[status].name));
-    object_put_adopt(object, "since", value_int((int64_t)since));
+    object_put_text(object, "status", machine->statuses[status].name);
+    object_put_number(object, "since", since);
 }
 
 static struct value describe_thread(const struct thread_row *row)
@@ -45,10 +43,8 @@ static struct value describe_thread(const struct thread_row *row)
     put_text(&object, "run", row->run);
     object_put_adopt(&object, "archived", value_bool(row->is_archived));
     object_put_adopt(&object, "deleted", value_bool(row->is_deleted));
-    object_put_adopt(&object,
-                     "attentionAt",
-                     value_int((int64_t)row->attention_at));
-    object_put_adopt(&object, "queued", value_int((int64_t)row->queued));
+    object_put_number(&object, "attentionAt", row->attention_at);
+    object_put_number(&object, "queued", row->queued);
     return object;
 }
 
