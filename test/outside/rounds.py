@@ -51,7 +51,7 @@ KINDS = [
     Kind("launch", 2, rounds_process.launch),
     Kind("cards", 4, rounds_children.cards),
     Kind("timers", 4, rounds_timers.timers),
-    Kind("spaces", 4, rounds_spaces.spaces),
+    Kind("spaces", 3, rounds_spaces.spaces),
     Kind("collections", 4, rounds_collections.collections),
     Kind("tasks", 3, rounds_tasks.tasks),
     Kind("explain", 3, rounds_look.explain),
@@ -97,7 +97,7 @@ FLOORS = {
     "rows at once": 8, "rows in several pages": 1, "kill beside rows": 1,
     "input of a task": 10, "runner of tasks": 3, "kill beside tasks": 1,
     "card added": 6, "card removed": 1, "call to a card": 2,
-    "schema": 30, "refused by a schema": 3, "judged by a schema": 20, "queued for a schema": 3, "set without the file": 3,
+    "schema": 30, "refused by a schema": 3, "judged by a schema": 18, "queued for a schema": 3, "set without the file": 3,
     # faults
     "queued event": 10, "kill beside queued events": 4, "ended between the events of a handler": 1,
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
