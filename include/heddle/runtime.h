@@ -173,7 +173,8 @@ HD_API void hd_runtime_free(hd_runtime *runtime);
 HD_API hd_status hd_runtime_move(hd_runtime *runtime);
 
 /* Opens another space, which stays open as long as the runtime. HD_ARGUMENT if
- * it is already open. */
+ * it is already open, possibly because a link or a child led there
+ * (hd_build_piece_in). */
 HD_API hd_status hd_runtime_open_space(hd_runtime *runtime,
                                        const char *space,
                                        hd_error *error);

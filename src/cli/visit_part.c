@@ -83,6 +83,16 @@ static void append_address(struct buf *to, const struct visit_part *part)
     }
 }
 
+/* For a command that is suggested. */
+static void append_space(struct buf *to, const struct visit_part *part)
+{
+    const struct value space = part->owner->space->id;
+    if (!value_is_text(space, "main")) {
+        buf_append_text(to, " --space ");
+        visit_append(to, space);
+    }
+}
+
 static bool is_there(const struct place *place)
 {
     struct value there = VALUE_NONE;
@@ -125,6 +135,7 @@ static enum err refuse_piece(const struct visit_part *part,
     }
     struct buf address = {0};
     append_address(&address, part);
+    append_space(&address, part);
     const enum err err =
         err_set(detail,
                 ERR_ARGUMENT,
@@ -144,13 +155,18 @@ static enum err refuse_stream(const struct visit_part *part,
     append_address(&address, part);
     const char *text = buf_text(&address);
     const char *last = strrchr(text, '/');
-    const enum err err = err_set(detail,
-                                 ERR_ARGUMENT,
-                                 "'%s' is a stream: 'heddle send %.*s %s JSON'",
-                                 path,
-                                 (int)(last - text),
-                                 text,
-                                 last + 1);
+    struct buf space = {0};
+    append_space(&space, part);
+    const enum err err =
+        err_set(detail,
+                ERR_ARGUMENT,
+                "'%s' is a stream: 'heddle send %.*s %s JSON%s'",
+                path,
+                (int)(last - text),
+                text,
+                last + 1,
+                buf_text(&space));
+    buf_release(&space);
     buf_release(&address);
     return err;
 }

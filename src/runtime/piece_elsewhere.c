@@ -164,7 +164,7 @@ static enum err prepare(struct piece *piece,
                         struct value *entry,
                         struct err_detail *detail)
 {
-    struct space *space;
+    struct space *space = NULL;
     enum err err = piece_check_name(name, detail);
     if (err == ERR_OK) {
         err = check_branch(piece, detail);
@@ -451,9 +451,10 @@ void elsewhere_stop(const struct piece *piece)
             runtime_space(piece->runtime,
                           object_field(declared->entry, "space"));
         struct piece *child =
-            piece_find(piece->runtime,
-                       space,
-                       object_field(declared->entry, "piece"));
+            space == NULL ? NULL
+                          : piece_find(piece->runtime,
+                                       space,
+                                       object_field(declared->entry, "piece"));
         if (child != NULL && child->state != PIECE_REMOVING) {
             piece_stop(child);
         }

@@ -102,6 +102,11 @@ try "by the child" 0 '101' '' get 'board~clock' total --space team
 try "an event can be sent to the child alone" 0 '{"ticks":2}' '' send 'board~clock' tick '{"tell": true}' --space team
 try "which answers in the other space" 0 '[1,2]' '' get board heard
 same "it was made once" "$(made team 'board~clock')" 1
+try "the result of the child cannot be set" 2 '' \
+    "heddle: 'clock' is a piece: set one of its states ('heddle set board~clock --space team --help' lists them)" \
+    set board clock 5
+try "nor a stream" 2 '' "heddle: 'clock.tick' is a stream: 'heddle send board~clock tick JSON --space team'" \
+    set board clock.tick 5
 
 start runner run board.lua
 runner=$pid

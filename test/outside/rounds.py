@@ -11,6 +11,7 @@ import rounds_library
 import rounds_look
 import rounds_lua
 import rounds_process
+import rounds_spaces
 import rounds_tasks
 import rounds_timers
 
@@ -32,7 +33,7 @@ KINDS = [
     Kind("reload", 2, rounds_command.reload),
     Kind("hide", 2, rounds_command.hide),
     Kind("people", 2, rounds_command.people),
-    Kind("schemas", 4, rounds_command.schemas),
+    Kind("schemas", 5, rounds_command.schemas),
     Kind("debounce", 2, rounds_command.debounce),
     Kind("backlog", 1, rounds_command.backlog),
     Kind("library", 10, rounds_library.library),
@@ -50,6 +51,7 @@ KINDS = [
     Kind("launch", 2, rounds_process.launch),
     Kind("cards", 4, rounds_children.cards),
     Kind("timers", 4, rounds_timers.timers),
+    Kind("spaces", 3, rounds_spaces.spaces),
     Kind("collections", 4, rounds_collections.collections),
     Kind("tasks", 3, rounds_tasks.tasks),
     Kind("explain", 3, rounds_look.explain),
@@ -90,6 +92,7 @@ FLOORS = {
     "ps of a launched piece": 4, "circle": 2, "broken file": 2, "explained piece": 4, "ps": 25, "why-not": 25,
     "graph": 4, "why": 2, "test with errors or without": 4, "dormant computation": 3,
     "timer": 10, "timer cancelled": 3, "kill beside timers": 2,
+    "event between spaces": 15, "launch in another space": 3, "kill beside a child elsewhere": 4,
     "row insert": 8, "row put": 4, "row update": 8, "row cell": 1, "row remove": 4, "range of rows": 8, "rows counted": 3,
     "rows at once": 8, "rows in several pages": 1, "kill beside rows": 1,
     "input of a task": 10, "runner of tasks": 3, "kill beside tasks": 1,
