@@ -1,5 +1,4 @@
-/* heddle why, heddle why-not: accounts of the file (inspect/account.h) as text.
- */
+/* heddle why, heddle why-not: accounts (inspect/account.h) as text. */
 
 #include <inttypes.h>
 #include <stdarg.h>
