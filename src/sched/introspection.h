@@ -1,10 +1,9 @@
-/* Introspection: what happened, and why. Nothing here changes anything but the
- * records of its own; what runs does not depend on it. Only the limit of hops
- * does (sched/hops.h).
+/* Introspection: what happened, and why. It changes only its own records, and
+ * no run depends on it. The only exception is the limit of hops (sched/hops.h).
  *
- *   N1  Every run is recorded, with its first causes, in a ring. Every
- *       notification is, with who caused it. So "why did this run" has an
- *       answer for the last SCHED_RECORDS runs.
+ *   N1  Every run is recorded in a ring, with its first causes. So is every
+ *       notification, with its author. So "why did this run" has an answer for
+ *       the last SCHED_RECORDS runs.
  *   N2  A node that does not run can say which condition is missing. */
 
 #ifndef SCHED_INTROSPECTION_H

@@ -1,5 +1,5 @@
-/* The inside of persistence: what is remembered of a node with an identity.
- * For persistence*.c only; sched/persistence.h has the rules. */
+/* Persistence, internal: what is kept per node with an identity. For
+ * persistence*.c only; sched/persistence.h has the rules. */
 
 #ifndef SCHED_PERSISTED_H
 #define SCHED_PERSISTED_H
@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "sched/persistence.h"
 
-/* What many nodes have in common; once for all of them. */
+/* What many nodes have in common; shared by all of them. */
 struct persisted_code {
     uint64_t users;
     struct resume_code code;
@@ -80,19 +80,19 @@ static inline uint64_t persisted_hash(const struct digest *action)
     return hash;
 }
 
-/* Who is registered with that identity, or NULL. */
+/* The node registered with that identity, or NULL. */
 struct persisted *persisted_find(const struct sched *sched,
                                  const struct space *space,
                                  struct value piece,
                                  uint64_t generation,
                                  const struct digest *action);
 
-/* The space with a store that somebody has seen that much of, or NULL. */
+/* The space with a store that has been seen up to that seq, or NULL. */
 struct space *persisted_space(struct replica *replica,
                               const struct observed_space *observed);
 
-/* The place that another table's path names, a new reference; NULL if there
- * cannot be one. */
+/* The place for a path of another table, a new reference; NULL if there cannot
+ * be one. */
 struct place *persisted_place(struct space *space,
                               const struct target *target,
                               const struct path *path);
@@ -109,28 +109,28 @@ static inline bool persisted_is_code(const struct persisted *persisted,
            digest_equal(&own->schema, schema);
 }
 
-/* Sets `surface`. Most nodes write to one place or to none, and many are
+/* Sets `surface`. Most nodes write to one place or none, and many are
  * registered at once. */
 void persisted_set_surface(struct persistence *persistence,
                            struct persisted *persisted,
                            const struct node_spec *spec);
 
 /* P4 to P7 for a node about to be registered, whose surface is not known yet.
- * True if it is restored; then it is. */
+ * True if it was restored. */
 bool resume_take(struct sched *sched,
                  struct persisted *persisted,
                  const struct node_spec *spec);
 
-/* P8: what others have seen. */
+/* P8: observations of other runtimes. */
 void adoption_told(void *ctx,
                    struct space *space,
                    uint64_t seq,
                    struct observation *observation);
 
-/* P9: the node has run here, or was adopted; or will never. */
+/* P9: the node has run here, or was adopted; or never will. */
 void peers_over(struct sched *sched, struct node *node);
 
-/* Nobody waits any more. */
+/* Ends all waits for peers. */
 void peers_lift(struct sched *sched);
 
 void resume_free(struct persistence *persistence);
