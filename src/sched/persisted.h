@@ -87,7 +87,7 @@ struct persisted *persisted_find(const struct sched *sched,
                                  uint64_t generation,
                                  const struct digest *action);
 
-/* The space with a store that has been seen up to that seq, or NULL. */
+/* The space with a store that an observation names, or NULL. */
 struct space *persisted_space(struct replica *replica,
                               const struct observed_space *observed);
 

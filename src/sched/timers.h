@@ -1,21 +1,21 @@
 /* Timers: events that the store keeps until they are due.
  *
  * A timer is a stored event (sched/durable.h) with a due time. It is not in
- * memory until then: the runtime asks the store for what is due
- * (runtime/stored_events.h), and takes it up as any stored event.
+ * memory until then: the runtime asks the store for timers that are due
+ * (runtime/stored_events.h), and takes them up like any stored event.
  *
  *   timer-1  A timer is set by the commit of the transaction that sends it, or
  *            by one of its own. Its event ends as queued when that has landed.
- *   timer-2  The name of a timer stands for one timer of the piece that has the
- *            stream: the next one with that name takes its place, in the same
+ *   timer-2  The name of a timer stands for one timer of the piece that owns
+ *            the stream: the next one with that name replaces it, in the same
  *            document.
- *   timer-3  A handling of a timer lands only while the store holds the very
- *            event that was taken up: not if it was replaced, cancelled, or is
- *            the next tick.
+ *   timer-3  The handling of a timer lands only while the store holds the very
+ *            event that was taken up: not if it was replaced or cancelled, or
+ *            is the next tick.
  *   timer-4  The commit that handles a tick of a repeating timer, or ends it
- *            because its handler failed, holds the next tick. The tick after
- *            it follows from the time at which it was due, not from that of
- *            the handling.
+ *            because its handler failed, contains the next tick. The tick after
+ *            that is computed from the due time, not from the time of the
+ *            handling.
  *   timer-5  A timer and its stream are in one space. */
 
 #ifndef SCHED_TIMERS_H
@@ -28,15 +28,15 @@ struct stored_event;
 
 #define TIMERS_NEVER UINT64_MAX
 
-/* Of an event with a due time. */
+/* An event with a due time. */
 struct event_timed {
     struct event_timer plan;
-    uint64_t next;        /* if it repeats: when its next tick is due */
-    struct value event;   /* as it is stored; absent: it is being set */
-    struct digest digest; /* of that (timer-3) */
+    uint64_t next;        /* if it repeats: when the next tick is due */
+    struct value event;   /* as stored; absent: being set */
+    struct digest digest; /* of `event` (timer-3) */
 };
 
-/* events_send of an event with a due time (timer-1). ARGUMENT, MISUSE: it
+/* events_send for an event with a due time (timer-1). ARGUMENT, MISUSE: it
  * cannot be set. */
 MUST_CHECK enum err timers_send(struct sched *sched,
                                 struct stream *stream,
@@ -46,11 +46,10 @@ MUST_CHECK enum err timers_send(struct sched *sched,
 /* The commit of the transaction that set it has landed. */
 void timers_landed(struct event *event);
 
-/* Cancels the timer of that name of a piece (event_timer_owner), or the stored
- * event whose document has that name as its id, in a
- * transaction. *was: there was one. STALE: this cannot be known
- * before the document has come; the transaction waits for it (T9 of
- * replica/transaction.h). */
+/* Cancels, in a transaction, the timer of that name of a piece
+ * (event_timer_owner), or the stored event whose document has that id. *was:
+ * there was one. STALE: not known until the document arrives; the transaction
+ * waits for it (T9 of replica/transaction.h). */
 MUST_CHECK enum err timers_cancel(struct sched *sched,
                                   struct transaction *transaction,
                                   struct space *space,
@@ -59,8 +58,8 @@ MUST_CHECK enum err timers_cancel(struct sched *sched,
                                   bool *was,
                                   struct err_detail *detail);
 
-/* The same for the other streams here that are of no piece, as `stream` is: of
- * those, the first that has such a timer. */
+/* The same for the other streams here that belong to no piece, as `stream`
+ * does: cancels the first such timer. */
 MUST_CHECK enum err timers_cancel_beside(struct sched *sched,
                                          struct transaction *transaction,
                                          const struct entity *stream,
@@ -70,7 +69,7 @@ MUST_CHECK enum err timers_cancel_beside(struct sched *sched,
 
 /* -- For durable.c ------------------------------------------------------- */
 
-/* The next tick of one that repeats, as it is stored; new. */
+/* The next tick of a repeating timer, as stored; new. */
 struct value timers_next(const struct event_timed *timed);
 
 void timers_free(struct event_timed *timed);
@@ -85,10 +84,9 @@ void timers_end(const struct event *event,
 
 /* -- For the runtime ----------------------------------------------------- */
 
-/* When the first one is due that was set here since the last call; or
- * TIMERS_NEVER. */
+/* When the first timer set here since the last call is due; or TIMERS_NEVER. */
 uint64_t timers_take_earliest(struct sched *sched);
-/* Whether the next tick of one is on its way to the store. */
+/* Whether the next tick of a timer is in flight to the store. */
 bool timers_take_moving(struct sched *sched);
 bool timers_are_noted(const struct sched *sched); /* whether there is one */
 
@@ -101,7 +99,7 @@ void timers_take_up(struct sched *sched,
                     struct value document,
                     uint64_t next);
 
-/* Moves a repeating one, whose tick is not to be handled, to its next tick. */
+/* Moves a repeating timer to its next tick without handling this one. */
 void timers_skip(struct sched *sched,
                  struct space *space,
                  struct value id,
