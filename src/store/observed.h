@@ -1,13 +1,13 @@
-/* The inside of observations: what is cached of their rows, and the sums that
- * hold the rows together.
+/* Observations, internal: the caches of their rows, and the checksums that tie
+ * the rows together.
  *
- * An action's rows are in three tables. What is wrong with one of them must
- * never make the action look clean, so the row of the action has a sum over
- * itself, its edges and their places, and the row of its run a mark over
- * itself: a row that was changed, or that is missing, shows when the action is
- * listed. They are no proof against somebody who wants to deceive.
+ * An action's rows are in three tables. Damage to any of them must never make
+ * the action look clean. So the action's row has a checksum over itself, its
+ * edges and their places, and the row of its run has one over itself: a changed
+ * or missing row is detected when the action is listed. The checksums do not
+ * protect against deliberate manipulation.
  *
- *   U1  What is cached is what the transaction at hand would read (as for
+ *   U1  The cache equals what the current transaction would read (as for
  *       documents and sessions).
  *   U2  The number in an edge is that of its place times PLACE_KINDS, plus the
  *       kind. */

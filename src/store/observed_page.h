@@ -1,14 +1,13 @@
-/* The inside of a page of actions: what making one, checking one and keeping
- * an image of one share.
+/* Pages of actions, internal: what building a page, checking one and storing an
+ * image of one share.
  *
- * A page is made in three steps. Its *static* part (who the actions are and
- * what they read and write) is put together of stretches of numbers, each from
- * an image or from rows; then each action gets what its last run was; then who
- * is dirty is derived.
+ * A page is built in three steps. Its *static* part (the identity, reads and
+ * writes of the actions) is assembled from ranges of numbers, each from an
+ * image or from rows. Then the last run of each action is added. Then dirtiness
+ * is derived.
  *
  *   M1  The actions of a page are in the order of their numbers.
- *   M2  Within a stretch a place is there once; the place of another stretch
- *       may be there again. */
+ *   M2  A place occurs once per range; it may occur again in another range. */
 
 #ifndef STORE_OBSERVED_PAGE_H
 #define STORE_OBSERVED_PAGE_H
