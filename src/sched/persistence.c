@@ -1,7 +1,7 @@
-/* Telling the store about runs (sched/persistence.h, P1 to P3), and the record
- * of each node that does.
+/* Reports runs to the store (sched/persistence.h, P1 to P3), and keeps the
+ * record of each node that has an identity.
  *
- * A doubt costs a run after the next restart; a wrong "clean" would cost
+ * A doubt costs one run after the next restart; a wrong "clean" would cost
  * correctness. So wherever the store could not know, the run is recorded as
  * failed. */
 

@@ -1,10 +1,10 @@
 /* Waiting for a peer (sched/persistence.h, P9).
  *
- * Who waits of its own is found at the beginning of a sweep, among those that
- * would run in it: a computation that others run, too, that somebody else ran
- * last, and that only changes from elsewhere have made invalid. Whoever reads
- * from it, over any number of others, is held until the same moment; and all
- * are let go together when nobody waits of its own any more. */
+ * At the beginning of a sweep, nodes that wait for themselves are found among
+ * those that would run in it: a computation that other runtimes also run, that
+ * another runtime ran last, and that only remote changes have made invalid. Its
+ * readers, direct or not, are held until the same moment. All are released
+ * together when no node waits for itself any more. */
 
 #include "replica/session.h"
 #include "replica/space.h"

@@ -1,4 +1,4 @@
-/* Up to date before it is read. */
+/* Brings writers up to date before a read returns. */
 
 #include "sched/refresh.h"
 

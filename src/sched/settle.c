@@ -1,4 +1,4 @@
-/* The pass: sweep after sweep, until it is quiet. */
+/* The pass: sweeps until nothing is left. */
 
 #include "sched/settle.h"
 
