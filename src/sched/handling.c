@@ -658,7 +658,8 @@ void handling_finish(struct run *run, enum run_result result)
         retry(event, &(struct verdict){.err = ERR_STALE, .detail = why});
         return;
     case RUN_FAILED:
-        if (why.err == ERR_OK) { /* no report: the sender is told anyway */
+        if (why.err == ERR_OK) { /* no reason given: the sender is told
+                                    anyway */
             (void)err_set(&why, ERR_GIVEN_UP, "the handler aborted the event");
         }
         end_run(run, OUTCOME_FAILED);
