@@ -1,5 +1,5 @@
-/* The rows of images: pages from them, and when they are written, dropped and
- * compared with the rows that they stand for. */
+/* The rows of images: building pages from them; writing, removing and checking
+ * them. */
 
 #include "store/images.h"
 

@@ -1,4 +1,4 @@
-/* Taking observations: the rows that a run leaves. */
+/* Storing observations: the rows that a run leaves. */
 
 #include "store/observations.h"
 

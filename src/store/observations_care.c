@@ -1,6 +1,6 @@
-/* Looking after the rows of observations: what nobody asks for any more goes,
- * and what does not fit together is found, and may be removed. Nothing is lost
- * by that but work: an action that is not there runs once. */
+/* Maintenance of the rows of observations: removes what is unreachable, finds
+ * what is inconsistent, and may remove that, too. Only work is lost: an action
+ * without rows runs once. */
 
 #include <stdio.h>
 

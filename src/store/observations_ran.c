@@ -1,5 +1,5 @@
-/* What others have run: from a word (ran.h) to the rows, and from the rows to
- * the observation that they were made of. */
+/* Runs of other connections: from an entry of the ring (ran.h) to the rows, and
+ * from the rows to the observation that they were made of. */
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Who reads something, whether it runs or not; who must wake; and what has
- * changed for readers from elsewhere. */
+/* The readers of a place, running or not; the pieces to wake; and what has
+ * changed for readers in other spaces. */
 
 #include "base/mem.h"
 #include "store/conflict.h"

@@ -1,9 +1,8 @@
 /* Pages of a piece's actions.
  *
  * What does not change from run to run comes from the images of the piece
- * (images.h), and where there is none from the rows (observed_rows.c). What the
- * runs were is one scan over their rows; then it is decided who is dirty
- * (observed_derive.c). */
+ * (images.h), or from the rows (observed_rows.c) where there is none. One scan
+ * adds the runs; then dirtiness is derived (observed_derive.c). */
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The static part of a page from the rows: actions, their edges, and the places
- * that the edges name, each once. Three scans that run side by side; no JSON is
- * read and nothing is allocated a row but the id of a place. What the runs were
- * is not its business (observations_resume.c). */
+ * that the edges name, each once. Three parallel scans; no JSON is parsed, and
+ * only the id of a place is allocated per row. observations_resume.c adds the
+ * runs. */
 
 #include "base/mem.h"
 #include "store/observed_page.h"

@@ -6,7 +6,7 @@
 #include "value/address.h"
 #include "value/compare.h"
 
-/* Whether such a document may hold one at all. */
+/* Whether such a document can hold an event at all. */
 static bool may_wait(const struct document *document)
 {
     return event_is_document_id(document->id) &&
@@ -31,7 +31,7 @@ static enum err change_row(struct engine *engine,
     return query_end(&query, detail);
 }
 
-/* A document of a timer (event-3 of proto/event.h). */
+/* The document of a timer (event-3 of proto/event.h). */
 static enum err apply_timer(struct engine *engine,
                             const struct document *document,
                             struct value head,
@@ -76,7 +76,7 @@ enum err waiting_apply(struct engine *engine,
 
 /* -- Checking ------------------------------------------------------------ */
 
-/* Whether there is a row, and what is in it; 0 of one without a time. */
+/* Whether there is a row, and its content; 0 for one without a time. */
 static enum err read_row(struct engine *engine,
                          enum statement statement,
                          uint64_t document,
@@ -210,7 +210,7 @@ static enum err tell(struct engine *engine,
     return err;
 }
 
-/* Runs the query, and tells of what it finds. */
+/* Runs the query, and visits its results. */
 static enum err list(struct engine *engine,
                      struct branch *branch,
                      struct query *query,
