@@ -314,7 +314,7 @@ static struct value ending(struct event *event,
         return VALUE_NONE;
     case EVENT_FAILED:
         if (!event->is_queued && why->err == ERR_NO_HANDLER) {
-            return failed(event, why); /* removed permanently */
+            return failed(event, why); /* its handler is gone permanently */
         }
         return !event->is_queued && is_final(why->err)
                    ? with_next_adopt(event, failed(event, why))

@@ -98,7 +98,8 @@ void introspection_write_place(struct buf *out, const struct place *place)
     path_write(out, place->path);
 }
 
-/* Who made a change: a node, or a handler and the event that it handled. */
+/* The author of a change: a node, or a handler and the event that it
+ * handled. */
 static void write_source(const struct sched *sched,
                          const struct change_record *change,
                          struct buf *out)

@@ -17,7 +17,8 @@ void introspection_end(struct sched *sched);
 
 /* -- Recording ----------------------------------------------------------- */
 
-/* A notification with changes: without any, its version is another's. */
+/* A notification with changes: without any, its version belongs to another
+ * one. */
 static inline void introspection_note_change(struct sched *sched,
                                              const struct notification *what)
 {
@@ -50,8 +51,8 @@ static inline void introspection_clear(const struct run_record *record)
     value_unref(record->name);
 }
 
-/* The record takes over the references to the places of those causes that it
- * keeps, which are so many. */
+/* The record takes over the references to the places of the causes that it
+ * keeps; returns their number. */
 static inline uint32_t introspection_fill(struct run_record *record,
                                           const struct run *run,
                                           enum run_outcome outcome)
@@ -81,7 +82,7 @@ static inline uint32_t introspection_fill(struct run_record *record,
     return kept;
 }
 
-/* The same where it belongs, and for whoever wants to know. */
+/* Records a run in the ring, and calls the hook. */
 static inline uint32_t introspection_note_run(struct sched *sched,
                                               const struct run *run,
                                               enum run_outcome outcome)
@@ -101,12 +102,12 @@ static inline uint32_t introspection_note_run(struct sched *sched,
 const struct run_record *introspection_last_run(const struct sched *sched,
                                                 const struct node *node);
 
-/* What a version was, or NULL if it is too long ago. */
+/* The notification with that version, or NULL if it has left the ring. */
 const struct change_record *introspection_change(const struct sched *sched,
                                                  uint64_t version);
 
-/* The run that made a change, or NULL: none, or it is too long ago. The later,
- * the sooner it is found. */
+/* The run that made a change, or NULL: none, or it has left the ring. Recent
+ * runs are found sooner. */
 const struct run_record *introspection_run_of_change(
     const struct sched *sched,
     const struct change_record *change);
@@ -115,7 +116,7 @@ const struct run_record *introspection_run_of_change(
  * is to run again) or "dropped". */
 const char *introspection_outcome(enum run_outcome outcome);
 
-/* A sentence or several: why the node ran last, and why it does not run
+/* One or several sentences: why the node ran last, and why it does not run
  * now. */
 void introspection_why(const struct sched *sched,
                        const struct node *node,
@@ -131,19 +132,19 @@ void introspection_why_not(struct sched *sched,
  *    "edges":[{"from":"input:space/a","to":"n0","documents":["space/a"]},
  *             {"from":"n0","to":"n1","type":"parent"}]}
  *
- * Documents that are read and that no node writes are nodes of their own. It
- * walks everything, and inputs by everything: for people. */
+ * Documents that are read and that no node writes are nodes of their own. Walks
+ * the whole graph, once per input: for diagnosis only. */
 struct value introspection_graph(const struct sched *sched);
 
 /* The nodes alone, as an array, new: the same without inputs and edges, and
  * without the walks that these take. */
 struct value introspection_nodes(const struct sched *sched);
 
-/* A node's runs as an object, new: how many, and how long they took in all, on
- * average and the last time. */
+/* Statistics of a node's runs as an object, new: the count, and the total,
+ * average and last duration. */
 struct value introspection_statistics(const struct node *node);
 
-/* The counters as an object, new; and all of them at 0. */
+/* The counters as an object, new; and resets them. */
 struct value introspection_counters(const struct sched *sched);
 void introspection_reset_counters(struct sched *sched);
 

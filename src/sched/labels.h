@@ -61,7 +61,7 @@ enum {
                                 for the whole payload */
 };
 
-/* -- For everybody ------------------------------------------------------- */
+/* -- For any caller ------------------------------------------------------ */
 
 /* Sets the declared label of a place: an array of labels, which may be empty.
  * Part of the transaction, like a write. ARGUMENT: the place is not in a

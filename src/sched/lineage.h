@@ -87,7 +87,7 @@ void lineage_refuse(struct sched *sched,
                     struct transaction *transaction,
                     const struct err_detail *why);
 
-/* -- For who ends transactions ------------------------------------------- */
+/* -- For code that ends transactions ------------------------------------- */
 
 /* Takes the record from a transaction that is about to be committed; NULL if it
  * launched nothing. Then the record is told each verdict, even from inside the

@@ -27,29 +27,28 @@ struct persisted {
     enum scope scope : 8;   /* likewise */
     enum action_kind kind : 8;
     bool known;      /* P2; only together with node->reads_changed */
-    bool superseded; /* by another generation: nobody wants to know */
-    bool doubtful;   /* the last run is recorded as failed only because it is
-                        not known yet what becomes of commits (P3) */
-    bool listed;     /* among those that were doubtful */
+    bool superseded; /* by another generation: not reported */
+    bool doubtful;   /* the last run is recorded as failed only because a
+                        verdict is missing (P3) */
+    bool listed;     /* in `doubts` */
     bool registers;  /* others: its runs are its own (P8) */
-    bool restored;   /* neither here nor by a peer that is known, since then */
-    uint32_t peers;  /* what persistence->peers was when it was told that
-                        somebody else has run it, after the last run here, or
-                        when it was restored; 0: neither */
+    bool restored;   /* and run since neither here nor by a known peer */
+    uint32_t peers;  /* persistence->peers when a peer had run it after the last
+                        run here, or when it was restored; 0: neither */
 };
 
-/* The places of a page, found when they are needed; each is a reference. */
+/* The places of a page, found on demand; each is a reference. */
 struct resume_places {
     struct place **at; /* NULL: not needed yet */
     size_t count;
 };
 
-/* The phase that is under way. */
+/* The phase in progress. */
 struct resume {
     struct resume_options options;
     uint64_t seq;    /* of the pages */
     struct map rows; /* struct resume_action of the pages, by action */
-    VEC(struct resume_places) places; /* one a page */
+    VEC(struct resume_places) places; /* one per page */
     struct resume_counts counts;
 };
 
@@ -59,13 +58,13 @@ struct persistence {
     struct map codes;               /* struct persisted_code */
     struct persisted_code *code;    /* the last one that was asked for */
     VEC(struct persisted *) doubts; /* NULL: is gone */
-    bool answered;         /* a commit, since the doubts were looked at */
+    bool answered; /* a verdict arrived since the doubts were examined */
     struct resume *resume; /* or NULL */
-    uint32_t peers;        /* grows when they are not to be waited for (P9) */
-    mono_ms grace;         /* 0: nobody is waited for */
-    size_t waiting;        /* nodes that do, of their own */
-    struct node_list held; /* with a peer_until; NULL: is gone */
-    struct digest no_surface; /* of who writes nothing, once it is known */
+    uint32_t peers;        /* grows when peers are not to be waited for (P9) */
+    mono_ms grace;         /* 0: no waiting */
+    size_t waiting;        /* nodes that wait for themselves */
+    struct node_list held; /* with a peer_until; NULL: removed */
+    struct digest no_surface; /* of nodes that write nothing, once known */
     bool has_no_surface;
 };
 

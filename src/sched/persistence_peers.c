@@ -16,7 +16,7 @@
 
 enum {
     TURNS = 8,     /* sessions that give up at different times, */
-    TURN_PARTS = 4 /* so many parts of the grace apart */
+    TURN_PARTS = 4 /* this many parts of the grace period apart */
 };
 
 void persistence_set_grace(struct sched *sched, mono_ms grace)
@@ -24,10 +24,10 @@ void persistence_set_grace(struct sched *sched, mono_ms grace)
     persistence_of(sched)->grace = grace;
 }
 
-/* -- Who waits ----------------------------------------------------------- */
+/* -- Which nodes wait ---------------------------------------------------- */
 
-/* Whether what made it invalid has come from elsewhere, all of it. What is too
- * long ago to be known has not. */
+/* Whether all causes are remote changes. A cause that has left the ring counts
+ * as local. */
 static bool is_from_elsewhere(const struct sched *sched,
                               const struct node *node)
 {
@@ -71,7 +71,7 @@ static void hold(struct sched *sched, struct node *node, mono_ms until)
     vec_push(&sched->persistence->held.at, node);
 }
 
-/* Everybody who reads from it. */
+/* Holds all its readers, direct or not. */
 static void hold_readers(struct sched *sched,
                          struct node *first,
                          uint64_t stamp,
@@ -103,8 +103,7 @@ static void begin_wait(struct sched *sched, struct node *node, uint64_t stamp)
     hold_readers(sched, node, stamp, until);
 }
 
-/* Nobody who waits of its own has to run any more: what had changed is as it
- * was. */
+/* No node that waits for itself has to run any more: the change was undone. */
 static void end_if_needless(struct sched *sched)
 {
     VEC_FOREACH (&sched->persistence->held.at, node) {

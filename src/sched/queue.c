@@ -20,7 +20,7 @@ static struct bucket_queue *sweep_of(struct sched *sched,
     return in ? &sched->queues[node->place_in_queue - QUEUE_SWEEP] : NULL;
 }
 
-/* -- The heap of those whose time has not come --------------------------- */
+/* -- The heap of nodes that are not eligible yet ------------------------- */
 
 static void heap_put(struct sched *sched, size_t at, struct node *node)
 {

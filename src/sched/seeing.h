@@ -86,7 +86,7 @@ static inline void seeing_tell(struct sched *sched,
     struct node *node = read->node;
     if (LIKELY(node->state == node_at_rest(NODE_CLEAN) && !read->caused &&
                (!sched->in_pass || node->height >= sched->floor))) {
-        /* What follows, for nearly everybody. */
+        /* The following holds for nearly every node. */
         read->caused = true;
         seeing_add_cause(node, read->place, version);
         sched->counters.invalidations++;

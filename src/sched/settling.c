@@ -37,7 +37,7 @@ void settling_rests(struct sched *sched)
     sched->restless_told = false;
 }
 
-/* -- Who it is ----------------------------------------------------------- */
+/* -- Which nodes --------------------------------------------------------- */
 
 /* The nodes that ran last, each once, most recent first, into `unsettled`,
  * which is empty. The nodes are walked once: there may be very many of them. */

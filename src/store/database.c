@@ -977,7 +977,7 @@ enum err database_version(struct database *database,
 {
     *out = 0;
     if (database->durability == DURABILITY_MEMORY) {
-        return ERR_OK; /* nobody else sees it */
+        return ERR_OK; /* no other process sees it */
     }
     struct query query = query_begin(database, STATEMENT_DATA_VERSION);
     if (query_step(&query)) {

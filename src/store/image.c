@@ -360,7 +360,7 @@ typedef VEC(uint32_t) number_list;
 /* What of a page is in the image, and where there. */
 struct packing {
     const struct resume_page *page;
-    uint32_t *places; /* one a place of the page: where in `used`, and 1 */
+    uint32_t *places; /* one per place of the page: 1 + its index in `used` */
     number_list used;
     number_list codes;
     number_list gates;

@@ -26,9 +26,9 @@
 enum {
     IMAGE_ACTIONS = 256,
     IMAGE_PLACES = 4096,      /* of all its actions; one action may have */
-    IMAGE_PLACES_MAX = 65536, /* as many, else there is none of it */
-    IMAGE_NOTED = 64,         /* rows that were changed, or read because there
-                                 was no image, before it is worth writing */
+    IMAGE_PLACES_MAX = 65536, /* this many, else it has no image */
+    IMAGE_NOTED = 64,         /* rows changed, or read for lack of an image,
+                                 before writing is worthwhile */
     IMAGE_STEP = 16,          /* images in one transaction */
 };
 
@@ -42,27 +42,28 @@ MUST_CHECK enum err images_drop(struct engine *engine,
                                 uint64_t action,
                                 struct err_detail *detail);
 
-/* The same for a piece that is cached, mostly without a look at the file. */
+/* The same for a cached piece, mostly without a query. */
 MUST_CHECK enum err images_drop_cached(struct engine *engine,
                                        struct observed_piece *piece,
                                        uint64_t action,
                                        struct err_detail *detail);
 
-/* Writes what is missing of a piece above *after, at most IMAGE_STEP images,
- * and moves *after; *more: there may be more above that. Inside a write
- * transaction; what is cached of the piece is to be forgotten. */
+/* Writes the missing images of a piece above *after, at most IMAGE_STEP of
+ * them, and advances *after; *more: there may be more above that. Inside a
+ * write transaction; the caller drops the cache of the piece. */
 MUST_CHECK enum err images_write(struct engine *engine,
                                  uint64_t piece,
                                  uint64_t *after,
                                  bool *more,
                                  struct err_detail *detail);
 
-/* The pieces of which enough rows were noted since the engine was opened, in
- * small transactions. A failure is nobody's: the rows are read then. */
+/* Writes images of the pieces with enough changed rows since the engine was
+ * opened, in small transactions. A failure is ignored: the rows are read
+ * then. */
 void images_write_noted(struct engine *engine);
 
-/* One sentence for each image that does not stand for its rows; with `remove`
- * they go. Inside a transaction. */
+/* One sentence per image that disagrees with its rows; with `remove` they are
+ * removed. Inside a transaction. */
 MUST_CHECK enum err images_check(struct engine *engine,
                                  observed_difference_fn *difference,
                                  void *ctx,

@@ -55,7 +55,7 @@ static enum err move_horizon(struct engine *engine,
 
 /* -- One document -------------------------------------------------------- */
 
-/* One transaction, as far as it has come. */
+/* The progress of one transaction. */
 struct fold {
     struct engine *engine;
     struct compact_counts *counts;

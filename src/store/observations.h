@@ -92,7 +92,7 @@ MUST_CHECK enum err engine_changed_above(struct engine *engine,
                                          size_t count,
                                          struct err_detail *detail);
 
-/* -- Who reads this ------------------------------------------------------ */
+/* -- Readers ------------------------------------------------------------- */
 
 /* A piece that reads something. */
 struct observed_reader {
@@ -130,7 +130,7 @@ MUST_CHECK enum err engine_pieces_to_wake(struct engine *engine,
                                           void *ctx,
                                           struct err_detail *detail);
 
-/* -- What others have run ------------------------------------------------- */
+/* -- Runs of other engines ------------------------------------------------ */
 
 /* Whether this engine wants to hear of runs by others on the file, in any
  * process; and whether another engine on it does. An engine that does not

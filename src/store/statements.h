@@ -460,7 +460,7 @@ X(OBSERVED_ORPHANS,
   "  FROM mirror m WHERE m.mirror = e.mirror) OR NOT EXISTS(SELECT 1"
   "  FROM place p WHERE p.place = e.edge / 4))")
 
-/* Counts, for people. */
+/* Counts, for reports. */
 X(SNAPSHOT_COUNT, "SELECT count(*) FROM snapshot")
 X(SESSION_COUNT, "SELECT count(*) FROM session")
 X(PAGE_COUNT, "PRAGMA page_count")

@@ -285,7 +285,7 @@ void write_lock_leave(struct write_lock *lock)
     }
 }
 
-/* -- Who holds it -------------------------------------------------------- */
+/* -- The holder ---------------------------------------------------------- */
 
 /* Whether a line of /proc/locks describes a write lock on the file, and which
  * process has it:

@@ -107,7 +107,7 @@ bool write_lock_queue(struct write_lock *lock);
 uint64_t write_lock_clock(void);
 uint64_t write_lock_wall(void);
 
-/* -- Who holds it ---------------------------------------------------------- */
+/* -- The holder ------------------------------------------------------------ */
 
 enum lock_kind {
     LOCK_NONE,
