@@ -118,7 +118,7 @@ static uint32_t count_of(struct value container)
     return value_kind(container) == VALUE_OBJECT ? object_count(container) : 0;
 }
 
-/* -- The way that the code went ------------------------------------------ */
+/* -- The path that the code took ----------------------------------------- */
 
 /* The containers on the path of a link: keeps the largest so far. */
 static void look_at_containers(struct way *way, const struct place *place)
@@ -189,7 +189,7 @@ static void find_way(const struct transaction *transaction, struct way *way)
     }
 }
 
-/* -- The same way from another element ----------------------------------- */
+/* -- The same path from another element ---------------------------------- */
 
 /* The document that a link names; or NULL. */
 static struct entity *follow(const struct entity *holder, struct value value)

@@ -85,7 +85,7 @@ void channel_unsubscribe(struct subscriber *subscriber);
 
 const char *notification_name(enum notification_kind kind);
 
-/* -- For the files of this folder ---------------------------------------- */
+/* -- Internal to this directory ------------------------------------------ */
 
 /* Changes being collected: the state of each entity before the first of
  * them. */

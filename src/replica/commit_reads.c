@@ -14,7 +14,7 @@
 #include "replica/overlay.h"
 #include "value/compare.h"
 
-/* -- Which reads say something ------------------------------------------- */
+/* -- Reads that matter --------------------------------------------------- */
 
 static bool is_for_commit(const struct space *space,
                           const struct read_entry *read)
@@ -137,7 +137,7 @@ static void add_many(struct commit *commit,
     mem_free(sorted, mem_array_size(room, sizeof *sorted));
 }
 
-/* -- Reads that were not to count ---------------------------------------- */
+/* -- Reads that were excluded -------------------------------------------- */
 
 static bool was_ignored(const struct transaction *transaction,
                         const struct entity *entity)
@@ -213,7 +213,7 @@ static void add_claims(struct commit *commit,
     }
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole commit ---------------------------------------------------- */
 
 void commit_reads_add(struct commit *commit,
                       const struct space *space,

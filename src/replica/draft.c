@@ -413,7 +413,7 @@ enum err draft_rebase(struct draft *draft, struct err_detail *detail)
     return ERR_OK;
 }
 
-/* -- What reads ask ------------------------------------------------------ */
+/* -- Queries by reads ---------------------------------------------------- */
 
 enum {
     FEW_WRITES = 16

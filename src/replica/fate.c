@@ -92,7 +92,7 @@ static bool is_ahead(const struct pending *pending)
     return !pending->promoted && !commit_is_batch(&pending->commit);
 }
 
-/* -- Telling ------------------------------------------------------------- */
+/* -- Callbacks ----------------------------------------------------------- */
 
 static void tell_verdict(const struct pending *pending)
 {
@@ -462,7 +462,7 @@ void fate_take_verdict(struct space *space,
     }
 }
 
-/* -- The end of it all --------------------------------------------------- */
+/* -- Settling everything ------------------------------------------------- */
 
 void fate_confirm_landed(struct space *space)
 {

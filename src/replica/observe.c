@@ -9,7 +9,7 @@
 #include "replica/overlay.h"
 #include "replica/session.h"
 
-/* -- Their life ---------------------------------------------------------- */
+/* -- Recycling ----------------------------------------------------------- */
 
 struct observation *observe_take(struct replica *replica)
 {
@@ -143,7 +143,7 @@ void observe_attach(struct pending *pending, struct transaction *transaction)
     transaction->observed = NULL;
 }
 
-/* -- Alone --------------------------------------------------------------- */
+/* -- In a batch ---------------------------------------------------------- */
 
 /* The batch that is still being filled: the last one, if it has not been
  * sent. */
@@ -201,7 +201,7 @@ void space_observe(struct space *space,
     space->replica->restless = true;
 }
 
-/* -- What comes back ----------------------------------------------------- */
+/* -- Answers of the store ------------------------------------------------ */
 
 void observe_told(struct space *space, const struct message *message)
 {

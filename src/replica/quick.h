@@ -106,7 +106,7 @@ static inline void quick_put_adopt(struct transaction *transaction,
     write->changed = false;
 }
 
-/* -- The straight way ---------------------------------------------------- */
+/* -- Commits without a notification -------------------------------------- */
 
 /* The part of quick_is_straight that depends on the writes and the
  * listeners. */
@@ -169,7 +169,7 @@ static inline bool quick_commit_straight(struct transaction *transaction)
     return write->changed;
 }
 
-/* -- Any number ---------------------------------------------------------- */
+/* -- Several writes ------------------------------------------------------ */
 
 /* Marks the writes that change something, and counts them. False if they cannot
  * be applied quickly any more; they are drafts then. */

@@ -92,7 +92,7 @@ void session_free(struct session *session)
     mem_free(session, sizeof *session);
 }
 
-/* -- Losing a connection, and making one --------------------------------- */
+/* -- Disconnecting and reconnecting -------------------------------------- */
 
 /* 25 ms, 50 ms, ... and up to a fifth more, so that many sessions do not
  * reconnect at the same moment. */

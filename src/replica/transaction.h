@@ -219,7 +219,7 @@ struct transaction {
                        commit, or NULL */
 };
 
-/* -- Its life ------------------------------------------------------------ */
+/* -- Begin and end ------------------------------------------------------- */
 
 struct transaction_options {
     const void *source;
@@ -497,7 +497,7 @@ const struct write_entry *transaction_next_write(
 
 void transaction_free(struct transaction *transaction);
 
-/* -- To be used again ---------------------------------------------------- */
+/* -- Reuse --------------------------------------------------------------- */
 
 COLD void transaction_empty_rest(struct transaction *transaction);
 

@@ -163,7 +163,7 @@ uint32_t circle_ordinal(const struct circle *circle)
     return least;
 }
 
-/* -- Telling ------------------------------------------------------------- */
+/* -- Reporting ----------------------------------------------------------- */
 
 bool circle_is_empty(const struct circle *circle)
 {

@@ -97,7 +97,7 @@ static void add_inputs(struct search *search)
     }
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole claim ----------------------------------------------------- */
 
 /* Whether a message is on its way. It may tell of a change that the store
  * considers received when the commit arrives. */

@@ -10,7 +10,7 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-/* -- Which are here ------------------------------------------------------ */
+/* -- Events that are here ------------------------------------------------ */
 
 static uint64_t place_hash(const struct place *place)
 {
@@ -264,7 +264,7 @@ enum err durable_handle_adopt(struct event *event,
                                  detail);
 }
 
-/* -- The end ------------------------------------------------------------- */
+/* -- Ending -------------------------------------------------------------- */
 
 /* Why the handler failed, as text. */
 static struct value failed(const struct event *event,

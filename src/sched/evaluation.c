@@ -547,7 +547,7 @@ enum err evaluation_for_look(struct sched *sched,
     return read_outside(&reading, &read);
 }
 
-/* -- Ahead of code that waits -------------------------------------------- */
+/* -- Read-ahead for code that waits -------------------------------------- */
 
 static bool has_stale_writer(const struct place *place)
 {

@@ -307,7 +307,7 @@ bool events_is_handled(const struct stream *stream)
     return stream->handler != NULL;
 }
 
-/* -- Looking on ---------------------------------------------------------- */
+/* -- Observers ----------------------------------------------------------- */
 
 void events_listen(struct sched *sched,
                    void (*notice)(void *ctx, const struct event_notice *notice),
@@ -743,7 +743,7 @@ void event_enter(struct event *event)
     note_sent(event);
 }
 
-/* -- The end ------------------------------------------------------------- */
+/* -- Ending -------------------------------------------------------------- */
 
 static void count_end(struct events *events,
                       enum event_outcome outcome,
@@ -857,7 +857,7 @@ void event_end_orphan(struct event *event)
     event_end(event, EVENT_DROPPED, &why);
 }
 
-/* -- The end of all of them ---------------------------------------------- */
+/* -- Disposal ------------------------------------------------------------ */
 
 static void say_closed(struct err_detail *why)
 {

@@ -264,7 +264,7 @@ MUST_CHECK enum err events_send(struct sched *sched,
                                 const struct event_spec *spec,
                                 struct err_detail *detail);
 
-/* -- Looking on ---------------------------------------------------------- */
+/* -- Observers ----------------------------------------------------------- */
 
 struct events_counters {
     uint64_t sent;
@@ -341,7 +341,7 @@ size_t events_unconfirmed_stored(const struct sched *sched);
 /* When the head of a lane is ready; now, if one can be looked at. */
 mono_ms events_next_wake(const struct sched *sched);
 
-/* -- For the files of this folder ---------------------------------------- */
+/* -- Internal to this directory ------------------------------------------ */
 
 enum events_look {
     EVENTS_NOTHING, /* no head can be handled now */

@@ -34,7 +34,7 @@ struct place *fetching_missing(const struct node *node)
     return NULL;
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Requests ------------------------------------------------------------ */
 
 static void want(const struct place *place)
 {

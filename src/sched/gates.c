@@ -272,7 +272,7 @@ void gates_end_peer(struct sched *sched, struct node *node)
     queue_consider(sched, node);
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 const char *gates_reason(const struct node *node, mono_ms now)
 {

@@ -276,7 +276,7 @@ void handling_look_for_receipts(struct sched *sched)
     }
 }
 
-/* -- Answers ------------------------------------------------------------- */
+/* -- Verdicts ------------------------------------------------------------ */
 
 static void forget_attempt(struct event *event)
 {

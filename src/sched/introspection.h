@@ -96,7 +96,7 @@ static inline uint32_t introspection_note_run(struct sched *sched,
     return kept;
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 /* The last run of a node that is still in the ring, or NULL. */
 const struct run_record *introspection_last_run(const struct sched *sched,
@@ -148,7 +148,7 @@ struct value introspection_statistics(const struct node *node);
 struct value introspection_counters(const struct sched *sched);
 void introspection_reset_counters(struct sched *sched);
 
-/* -- For the files that write about it ----------------------------------- */
+/* -- For files that write reports ---------------------------------------- */
 
 /* "space/a#/value/x", "space/a@user", and a node's name or number. */
 void introspection_write_place(struct buf *out, const struct place *place);

@@ -15,7 +15,7 @@
 
 static const char HOME[] = "label";
 
-/* -- Where they are ------------------------------------------------------ */
+/* -- Where labels are stored --------------------------------------------- */
 
 bool labels_is_home(const struct place *place)
 {
@@ -53,7 +53,7 @@ struct labelled *labels_find(const struct labels *labels,
                     entity);
 }
 
-/* -- Reading what a document says ---------------------------------------- */
+/* -- Parsing the labels of a document ------------------------------------ */
 
 static void add_entry(struct labelled *labelled,
                       struct path *path,
@@ -182,7 +182,7 @@ struct value labels_at(const struct sched *sched,
                                  labels_of_read(labels, labelled, place, kind));
 }
 
-/* -- Documents that get labels, and lose them ---------------------------- */
+/* -- Documents that gain or lose labels ---------------------------------- */
 
 static void labelled_free(struct labelled *labelled)
 {

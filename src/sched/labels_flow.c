@@ -203,7 +203,7 @@ const struct label_set *labels_join_sender(struct sched *sched,
                               : of_transaction(labels, origin));
 }
 
-/* -- Into what is written ------------------------------------------------ */
+/* -- Labels of writes ---------------------------------------------------- */
 
 /* The derived labels of one document, being built. */
 struct derivation {

@@ -96,7 +96,7 @@ void lineage_refuse(struct sched *sched,
     }
 }
 
-/* -- The fate ------------------------------------------------------------ */
+/* -- Verdicts ------------------------------------------------------------ */
 
 /* N3. A stop may launch and stop other things, but nothing of this record. */
 static void fail(struct lineage *lineage)

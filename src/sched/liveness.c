@@ -127,7 +127,7 @@ void liveness_root_gained(struct sched *sched, struct node *node)
     }
 }
 
-/* -- Going to sleep ------------------------------------------------------ */
+/* -- Becoming dormant ---------------------------------------------------- */
 
 /* The node is not live any more: its reads do not count. Their writers are
  * pushed, to be examined. */

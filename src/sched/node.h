@@ -130,7 +130,7 @@ struct gate {
     bool peer;      /* peer_until is its own, not inherited: persistence */
 };
 
-/* -- What few nodes have ------------------------------------------------- */
+/* -- Rare options -------------------------------------------------------- */
 
 /* Options of the registration, if there were any. */
 struct node_label {

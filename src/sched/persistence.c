@@ -88,7 +88,7 @@ struct persistence *persistence_of(struct sched *sched)
     return sched->persistence;
 }
 
-/* -- What they have in common -------------------------------------------- */
+/* -- Shared parts -------------------------------------------------------- */
 
 static bool is_code(const void *item, const void *key)
 {
@@ -557,7 +557,7 @@ void persistence_refused(struct node *node)
     persisted->doubtful = false;
 }
 
-/* -- What comes back ----------------------------------------------------- */
+/* -- Answers of the store ------------------------------------------------ */
 
 static void on_dropped(void *ctx,
                        const struct space *space,

@@ -104,7 +104,7 @@ struct node_identity {
         registers; /* others, when it runs: nobody else's run is as good (P8) */
 };
 
-/* -- Telling ------------------------------------------------------------- */
+/* -- Observing ----------------------------------------------------------- */
 
 /* Subscribes to the verdicts on observations in that space, and to the
  * observations of other runtimes. Before the first registration with an
@@ -190,7 +190,7 @@ void persistence_catch_up(struct sched *sched);
 /* P9: decides which nodes of this sweep wait for a peer. */
 COLD void persistence_wait(struct sched *sched);
 
-/* -- For others ---------------------------------------------------------- */
+/* -- For other files ----------------------------------------------------- */
 
 /* The node is about to be removed, and may be held by P9. */
 void persistence_let_go(struct sched *sched, const struct node *node);

@@ -139,7 +139,7 @@ void persistence_wait(struct sched *sched)
     vec_release(&ready.at);
 }
 
-/* -- The end of it ------------------------------------------------------- */
+/* -- Ending waits -------------------------------------------------------- */
 
 void peers_lift(struct sched *sched)
 {

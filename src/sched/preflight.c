@@ -11,7 +11,7 @@
 #include "sched/liveness.h"
 #include "sched/queue.h"
 
-/* -- What stands in the way ---------------------------------------------- */
+/* -- Obstacles ----------------------------------------------------------- */
 
 static bool has_ended(const struct space *space)
 {
@@ -257,7 +257,7 @@ static bool is_quiet(const struct sched *sched, bool loading)
            sched->gated.count == 0 && queue_is_empty(sched);
 }
 
-/* -- What would open it -------------------------------------------------- */
+/* -- What opens the gate ------------------------------------------------- */
 
 /* How an obstacle can be removed. */
 static void judge(const struct sched *sched,

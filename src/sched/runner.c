@@ -26,7 +26,7 @@
 #include "sched/waiting.h"
 #include "value/compare.h"
 
-/* -- Commits on their way ------------------------------------------------ */
+/* -- Commits in flight --------------------------------------------------- */
 
 /* What must be known when the verdict arrives. */
 struct flight {
@@ -177,7 +177,7 @@ static struct flight *flight_begin(struct sched *sched, struct run *run)
     return flight;
 }
 
-/* -- The end of nodes ---------------------------------------------------- */
+/* -- Removal of nodes ---------------------------------------------------- */
 
 void runner_forget(struct sched *sched, struct node *node)
 {

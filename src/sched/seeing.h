@@ -97,7 +97,7 @@ static inline void seeing_tell(struct sched *sched,
         return;
     }
     if (node->place_in_queue != QUEUE_NONE && node_waits(node)) {
-        /* It was told of another change, and is in a queue already. */
+        /* It was marked for another change, and is in a queue already. */
         if (!read->caused) {
             read->caused = true;
             seeing_add_cause(node, read->place, version);

@@ -261,7 +261,7 @@ static void on_pass(void *ctx,
     }
 }
 
-/* -- What is only passed on ---------------------------------------------- */
+/* -- Hooks that are only forwarded --------------------------------------- */
 
 static void on_error(void *ctx,
                      const struct node *node,
@@ -299,7 +299,7 @@ static void on_not_idempotent(void *ctx, const struct violation *violation)
     }
 }
 
-/* -- Life ---------------------------------------------------------------- */
+/* -- Begin and end ------------------------------------------------------- */
 
 struct trace *trace_new(struct sched *sched, unsigned kinds)
 {
@@ -359,7 +359,7 @@ void trace_free(struct trace *trace)
     mem_free(trace, sizeof *trace);
 }
 
-/* -- Looking ------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 size_t trace_trigger_count(const struct trace *trace)
 {

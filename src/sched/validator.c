@@ -155,7 +155,7 @@ static void twice_end(struct run *run)
     }
 }
 
-/* -- All of them --------------------------------------------------------- */
+/* -- All computations ---------------------------------------------------- */
 
 typedef VEC(struct entity_state) state_vec;
 

@@ -792,7 +792,7 @@ static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
     return outcome;
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole check ----------------------------------------------------- */
 
 /* The session's row is found by principal and session, so the numbers of two
  * users never collide. */

@@ -194,7 +194,7 @@ enum err engine_refresh(struct engine *engine, struct err_detail *detail)
     return err;
 }
 
-/* -- Life ---------------------------------------------------------------- */
+/* -- Open and close ------------------------------------------------------ */
 
 static uint32_t number_or(uint32_t number, uint32_t fallback)
 {

@@ -329,7 +329,7 @@ MUST_CHECK enum err engine_apply(struct engine *engine,
                                  struct value record,
                                  struct err_detail *detail);
 
-/* -- For the files of this folder ---------------------------------------- */
+/* -- Internal to this directory ------------------------------------------ */
 
 struct branch *engine_branch(struct engine *engine, struct value name);
 /* BRANCH_UNKNOWN, with the name. */

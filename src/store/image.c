@@ -55,7 +55,7 @@ struct image_gates {
     uint64_t no_auto_debounce;
 };
 
-/* -- The sum ------------------------------------------------------------- */
+/* -- The checksum -------------------------------------------------------- */
 
 /* One step is a bijection of the word, and of the previous state: a change of
  * any single word always changes the checksum. Four lanes, so that neighbouring

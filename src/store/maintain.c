@@ -228,7 +228,7 @@ static enum err fold_document(struct fold *fold, struct document *document)
                : err;
 }
 
-/* -- All of them --------------------------------------------------------- */
+/* -- All documents ------------------------------------------------------- */
 
 static enum err damaged_name(const struct document_name *name,
                              struct err_detail *detail)

@@ -317,7 +317,7 @@ static enum err chain_anew(struct engine *engine, struct err_detail *detail)
     return err;
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole repair ---------------------------------------------------- */
 
 /* With the bytes as they are. */
 static enum err check_history(struct engine *engine,

@@ -421,7 +421,7 @@ static enum err judge_collections(struct merge *merge)
     return err;
 }
 
-/* -- All of them --------------------------------------------------------- */
+/* -- All documents ------------------------------------------------------- */
 
 static enum err merge_document(struct merge *merge, struct value id)
 {

@@ -244,7 +244,7 @@ MUST_CHECK enum err engine_repair_observations(struct engine *engine,
                                                uint64_t *removed,
                                                struct err_detail *detail);
 
-/* -- For the files of this folder ---------------------------------------- */
+/* -- Internal to this directory ------------------------------------------ */
 
 struct effects;
 

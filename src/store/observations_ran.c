@@ -176,7 +176,7 @@ static enum err load_places(struct telling *telling, bool *whole)
     return err;
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole observation ----------------------------------------------- */
 
 static enum err load_code(struct telling *telling, bool *whole)
 {

@@ -378,7 +378,7 @@ enum err engine_pieces_to_wake(struct engine *engine,
     return err;
 }
 
-/* -- Readers from elsewhere ---------------------------------------------- */
+/* -- Readers in other spaces --------------------------------------------- */
 
 static enum err find_changes(struct engine *engine,
                              struct branch *branch,

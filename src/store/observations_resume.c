@@ -121,7 +121,7 @@ static enum err scan_runs(struct maker *maker)
     return query_end(&query, maker->detail);
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole page ------------------------------------------------------ */
 
 static void set_scope_keys(struct maker *maker, struct identity identity)
 {

@@ -87,7 +87,7 @@ void observations_trim(struct engine *engine)
     }
 }
 
-/* -- Sums ---------------------------------------------------------------- */
+/* -- Checksums ----------------------------------------------------------- */
 
 /* A well-known finalizer: every bit of the number affects all bits of the
  * result. */

@@ -91,7 +91,7 @@ struct observed_cache {
 /* The engine's, made when first needed. */
 struct observed_cache *observed_cache(struct engine *engine);
 
-/* -- Sums ---------------------------------------------------------------- */
+/* -- Checksums ----------------------------------------------------------- */
 
 uint64_t observed_mix(uint64_t number);
 uint64_t observed_text_sum(uint64_t from, struct text text);

@@ -398,7 +398,7 @@ static void compare_sums(struct maker *maker)
     }
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole range ----------------------------------------------------- */
 
 enum err maker_add_rows(struct maker *maker, uint64_t after, uint64_t last)
 {

@@ -26,7 +26,7 @@ static void sort(ran_words *words)
     words->count = kept;
 }
 
-/* -- Hearing ------------------------------------------------------------- */
+/* -- Reading the ring ---------------------------------------------------- */
 
 /* Everything announced so far is added to `waiting`. Entries that are
  * overwritten while they are read are detected afterwards: a writer sets
@@ -97,7 +97,7 @@ bool ran_take(struct ran *ran, ran_words *out)
     return all;
 }
 
-/* -- Saying -------------------------------------------------------------- */
+/* -- Writing to the ring ------------------------------------------------- */
 
 /* N2: both are sorted. */
 static void drop_own(struct ran *ran)

@@ -9,7 +9,7 @@
 #include "lifecycle/thread.h"
 #include "value/utf8.h"
 
-/* -- Life ---------------------------------------------------------------- */
+/* -- Open, close, transactions ------------------------------------------- */
 
 enum err registry_open(struct registry *registry,
                        struct engine *engine,

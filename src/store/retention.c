@@ -364,7 +364,7 @@ static enum err retire_sessions(struct pass *pass)
     return err;
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- All passes ---------------------------------------------------------- */
 
 typedef enum err pass_fn(struct pass *pass);
 
@@ -453,7 +453,7 @@ enum err engine_retire(struct engine *engine,
     return err;
 }
 
-/* -- What could be had --------------------------------------------------- */
+/* -- Estimates ----------------------------------------------------------- */
 
 /* Where a compaction would put the horizon: not beyond a fork. */
 static uint64_t horizon_to_come(const struct engine *engine)

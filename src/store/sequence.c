@@ -7,7 +7,7 @@
 #include "store/log.h"
 #include "value/compare.h"
 
-/* -- Records of others --------------------------------------------------- */
+/* -- Foreign records ----------------------------------------------------- */
 
 /* A write of the record being bound, and its number. */
 struct binding {
@@ -250,7 +250,7 @@ enum err sequence_catch_up(struct engine *engine, struct err_detail *detail)
     return log->read(log, engine->record, apply_record, &catch_up, detail);
 }
 
-/* -- Our own ------------------------------------------------------------- */
+/* -- Our own records ----------------------------------------------------- */
 
 /* What the log has in place of a record that had no answer. */
 struct lookup {

@@ -105,7 +105,7 @@ static const char *find_why_not(const char *path,
     return "a database of another program";
 }
 
-/* -- The folder ---------------------------------------------------------- */
+/* -- The directory ------------------------------------------------------- */
 
 static int64_t changed_ms(const struct stat *file)
 {

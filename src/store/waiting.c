@@ -168,7 +168,7 @@ enum err waiting_rebuild(struct engine *engine,
                                         : err;
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 static void add_name(struct query *query,
                      const struct branch *branch,
