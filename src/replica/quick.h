@@ -57,8 +57,8 @@ static inline bool quick_takes_first(const struct place *place)
            entity->space->session == NULL;
 }
 
-/* The same after other quick writes, for a document that no other open
- * transaction has written to quickly. */
+/* The same after other quick writes, for a document to which neither this
+ * transaction nor a later one has made a quick write. */
 static inline bool quick_takes_next(const struct transaction *transaction,
                                     const struct place *place)
 {

@@ -39,8 +39,7 @@ struct transport;
  *
  *   told      a peer's run, recorded by the store with this watermark; the
  *             changes up to it have been published
- *   dropped   one of ours was not recorded; its commit, if it had one,
- *   landed */
+ *   dropped   one of ours was not recorded; its commit, if any, landed */
 struct observer {
     void (*told)(void *ctx,
                  struct space *space,

@@ -8,11 +8,11 @@
  *       possible.
  *   Z3  A refused commit is judged by the class of the refusal only:
  *
- *        retry      tried again, at its place in the lane, after a delay that
- *                   doubles, within a window; then NOT_CONVERGED
- *        permanent  dropped
- *        terminal   failed
- *        fault      failed
+ *         retry      tried again, at its place in the lane, after a delay that
+ *                    doubles, within a window; then NOT_CONVERGED
+ *         permanent  dropped
+ *         terminal   failed
+ *         fault      failed
  *
  *   Z4  A handler that fails is not called again for the event. */
 

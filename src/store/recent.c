@@ -19,7 +19,7 @@ struct recent_commit {
 };
 
 struct recent {
-    uint64_t age; /* from 1 on; a greater age is not valid any more */
+    uint64_t age; /* from 1 on; entries of another age are not valid */
     struct recent_commit commits[RECENT_COMMITS];
 };
 

@@ -111,7 +111,7 @@ struct thread_row {
     bool is_archived;
     bool is_deleted;
     uint64_t attention_at;
-    bool holds; /* its messages wait for a further one */
+    bool holds; /* its messages wait until another one arrives */
     uint64_t queued;
 };
 
