@@ -31,7 +31,7 @@ mono_ms gates_eligible_at(const struct node *node);
 /* The same for a caller that needs the node now: ignores the peer gate. */
 mono_ms gates_needed_at(const struct node *node);
 
-/* The node waits for a peer until then, for itself or because of what it reads;
+/* The node waits for a peer until then, directly or because of what it reads;
  * the first deadline stays. Or it does not wait any more. */
 void gates_wait_for_peer(struct sched *sched, struct node *node, mono_ms until);
 void gates_end_peer(struct sched *sched, struct node *node);

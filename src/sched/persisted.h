@@ -62,7 +62,7 @@ struct persistence {
     struct resume *resume; /* or NULL */
     uint32_t peers;        /* grows when peers are not to be waited for (P9) */
     mono_ms grace;         /* 0: no waiting */
-    size_t waiting;        /* nodes that wait for themselves */
+    size_t waiting;        /* nodes that wait directly */
     struct node_list held; /* with a peer_until; NULL: removed */
     struct digest no_surface; /* of nodes that write nothing, once known */
     bool has_no_surface;

@@ -1,10 +1,10 @@
 /* Waiting for a peer (sched/persistence.h, P9).
  *
- * At the beginning of a sweep, nodes that wait for themselves are found among
+ * At the beginning of a sweep, the nodes that wait directly are found among
  * those that would run in it: a computation that other runtimes also run, that
  * another runtime ran last, and that only remote changes have made invalid. Its
  * readers, direct or not, are held until the same moment. All are released
- * together when no node waits for itself any more. */
+ * together when no node waits directly any more. */
 
 #include "replica/session.h"
 #include "replica/space.h"
@@ -103,7 +103,7 @@ static void begin_wait(struct sched *sched, struct node *node, uint64_t stamp)
     hold_readers(sched, node, stamp, until);
 }
 
-/* No node that waits for itself has to run any more: the change was undone. */
+/* No node that waits directly has to run any more: the change was undone. */
 static void end_if_needless(struct sched *sched)
 {
     VEC_FOREACH (&sched->persistence->held.at, node) {
