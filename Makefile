@@ -76,8 +76,8 @@ LUA_LIBS  := -llua5.4
 # Lines of the conversation (heddle repl): the command alone needs it.
 EDIT_LIBS := -ledit
 
-LIB_SRC   := $(filter-out src/cli/% src/script/% src/tasks/%,$(wildcard src/*/*.c))
-SCRIPT_SRC := $(wildcard src/script/*.c)
+LIB_SRC   := $(filter-out src/cli/% src/script/% src/luatest/% src/tasks/%,$(wildcard src/*/*.c))
+SCRIPT_SRC := $(wildcard src/script/*.c src/luatest/*.c)
 # Programs and requests of tasks: the command alone does them.
 TASKS_SRC := $(wildcard src/tasks/*.c)
 CLI_SRC   := $(wildcard src/cli/*.c) $(TASKS_SRC)
@@ -145,7 +145,7 @@ ifeq ($(MODE),release)
 $(BUILD)/src/%.o: CFLAGS_frame := -Wframe-larger-than=8192 -O3
 endif
 
-$(BUILD)/src/script/%.o $(BUILD)/test/unit/script/%.o $(BUILD)/fuzz/fuzz_lua.o: \
+$(BUILD)/src/script/%.o $(BUILD)/src/luatest/%.o $(BUILD)/test/unit/script/%.o $(BUILD)/fuzz/fuzz_lua.o: \
         CFLAGS_lua := $(LUA_FLAGS)
 $(BUILD)/bench/%.o $(BUILD)/floor/%.o: CFLAGS_bench := -Ibench
 $(BUILD)/floor/%.o: %.c Makefile
@@ -174,8 +174,8 @@ TEST_PARTS := $(BUILD)/testing.a $(BUILD)/library.a
 
 $(BUILD)/bin/unit/% $(BUILD)/bin/spec/% $(BUILD)/bin/sim/%: LDLIBS := $(TEST_LIBS)
 # With their first prerequisites these make one list of objects each.
-$(filter $(BUILD)/bin/unit/script/%,$(TESTS)): $(call objects,$(SCRIPT_SRC))
-$(BUILD)/bin/unit/script/%: LDLIBS := $(TEST_LIBS) $(LUA_LIBS)
+$(filter $(BUILD)/bin/unit/script/% $(BUILD)/bin/unit/luatest/%,$(TESTS)): $(call objects,$(SCRIPT_SRC))
+$(BUILD)/bin/unit/script/% $(BUILD)/bin/unit/luatest/%: LDLIBS := $(TEST_LIBS) $(LUA_LIBS)
 FUZZ_LUA := $(foreach name,lua pattern command,$(BUILD)/bin/fuzz_$(name) $(BUILD)/bin/replay_$(name))
 $(FUZZ_LUA): $(call objects,$(SCRIPT_SRC))
 $(FUZZ_LUA): LIBS += $(LUA_LIBS)

@@ -186,8 +186,8 @@ static const struct workload workloads[] = {
     {
         .name = "list on disk",
         .run = run_list,
-        .first = "list of SIZE on disk: first build, an element",
-        .second = "list of SIZE on disk: taken up again, an element",
+        .first = "list of SIZE on disk: first build, per element",
+        .second = "list of SIZE on disk: resumed, per element",
         .largest = 1000000,
         .bar_size = 100000,
         .bar_ns = {50e3, 0},
@@ -195,8 +195,8 @@ static const struct workload workloads[] = {
     {
         .name = "pieces on disk",
         .run = run_pieces,
-        .first = "SIZE pieces on disk: heddle ps, a piece",
-        .second = "SIZE pieces on disk: heddle log, a piece",
+        .first = "SIZE pieces on disk: heddle ps, per piece",
+        .second = "SIZE pieces on disk: heddle log, per piece",
         .largest = 10000,
         .bar_size = 10000,
         .bar_ns = {20e3, 20e3},
@@ -204,8 +204,8 @@ static const struct workload workloads[] = {
     {
         .name = "nodes on disk",
         .run = run_nodes,
-        .first = "SIZE nodes on disk: first run, a node",
-        .second = "SIZE nodes on disk: taken up again, a node",
+        .first = "SIZE nodes on disk: first run, per node",
+        .second = "SIZE nodes on disk: resumed, per node",
         .largest = 100000,
     },
 };

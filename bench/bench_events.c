@@ -832,7 +832,7 @@ static void bench_chain(struct bench *bench)
     (void)add_desk(post, send_on, kit_document(&post->kit), NULL, 0);
     (void)bench_run(bench,
                     &(struct bench_case){
-                        .name = "chain of 1000 events, in memory, a hop",
+                        .name = "chain of 1000 events, in memory, per hop",
                         .ours = act_chain,
                         .ctx = post,
                         .units = HOPS,

@@ -702,14 +702,14 @@ static void bench_space(struct bench *bench,
     const struct count peer = count_now();
     narrow_unref(narrow);
     count_end();
-    (void)snprintf(name, sizeof name, "%s, memory a value", title);
+    (void)snprintf(name, sizeof name, "%s, memory per value", title);
     bench_figure(bench,
                  name,
                  "bytes",
                  (double)ours.usable / values,
                  (double)peer.usable / values,
                  (struct bench_bar){0});
-    (void)snprintf(name, sizeof name, "%s, allocations a value", title);
+    (void)snprintf(name, sizeof name, "%s, allocations per value", title);
     bench_figure(bench,
                  name,
                  "calls",

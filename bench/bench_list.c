@@ -479,7 +479,7 @@ static void crowd_close(struct crowd *crowd)
 
 static void bench_nodes(struct bench *bench)
 {
-    static const char name[] = "100,000 nodes come and go: one of them";
+    static const char name[] = "100,000 nodes created and removed: per node";
     if (!bench_wants(bench, name)) {
         return;
     }
@@ -501,7 +501,8 @@ int main(int argc, char **argv)
         return exit_code;
     }
     bench_changes(&bench);
-    static const char whole[] = "list of 10,000 comes and goes: an element";
+    static const char whole[] =
+        "list of 10,000 created and removed: per element";
     if (bench_wants(&bench, whole)) {
         (void)bench_run(&bench,
                         &(struct bench_case){.name = whole,

@@ -316,7 +316,7 @@ static void bench_bytes(struct bench *bench, const char *folder)
         char name[64];
         (void)snprintf(name,
                        sizeof name,
-                       "WAL bytes a run more, groups of %u",
+                       "additional WAL bytes per run, groups of %u",
                        groups[i]);
         if (!bench_wants(bench, name)) {
             continue;
@@ -456,7 +456,7 @@ static void bench_resume_small(struct bench *bench,
     char name[TEXT_SIZE];
     (void)snprintf(name,
                    sizeof name,
-                   "resume, %llu clean nodes, a node",
+                   "resume, %llu clean nodes, per node",
                    (unsigned long long)nodes);
     if (bench_wants(bench, name)) {
         piece_begin(&piece, bench, folder, nodes);
@@ -483,7 +483,7 @@ static void bench_resume_piece(struct bench *bench, const char *folder)
     struct rusage after;
     (void)getrusage(RUSAGE_SELF, &before);
     struct bench_case work = {
-        .name = "resume, 100000 clean nodes, a node",
+        .name = "resume, 100000 clean nodes, per node",
         .ours = resume,
         .ctx = &piece,
         .units = NODES,
@@ -500,7 +500,7 @@ static void bench_resume_piece(struct bench *bench, const char *folder)
                  (struct bench_bar){BENCH_NO_BAR, 0});
     write_input(&piece, NODES);
     piece.dirty = 1;
-    work.name = "resume, 1 of them dirty, a node";
+    work.name = "resume, 1 of them dirty, per node";
     (void)bench_run(bench, &work);
     piece_end(&piece);
 }

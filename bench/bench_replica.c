@@ -388,7 +388,7 @@ static void bench_memory(struct bench *bench, struct stage *stage)
                  0,
                  (struct bench_bar){BENCH_AT_MOST, 200});
     bench_figure(bench,
-                 "memory of one that somebody holds a place of",
+                 "memory of one with a held place",
                  "bytes",
                  (double)(held.usable - held_from.usable) / documents,
                  0,

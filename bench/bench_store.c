@@ -283,7 +283,7 @@ static void mark_name(char to[NAME_SIZE],
 {
     (void)snprintf(to,
                    NAME_SIZE,
-                   "%s %s beside %s (%s)",
+                   "%s %s against %s (%s)",
                    growth->what,
                    growth->marks[mark].text,
                    growth->marks[0].text,

@@ -1,8 +1,8 @@
-/* Two runtimes that share a directory: a chat. Usage: chat DIRECTORY
+/* A chat: two runtimes that share a directory. Usage: chat DIRECTORY
  *
- * Each is a session of its own, as two processes would be. Both append to one
- * list at the same time; appends merge, so that nothing is lost and nobody has
- * to try again. */
+ * Each runtime is a session, as in two processes. Both append to one list at
+ * the same time. Appends merge, so no message is lost and no retry is needed.
+ */
 
 #include <heddle/heddle.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void say(const struct person *person, const char *text)
     hd_value_unref(message);
 }
 
-/* Waits until so many messages have come. */
+/* Waits until `count` messages have arrived. */
 static void wait_for(const struct person *person, size_t count)
 {
     hd_error error;

@@ -20,10 +20,10 @@ return heddle.pattern("contacts", function(p)
     },
   })
 
-  -- What the page shows: a city or all people, from the start or behind a row.
+  -- What the page shows: one city or all people, from the start or after a row.
   local view = p:state("view", {})
 
-  -- Runs again when a row of this page appears, goes or changes, and for no other row.
+  -- Runs again only when a row of this page is added, removed or changed.
   local page = p:computed("page", function()
     local shown = view:get()
     local city = shown.city
@@ -36,7 +36,7 @@ return heddle.pattern("contacts", function(p)
     }
   end)
 
-  -- One child per row that is shown: an edited row runs one of them.
+  -- One child per row on the page: editing a row runs one of them.
   local lines = p:map(page, function(row) return row.name .. " (" .. row.city .. ")" end, { name = "lines" })
 
   local add = p:handler("add", function(person)
@@ -50,7 +50,7 @@ return heddle.pattern("contacts", function(p)
   local next_page = p:handler("next", function()
     local rows, city = page:get(), view:get().city
     if #rows < PAGE then return end
-    -- The fields of the index, and the key: where the page ends.
+    -- The page ends at these index fields and this key.
     local last = rows[#rows]
     view:set{ city = city, after = city and { last.city, last.name, last.id } or { last.name, last.id } }
   end)

@@ -1,10 +1,10 @@
-/* A counter, twice its value, and somebody who looks. Build it with
+/* A counter, a computation that doubles it, and a sink. Build it with
  *
  *   cc counter.c $(pkg-config --cflags --libs heddle) -o counter
  *
- * A computation says what it writes, and reads whatever it wants. It runs when
- * somebody looks at what it writes and something that it read has changed:
- * here, once for each step. */
+ * A computation declares what it writes; its reads are tracked. It runs when
+ * its output is in demand and something that it read has changed: here, once
+ * per step. */
 
 #include <heddle/heddle.h>
 #include <stdio.h>

@@ -1,16 +1,15 @@
-/* Heddle in a program that has a database of its own. Usage: database DIRECTORY
+/* Heddle in a program with its own database. Usage: database DIRECTORY
  *
- * The program has functions with names that the library uses inside, a loop of
- * its own, and a connection to a SQLite file of its own, in the same process.
- * An effect copies what is computed into that database: it is how the world
- * outside learns of a result. */
+ * The program has functions with names that the library uses internally, its
+ * own loop, and its own SQLite connection, in the same process. An effect
+ * copies computed values into that database. */
 
 #include <heddle/heddle.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- Names of our own ------------------------------------------------------ */
+/* -- The program's own names ---------------------------------------------- */
 
 struct graph {
     int nodes;
@@ -30,7 +29,7 @@ int scheduler_step(struct graph *graph)
     return ++graph->nodes;
 }
 
-/* -- The program ----------------------------------------------------------- */
+/* -- The program ---------------------------------------------------------- */
 
 struct program {
     hd_runtime *runtime;
@@ -134,7 +133,7 @@ int main(int argc, char **argv)
         return 2;
     }
     open_all(&program, argv[1]);
-    while (scheduler_step(&graph) <= 3) { /* a loop of its own */
+    while (scheduler_step(&graph) <= 3) { /* the program's loop */
         must(hd_runtime_idle(program.runtime, HD_NEVER, &error), &error);
         must(hd_cell_increment_double(program.celsius, 2.5, &error), &error);
     }

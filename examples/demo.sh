@@ -1,10 +1,10 @@
 #!/bin/sh
-# What Heddle does, in a minute: each step prints the command, then what it said,
-# and is compared with what it should have said. The exit code is 0 only if all
-# of them were right. Every line behind a '$' can be typed by a reader, in a
-# folder with a copy of examples/shopping.lua.
+# A demonstration of Heddle in one minute. Each step prints a command and its
+# output, and compares the output with the expected one. The exit code is 0 only
+# if all are equal. You can type each line after a '$' yourself, in a directory
+# with a copy of examples/shopping.lua.
 #
-# HEDDLE is the command to show; `./dev demo` builds it and comes here.
+# HEDDLE is the command to use; `./dev demo` builds it and runs this script.
 
 HEDDLE=${HEDDLE:-build/gcc-release/heddle}
 case "$HEDDLE" in
@@ -51,8 +51,8 @@ step() {
     fi
 }
 
-# shows COMMAND TEXT...: the same for an output with times and names in it, which
-# has to contain each text.
+# shows COMMAND TEXT...: the same for output with times and names in it, which
+# must contain each text.
 shows() {
     printf '$ %s\n' "$1"
     output=$(eval "$1" 2>&1)
@@ -70,7 +70,7 @@ shows() {
     done
 }
 
-# start COMMAND: one that goes on in the background.
+# start COMMAND: runs it in the background.
 start() {
     printf '$ %s\n' "$1"
     eval "$1"
@@ -78,7 +78,7 @@ start() {
     steps=$((steps + 1))
 }
 
-# wait_for TEXT FILE: for ten seconds; the next step shows whether it came.
+# wait_for TEXT FILE: waits up to ten seconds; the next step checks the text.
 wait_for() {
     tries=0
     until grep -qF -- "$1" "$2" 2>/dev/null || [ "$tries" -ge 200 ]; do
@@ -90,7 +90,7 @@ wait_for() {
 say "A pattern: a shopping list with totals, a filter, and a warning (shopping.lua)."
 step "sed -n '/^return/,/^  end)/p' shopping.lua" 0 "$(sed -n '/^return/,/^  end)/p' shopping.lua)"
 
-say "It runs, and prints its result whenever that changes."
+say "Run it: it prints its result whenever that changes."
 start "heddle run shopping.lua > results.txt 2> messages.txt &"
 wait_for "up to date" messages.txt
 wait_for total results.txt
@@ -98,7 +98,7 @@ step "cat messages.txt" 0 "heddle: shopping is new
 heddle: up to date after 5 runs"
 step "cat results.txt" 0 '{"items":[],"limit":40,"net":0,"open":[],"rate":0.25,"total":0}'
 
-say "Other processes send it events. Each is committed once, and the result of its handler is the receipt."
+say "Other processes send events. Each event commits once; the receipt is what its handler returned."
 step "heddle send shopping add '{\"name\": \"yarn\", \"price\": 4, \"qty\": 3}'" 0 '{"count":1}'
 step "heddle send shopping add '{\"name\": \"loom\", \"price\": 30}' --id 1 --session me" 0 '{"count":2}'
 step "heddle send shopping add '{\"name\": \"loom\", \"price\": 30}' --id 1 --session me" 0 '{"count":2}'
@@ -110,7 +110,7 @@ step "heddle get shopping open" 0 '[{"bought":false,"name":"loom","price":30,"qt
 wait_for notify messages.txt
 step "tail -n 1 messages.txt" 0 "notify: this is too much: 52.5"
 
-say "The process is killed, without a warning. What it knew of its nodes is in the store, too."
+say "Kill the process. The store also has the records of its runs, so the next process runs nothing."
 step "kill -9 $runner" 0 ""
 wait "$runner" 2>/dev/null
 runner=""
@@ -121,12 +121,12 @@ step "cat messages.txt" 0 "heddle: shopping resumed: 7 nodes restored, 0 dirty, 
 heddle: up to date after 0 runs"
 step "tail -n 1 results.txt | heddle value get - /total" 0 "52.5"
 
-say "A second process changes a value: what depends on it runs again, here as well."
+say "A second process changes a value: the first one runs what depends on it."
 step "heddle set shopping rate 0.5" 0 ""
 wait_for '"total":63' results.txt
 step "tail -n 1 results.txt | heddle value get - /total" 0 "63"
 step "tail -n 1 messages.txt" 0 "notify: this is too much: 63"
-say "Why is it 63? And what ran, how often, and what did not?"
+say "Why is it 63? And which nodes ran, and how often?"
 shows "heddle why shopping total" "piece:shopping/rate#/value: 0.25 -> 0.5" "by an external edit"
 shows "heddle ps" "total " "net "
 step "heddle set shopping total 1" 2 "heddle: 'total' is computed: set one of its inputs instead"
@@ -134,19 +134,19 @@ kill -9 "$runner"
 wait "$runner" 2>/dev/null
 runner=""
 
-say "Nobody runs it now, and it is still up to date for whoever asks."
+say "No process runs the piece now, and commands still get up-to-date values."
 step "heddle send shopping add '{\"name\": \"comb\", \"price\": 2}'" 0 '{"count":3}'
 step "heddle get shopping total" 0 "66"
 
-say "An error is a sentence that says where."
+say "An error message says what happened, and where."
 step "heddle send shopping buy '{\"name\": \"milk\"}'" 1 "heddle: shopping/buy: $folder/work/shopping.lua:49: there is no milk on the list"
 
-say "A document. Numbers are numbers: 4.0 is 4."
+say "A JSON document: 4.0 equals 4."
 step "echo '{\"name\": \"loom\", \"size\": [3, 4.0], \"yarn\": {\"red\": 2}}' > loom.json" 0 ""
 step "heddle value parse loom.json" 0 '{"name":"loom","size":[3,4],"yarn":{"red":2}}'
 step "heddle value get loom.json /yarn/red" 0 "2"
 
-say "A patch changes it: all of its operations, or none."
+say "Apply a patch: all of its operations, or none."
 cat >patch.json <<'JSON'
 [{"op": "increment", "path": "/yarn/red", "by": 5},
  {"op": "append", "path": "/tags", "values": ["new"]},
@@ -156,7 +156,7 @@ step "cat patch.json" 0 "$(cat patch.json)"
 step "heddle value patch loom.json patch.json > patched.json" 0 ""
 step "cat patched.json" 0 '{"name":"loom","yarn":{"red":7},"tags":["new"]}'
 
-say "What changed, and the way back: a difference is a patch, too."
+say "What changed, and how to undo it: a difference is also a patch."
 step "heddle value paths loom.json patched.json" 0 "/size
 /tags
 /yarn/red"
@@ -165,12 +165,12 @@ step "cat undo.json" 0 \
     '[{"op":"replace","path":"/yarn/red","value":2},{"op":"remove","path":"/tags"},{"op":"add","path":"/size","value":[3,4]}]'
 step "heddle value patch patched.json undo.json | heddle value equal - loom.json" 0 "equal"
 
-say "A digest names the content, whatever the order of keys and the spelling of numbers."
+say "A digest identifies the content, regardless of key order and number format."
 step "heddle value digest --text '{\"a\": 1, \"b\": [2]}'" 0 "75JckwdH70YA6zrRdC14mLEx3vRhcK3nQuKV1cLmyvM"
 step "heddle value digest --text '{\"b\": [2.0], \"a\": 1e0}'" 0 "75JckwdH70YA6zrRdC14mLEx3vRhcK3nQuKV1cLmyvM"
 step "heddle value digest --text '{\"a\": 1, \"b\": [3]}'" 0 "UYOYsecSKO5koj4V6A4Ijgrx9xKfl8_8qWlU8sCaZd4"
 
-say "An error says where; a script gets it as JSON."
+say "An error has a position; a script gets it as JSON."
 step "printf '{\"a\": 1,\n \"b\": tru}\n' > broken.json" 0 ""
 step "heddle value parse broken.json" 2 "heddle: broken.json: line 2, column 7: expected a value, found 't'"
 where='"source":"broken.json","line":2,"column":7'
@@ -178,7 +178,7 @@ what="line 2, column 7: expected a value, found 't'"
 step "heddle value parse --json broken.json" 2 "{\"status\":\"SYNTAX\",\"class\":\"terminal\",$where,\"message\":\"$what\"}"
 step "heddle value get loom.json /size/9" 1 "heddle: loom.json: no value at /size/9: /size has only 2 elements"
 
-say "A space is a file with the whole history. A commit says what it read."
+say "A space is a file with the whole history. A commit lists what it read."
 cat >first.json <<'JSON'
 {"session": "me", "localSeq": 1,
  "operations": [{"op": "set", "id": "of:loom", "value": {"value": {"red": 2}}}]}
@@ -193,11 +193,11 @@ sed 's/"me"/"you"/' second.json >other.json
 step "heddle store commit space.db first.json" 0 '{"seq":1}'
 step "heddle store commit space.db second.json" 0 '{"seq":2}'
 
-say "Somebody else had read the same, and is too late: nothing is lost silently."
+say "Another session read the same value and commits later: it gets a conflict, and nothing is lost."
 step "heddle store commit space.db other.json | heddle value get - /error/message" 0 \
     '"stale confirmed read: of:loom at seq 1 conflicted with seq 2"'
 
-say "The same commit again, as after a lost connection, gets the same answer."
+say "The same commit, sent again after a lost connection, gets the same answer."
 step "heddle store commit space.db second.json" 0 '{"seq":2,"replayed":true}'
 step "heddle store log space.db" 0 "     1  me #1  set of:loom
      2  me #2  patch of:loom"

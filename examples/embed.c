@@ -1,16 +1,16 @@
-/* Heddle in a program: a stock list, one change to it, and what the change
- * was. Build it with
+/* Values in a program: a stock list, a change, and the difference. Build it
+ * with
  *
  *   cc embed.c $(pkg-config --cflags --libs heddle) -o embed
  *
- * The program has functions of its own with names that the library uses
- * inside, too. They do not meet: the library shows nothing but hd_ names. */
+ * The program has functions with names that the library uses internally. They
+ * do not clash: the library exports only hd_ names. */
 
 #include <heddle/heddle.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- Names of our own ---------------------------------------------------- */
+/* -- The program's own names ---------------------------------------------- */
 
 int graph_init(int nodes);
 int array_set_adopt(int *array, int index, int item);
@@ -30,9 +30,9 @@ int array_set_adopt(int *array, int index, int item)
     return array[index];
 }
 
-/* -- The library --------------------------------------------------------- */
+/* -- The library ---------------------------------------------------------- */
 
-/* Ends the program if something failed. */
+/* Exits if a call failed. */
 static void must(hd_status status, const hd_error *error)
 {
     if (status != HD_OK) {
@@ -115,7 +115,7 @@ int main(void)
     change_stock();
     show_error();
 
-    /* The library has worked, and has called none of our functions. */
+    /* The library has called none of these functions. */
     if (nodes != 3 || item != 7 || array[1] != 7 || calls != 2) {
         (void)fprintf(stderr, "the names met\n");
         return EXIT_FAILURE;

@@ -1,9 +1,9 @@
-/* Why did this run, and why does that not?
+/* Why did this node run, and why does that one not?
  *
- * An open runtime is asked about its nodes; then a second one, that only reads
- * the directory, about what the first has left there: who changed what, and
- * when. This is what the commands `heddle ps`, `why`, `why-not` and `log` are
- * made of.
+ * The program first asks an open runtime about its nodes. Then it opens a
+ * second, read-only runtime and asks what the first one has stored: what
+ * changed, when, and because of what. The commands `heddle ps`, `why`,
+ * `why-not` and `log` use the same functions.
  *
  * Usage: explain DIRECTORY */
 
@@ -19,7 +19,7 @@ static void must(hd_status status, const hd_error *error)
     }
 }
 
-/* Prints some fields of an answer, and releases it. */
+/* Prints some fields of an answer and releases it. */
 static void print(hd_value *answer, const char *const *fields)
 {
     for (; *fields != NULL; fields++) {
@@ -36,7 +36,7 @@ static void print(hd_value *answer, const char *const *fields)
     hd_value_unref(answer);
 }
 
-/* -- A piece: a price, and the price with tax ------------------------------ */
+/* -- A piece: a price, and the price with tax ----------------------------- */
 
 struct shop {
     hd_cell *price;
@@ -108,7 +108,7 @@ static void look(void *context, const hd_value *value)
     }
 }
 
-/* -- The runtime that runs it ---------------------------------------------- */
+/* -- The runtime that runs the piece -------------------------------------- */
 
 static void ask_node(hd_node *node)
 {
@@ -160,7 +160,7 @@ static void run_shop(const char *directory)
     hd_runtime_free(runtime);
 }
 
-/* -- The one that only reads ----------------------------------------------- */
+/* -- The read-only runtime ------------------------------------------------ */
 
 static void look_back(const char *directory)
 {

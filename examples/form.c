@@ -1,9 +1,9 @@
-/* A form with a total, and a button that sends it.
+/* A form with a total, and a button that submits it.
  *
- * Nobody looks at the total, so it is not computed while people type. But the
- * handler of the button says that it reads the total: the event waits until
- * that is up to date, and then the handler sees the total of the form as it was
- * when the button was pressed, never an old one. */
+ * No effect demands the total, so it is not computed while the user types. But
+ * the handler of the button declares that it reads the total: the event waits
+ * until the total is up to date. So the handler sees the total at the time when
+ * the button was pressed, never a stale one. */
 
 #include <heddle/heddle.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 --   heddle send invoice issue '{"to": "Ada", "cents": 1200}'
 --   heddle get invoice payment
 --
--- The request is made once per invoice by one process, again if the process
--- is killed meanwhile, and never twice at the other side, which knows the key.
+-- One process makes the request once per invoice. If the process is killed, the
+-- request is repeated; the service recognises the key and charges only once.
 
 local heddle = require "heddle"
 
@@ -18,7 +18,7 @@ return heddle.pattern("invoice", function(p)
     return {
       url = "https://payments.example/charges",
       json = { to = now.to, cents = now.cents, number = now.number },
-      idempotency_key = true, -- the service knows it: a POST may be repeated
+      idempotency_key = true, -- the service supports it, so a POST may be retried
     }
   end, { kind = "http", timeout = 10000, retries = 5 })
 

@@ -1,4 +1,4 @@
--- A kanban board: each card is a piece of its own, with a state and streams.
+-- A kanban board: each card is a piece with its own state and streams.
 --
 --   heddle run kanban.lua
 --   heddle send kanban add '{"title": "write the tutorial"}'
@@ -7,8 +7,8 @@
 
 local heddle = require "heddle"
 
--- One card: what the board says of it is an argument, and what happens to it
--- is kept here.
+-- One card: an argument holds the board's data about it, and its states hold
+-- what happens to it.
 local card = heddle.pattern("card", function(p)
   local about = p:arg("card")
   local moved = p:arg("moved")

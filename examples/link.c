@@ -1,8 +1,8 @@
-/* A link from one space into another: a board at home that shows a task of the
+/* A link from one space into another: a private board that shows a task of the
  * team.
  *
- * Each space is a file of its own. Who reads through a link sees what it leads
- * to, and sees it change; and sees the link itself change, too. */
+ * Each space is a separate file. A reader that follows a link sees changes of
+ * the target and of the link itself. */
 
 #include <heddle/heddle.h>
 #include <stdio.h>

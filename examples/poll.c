@@ -1,9 +1,9 @@
-/* A runtime in a loop of one's own, with poll(): lines come in through a pipe,
- * and what is computed from them goes out.
+/* A runtime in a poll() loop: lines arrive through a pipe, and computed values
+ * are printed.
  *
- * The loop asks the runtime for a descriptor to look at and for how long it may
- * sleep, and steps it when one of the two says so. A runtime starts no thread
- * and no timer; nothing happens outside of the step. */
+ * The loop asks the runtime for a descriptor to poll and for a timeout, and
+ * steps the runtime when either is due. A runtime starts no thread and no
+ * timer; it works only inside hd_runtime_step. */
 
 #define _XOPEN_SOURCE 700
 
@@ -23,7 +23,7 @@ static void must(hd_status status, const hd_error *error)
 
 struct program {
     hd_runtime *runtime;
-    hd_cell *letters; /* how many have come */
+    hd_cell *letters; /* how many have arrived */
     hd_cell *stars;
     int shown;
 };
@@ -93,13 +93,13 @@ int main(void)
     must(hd_runtime_fd(program.runtime, &polled[0].fd), &error);
     polled[1].fd = pipe_ends[0];
     for (;;) {
-        /* Before the loop sleeps: what is to be done now, and until when. */
+        /* Before the loop sleeps: do what is due now, and get the timeout. */
         must(hd_runtime_step(program.runtime, HD_NOW, &error), &error);
         if (program.shown == 4) {
             break;
         }
         if (program.shown > sent) {
-            sent++; /* the next three letters, from somebody far away */
+            sent++; /* the next three letters arrive */
             if (write(pipe_ends[1], "abc", 3) != 3) {
                 return EXIT_FAILURE;
             }

@@ -1,9 +1,9 @@
-/* A pattern with a list: one child an element.
+/* A pattern with a list: one child per element.
  *
- * A pattern declares a graph; a piece is an instance of it, with documents of
- * its own that are there again after a restart. What is computed from one
- * element of the list runs again when that element is edited, and not when
- * others are, or when it moves. */
+ * A pattern declares a graph. A piece is an instance of it, with its own
+ * documents, which persist across restarts. A computation over one element of
+ * the list runs again when that element is edited, but not when others are
+ * edited or when it moves. */
 
 #include <heddle/heddle.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static hd_status number_at(const hd_value *item,
     return status;
 }
 
-/* What one line of the list costs. */
+/* Computes the cost of one line of the list. */
 static hd_status cost(hd_run *run, hd_cell *element, void *context)
 {
     hd_value *item = NULL;

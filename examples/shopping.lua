@@ -1,5 +1,5 @@
--- A shopping list: totals, what is still to be bought, and a warning when it
--- gets too expensive. `./dev demo` shows it at work.
+-- A shopping list: totals, open items, and a warning when the total exceeds a
+-- limit. `./dev demo` runs it.
 --
 --   heddle run shopping.lua
 --   heddle send shopping add '{"name": "yarn", "price": 4, "qty": 3}'
@@ -27,7 +27,7 @@ return heddle.pattern("shopping", function(p)
     return not item:get().bought
   end)
 
-  -- Runs in `heddle run` only, and once for each change of its mind.
+  -- Runs only in `heddle run`, when something that it read has changed.
   p:effect("alert", function()
     if total:get() > limit:get() then
       heddle.notify("this is too much: " .. total:get())

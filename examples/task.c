@@ -1,15 +1,16 @@
-/* Work that takes long, done by another process: a task.
+/* A task: long work that another process does.
  *
- * A run may not wait: nothing else would run meanwhile. So the task begins the
- * work when somebody looks at its output, and returns; the loop of the program
- * waits for the answer, together with the runtime, and ends the task when it
- * has come. A reader sees "idle", then "running", then "done" or "failed". If
- * the input changes first, the work is cancelled, and its answer is never seen.
+ * A run must not wait, because nothing else would run meanwhile. So the task
+ * starts the work when its output is in demand, and returns. The loop of the
+ * program waits for the answer, together with the runtime, and finishes the
+ * task when the answer arrives. A reader sees "idle", then "running", then
+ * "done" or "failed". If the input changes first, the work is cancelled, and
+ * its answer is discarded.
  *
  * Usage: task DIRECTORY
  *
- * What was done is in the directory: a second runtime has the answer, and
- * begins nothing. */
+ * The outcome is stored in the directory: a second runtime reads it and starts
+ * nothing. */
 
 #define _XOPEN_SOURCE 700
 
@@ -29,14 +30,14 @@ static void must(hd_status status, const hd_error *error)
     }
 }
 
-/* One piece of work at a time: a process that counts the divisors of a number,
- * and writes them to a pipe. */
+/* One job at a time: a process that counts the divisors of a number and writes
+ * the count to a pipe. */
 struct program {
     hd_runtime *runtime;
     hd_cell *number; /* the input */
-    hd_task *task;   /* under way, or NULL */
+    hd_task *task;   /* in progress, or NULL */
     pid_t worker;
-    int answer; /* where it comes from; -1: from nowhere */
+    int answer; /* the read end of the pipe, or -1 */
     int begun;
 };
 
@@ -51,7 +52,7 @@ static void count_divisors(int64_t number, int to)
         count += number % i == 0;
     }
     if (number > 1000000) {
-        (void)pause(); /* too long: somebody will lose patience */
+        (void)pause(); /* never finishes: the task will be cancelled */
     }
     _exit(write(to, &count, sizeof count) == sizeof count ? EXIT_SUCCESS
                                                           : EXIT_FAILURE);
@@ -70,14 +71,14 @@ static void begin(hd_task *task, const hd_value *input, void *context)
     program->task = task;
     program->begun++;
     program->worker = fork();
-    if (program->worker == 0) { /* touches nothing of the runtime */
+    if (program->worker == 0) { /* must not use the runtime */
         count_divisors(number, ends[1]);
     }
     (void)close(ends[1]);
     program->answer = ends[0];
 }
 
-/* The process is over, in whatever way. */
+/* The process has ended, with or without an answer. */
 static void end_worker(struct program *program)
 {
     (void)waitpid(program->worker, NULL, 0);
@@ -95,7 +96,7 @@ static void cancel(hd_task *task, void *context)
     hd_task_free(task);
 }
 
-/* There is something in the pipe, or its end. */
+/* The pipe is readable, or at its end. */
 static void take_answer(struct program *program)
 {
     hd_task *task = program->task;
@@ -133,14 +134,14 @@ static hd_status build(hd_builder *builder, void *context)
     return status;
 }
 
-/* What everybody sees of the task. */
+/* Prints the output of the task. */
 static void show(void *context, const hd_value *value)
 {
     static const char *const fields[] = {"/state", "/value", "/error/text"};
     size_t i;
     (void)context;
     if (value == NULL) {
-        return; /* there is no number yet */
+        return; /* no number yet */
     }
     for (i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         hd_value *field = NULL;
@@ -156,8 +157,8 @@ static void show(void *context, const hd_value *value)
     (void)printf("\n");
 }
 
-/* Until the runtime has nothing to do, and nothing is under way: or until work
- * is under way, if that is enough. */
+/* Steps until the runtime is idle and no work is in progress; or, on request,
+ * until work is in progress. */
 static void loop(struct program *program, int enough)
 {
     struct pollfd polled[2] = {{0, POLLIN, 0}, {0, POLLIN, 0}};

@@ -1,13 +1,13 @@
 /* A timer that survives its process. Usage: timer DIRECTORY
  *
- * When it is due is a document; that it has rung is the receipt of an event.
- * The event has an id of its own, so one handling of it lands, however many
- * processes find that the time has come, and however often they are killed. An
- * attempt that does not land leaves nothing: so the handler only writes, and
- * who wants to do something in the world does it when the event is done.
+ * A document holds the due time, and the receipt of an event records that the
+ * timer fired. The event has an id, so it commits once, however many processes
+ * find that the timer is due, and however often they are killed. An attempt
+ * that does not commit has no effect. So the handler only writes; to act
+ * outside the runtime, act when the event is done.
  *
- * The clock is the program's (here it only moves when somebody waits), so three
- * lives of the program pass in no time. */
+ * The program supplies the clock, which here moves only when the program waits.
+ * So three lifetimes of the program pass in no time. */
 
 #include <heddle/heddle.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void end(struct life *life)
     hd_runtime_free(life->runtime);
 }
 
-/* Waits for the time that the document says, and rings. */
+/* Waits for the due time in the document, and fires. */
 static void serve(struct life *life)
 {
     hd_error error;

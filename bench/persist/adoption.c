@@ -196,7 +196,7 @@ static void measure_some(struct bench *bench,
     char name[64];
     (void)snprintf(name,
                    sizeof name,
-                   "adoption, %zu %s, runs an edit",
+                   "adoption, %zu %s, runs per edit",
                    count,
                    apart ? "processes" : "runtimes");
     bench_figure(bench,

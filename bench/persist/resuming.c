@@ -194,7 +194,7 @@ static void bench_dirty(struct resuming *resuming, struct bench_case *work)
     char name[64];
     (void)snprintf(name,
                    sizeof name,
-                   "%sresume into the scheduler, 1 of %zu dirty, a node",
+                   "%sresume into the scheduler, 1 of %zu dirty, per node",
                    is_known_shape(resuming) ? "B31 " : "",
                    resuming->nodes);
     edit(resuming);
@@ -215,7 +215,7 @@ static void bench_piece(struct resuming *resuming, const char *folder)
     char name[64];
     (void)snprintf(name,
                    sizeof name,
-                   "%sresume into the scheduler, %zu clean, a node",
+                   "%sresume into the scheduler, %zu clean, per node",
                    is_known_shape(resuming) ? "B30 " : "",
                    resuming->nodes);
     if (!bench_wants(resuming->bench, name)) {

@@ -178,12 +178,12 @@ void bench_steady(struct bench *bench, const char *folder)
         bool wall;
     } rows[] = {
         {"scheduler, runs in groups of 1000, normal",
-         "scheduler, WAL bytes a run more, 1000",
+         "scheduler, additional WAL bytes per run, 1000",
          DURABILITY_NORMAL,
          1000,
          false},
         {"scheduler, runs in groups of 100, normal",
-         "scheduler, WAL bytes a run more, 100",
+         "scheduler, additional WAL bytes per run, 100",
          DURABILITY_NORMAL,
          100,
          false},

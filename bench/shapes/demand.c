@@ -23,7 +23,7 @@ static void write_often(void *ctx, uint64_t times)
 static void bench_sleepers(struct bench *bench, uint32_t sleepers, double bar)
 {
     char name[64];
-    (void)snprintf(name, sizeof name, "write, %u sleeping readers", sleepers);
+    (void)snprintf(name, sizeof name, "write, %u dormant readers", sleepers);
     if (!bench_wants(bench, name)) {
         return;
     }

@@ -432,7 +432,7 @@ static const struct shape shapes[] = {
     {"B13 commit of one write", make_some, act_commit_many, 1, 0, 0, 1.24},
     {"B13 empty commit", make_some, act_commit_many, 0, 0, 0, 0},
     {"B14 24 effects", build_demand, set_source, 24, 26, 1, 49.6},
-    {"B17 12 children anew", build_parent, set_source, 12, 13, 2, 37},
+    {"B17 replace 12 children", build_parent, set_source, 12, 13, 2, 37},
     {"B18 chain of 4 nodes", build_watched_chain, set_source, 4, 4, 1, 8.9},
     {"B19 diamond", build_watched_diamond, set_source, 0, 4, 1, 10.6},
     {"B20 fan-out 64", build_fan, set_source, 64, 66, 1, 145},

@@ -150,7 +150,7 @@ static void build_application(struct kit *kit, uint32_t size)
 
 static const struct shape shapes[] = {
     {"B33 match, 1 reader", build_one, write_last, 0, 1, 1, 0},
-    {"B33 match, nobody reads it", build_other, write_last, 0, 0, 0, 0},
+    {"B33 match, no reader", build_other, write_last, 0, 0, 0, 0},
     {"B33 match, 1 of 100 readers", build_many, write_last, 100, 1, 1, 0},
     {"B33 match, path of 10", build_deep, write_last, 10, 1, 1, 0},
     {"B33 match, 1 of 20 places of a reader",

@@ -1,51 +1,51 @@
-/* Heddle: a durable reactive runtime, to be embedded.
+/* Heddle: an embeddable durable reactive runtime.
  *
- * This is the header to include; it needs C99 or C++11 and nothing else. It
- * has versions, status codes and errors, the allocator hook, and values, the
- * immutable JSON data that everything else is made of. The rest comes with it,
- * to be read in this order:
+ * Include this header only. It needs C99 or C++11 and nothing else. It declares
+ * the version, status codes, errors, the allocator hook and values: the
+ * immutable JSON data that cells hold. It includes the other headers, best read
+ * in this order:
  *
- *   heddle/runtime.h  runtimes: opening, stepping, waiting, closing
- *   heddle/cell.h     cells: reading and writing documents, links, edits
+ *   heddle/runtime.h  runtimes: open, step, wait, close
+ *   heddle/cell.h     cells: read and write documents; links, edits
  *   heddle/node.h     computations, effects, handlers, events
- *   heddle/pattern.h  graphs that have a name and outlive the process
- *   heddle/inspect.h  which nodes there are, what has run, and why
+ *   heddle/pattern.h  named graphs that persist across restarts
+ *   heddle/inspect.h  which nodes exist, what ran, and why
  *
  * Conventions
  *
- *   Status     A function that can fail returns hd_status; 0 is success. On a
- *              failure it has changed nothing and has set its results to NULL
- *              or 0. Every wrong argument is answered with a status
- *              (HD_ARGUMENT for NULL and the like), every call at a wrong time
- *              or from a wrong thread with HD_MISUSE, every one on something
- *              that has ended with HD_CLOSED; never with a crash. A handle
- *              that was released is HD_MISUSE as long as its runtime, or
- *              another handle of that, is there. Only a released value, and a
- *              pointer to memory that is not what its type says, is beyond
- *              that, and even most of the latter are HD_MISUSE.
- *   Errors     The last parameter `error` may be NULL. Otherwise it is filled
- *              on a failure with a sentence that a person can act on, and
- *              cleared on success.
- *   Ownership  "New": the result is yours, release it with the function that
- *              the type names. "Borrowed": valid as long as the object it came
- *              from is, or as is said. Functions take what they keep by
- *              themselves: arguments stay yours.
- *   Strings    UTF-8. With a length in bytes they may hold zero bytes, and
- *              HD_TERMINATED means "up to the zero byte"; without one, they
- *              end at the zero byte.
- *   Threads    A runtime and everything of it, handles and values included,
- *              belongs to the thread that opened it; another one gets
- *              HD_MISUSE. A value that came from no runtime, and every value
- *              that was made from it, belongs to one thread at a time.
- *              Functions without either, and those that say so, may be called
- *              from any thread. There are no hidden threads, and no state that
- *              runtimes share but the allocator; nothing is printed.
- *   Callbacks  A function that is called from here runs in the thread of the
- *              call that it is called from. It must return, and not by a jump
- *              or an exception.
- *   Options    A structure of options begins as HD_INIT, which sets every
- *              field to zero; a field that is zero means none, or the
- *              default. */
+ *   Status     A function that can fail returns hd_status; 0 is success. A
+ *              function that fails changes nothing and sets its results to
+ *              NULL or 0. Invalid arguments return HD_ARGUMENT. Calls at the
+ *              wrong time or from the wrong thread return HD_MISUSE. Calls on
+ *              a closed runtime return HD_CLOSED. None of these crashes.
+ *              A released handle returns HD_MISUSE for as long as its runtime
+ *              or another handle of that runtime exists. Using a released
+ *              value is undefined, as is passing a pointer to memory of
+ *              another type; the library detects most of the latter and
+ *              returns HD_MISUSE.
+ *   Errors     The last parameter, `error`, may be NULL. Otherwise a failure
+ *              fills it with a sentence that says what happened and what to
+ *              do, and success clears it.
+ *   Ownership  "New": the caller owns the result and releases it with the
+ *              function that its type names. "Borrowed": the result is valid
+ *              for as long as the object that it came from, or as stated.
+ *              Arguments remain the caller's; the library copies or
+ *              references what it keeps.
+ *   Strings    UTF-8. A string with a length in bytes may contain zero bytes;
+ *              the length HD_TERMINATED means "up to the zero byte". A string
+ *              without a length ends at the zero byte.
+ *   Threads    A runtime, its handles and the values that came from it belong
+ *              to the thread that opened the runtime. Calls from any other
+ *              thread return HD_MISUSE. Any other value, together with all
+ *              values made from it, may be used by one thread at a time.
+ *              Functions that take neither may be called from any thread, as
+ *              may those that say so. The library starts no threads, prints
+ *              nothing, and shares no state between runtimes except the
+ *              allocator.
+ *   Callbacks  A callback runs in the thread of the call that invokes it. It
+ *              must return normally: no longjmp, no exception.
+ *   Options    Initialise option structures with HD_INIT, which sets every
+ *              field to zero. A zero field means "none" or the default. */
 
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
@@ -64,7 +64,8 @@ extern "C" {
 #define HD_API
 #endif
 
-/* Sets every field of a structure to zero, without a warning in C and C++:
+/* Initialises a structure with every field zero, without a warning in C or C++:
+ *
  *   hd_runtime_options options = HD_INIT; */
 /* clang-format off */
 #ifdef __cplusplus
@@ -81,12 +82,13 @@ extern "C" {
 #define HD_VERSION_PATCH 0
 #define HD_VERSION_TEXT  "0.1.0"
 
-/* The version of the library that is linked, as HD_VERSION_TEXT. */
+/* Returns the version of the linked library, in the form of HD_VERSION_TEXT. */
 HD_API const char *hd_version(void);
 
 /* -- Status --------------------------------------------------------------- */
 
-/* These numbers never change their meaning; new ones are added. */
+/* The numbers are stable: a later version may add codes, but never changes one.
+ */
 typedef enum hd_status {
     HD_OK = 0,
     HD_ARGUMENT = 1,  /* an argument is invalid */
@@ -153,8 +155,8 @@ typedef enum hd_status {
     HD_READ_ONLY = 103  /* opened read-only */
 } hd_status;
 
-/* What may be done after a failure. Only HD_CLASS_RETRY is worth another try
- * with the same input. */
+/* What the caller can do after a failure. Retrying with the same input is
+ * useful only for HD_CLASS_RETRY. */
 typedef enum hd_class {
     HD_CLASS_NONE = 0,      /* no failure */
     HD_CLASS_RETRY = 1,     /* the state has changed: read again */
@@ -163,36 +165,35 @@ typedef enum hd_class {
     HD_CLASS_FAULT = 4      /* disk, memory, network: it may have happened */
 } hd_class;
 
-/* "SYNTAX", "malformed text", HD_CLASS_TERMINAL. For a number
- * that is not in the list: "unknown", a sentence, HD_CLASS_FAULT. The strings
- * are static. */
+/* Return the name, the text and the class of a status: "SYNTAX", "malformed
+ * text", HD_CLASS_TERMINAL. For an unknown number they return "unknown", a
+ * sentence and HD_CLASS_FAULT. The strings are static. */
 HD_API const char *hd_status_name(hd_status status);
 HD_API const char *hd_status_text(hd_status status);
 HD_API hd_class hd_status_class(hd_status status);
 
-/* What went wrong, for people and for programs; all zero on success. */
+/* Describes a failure, for people and for programs. All fields are zero on
+ * success. */
 typedef struct hd_error {
     hd_status status;
     hd_class class_of; /* hd_status_class(status) */
-    size_t line;       /* of a text that was refused, from 1; 0: no place */
+    size_t line;       /* in the rejected text, from 1; 0: no position */
     size_t column;     /* in characters, from 1 */
     size_t offset;     /* in bytes, from 0 */
-    uint64_t limit;    /* of HD_LIMIT_* and HD_BACKLOG: what is allowed; 0: not
-                          known */
-    uint32_t attempts; /* of an edit or an event; 0: it has none */
-    bool may_have_happened; /* nobody knows whether it was done */
+    uint64_t limit;    /* HD_LIMIT_* and HD_BACKLOG: the limit; 0: unknown */
+    uint32_t attempts; /* of an edit or an event; 0: not applicable */
+    bool may_have_happened; /* the outcome is unknown */
     char text[256];         /* a sentence; "" on success */
-    char address[256];      /* what it is about: the place ("main/cart#/total"),
-                               or the name of a node or a piece; or "" */
+    char address[256];      /* the subject: a path ("main/cart#/total"), the
+                               name of a node or of a piece, or "" */
 } hd_error;
 
 /* -- Memory --------------------------------------------------------------- */
 
-/* What the library uses instead of malloc, realloc and free. The size of a
- * block is given back with it. A hook that cannot deliver must not return
- * NULL: the library would stop the process (everything from outside is bounded
- * before memory is asked for). The hooks may be called from every thread that
- * calls the library. */
+/* Replaces malloc, realloc and free. `resize` and `release` receive the size of
+ * the block. A hook must not return NULL: the library then stops the process.
+ * Input is checked against the limits before memory is allocated for it. Any
+ * thread that calls the library may call the hooks. */
 typedef struct hd_allocator {
     void *context;
     void *(*allocate)(void *context, size_t size);
@@ -200,45 +201,53 @@ typedef struct hd_allocator {
     void (*release)(void *context, void *block, size_t size);
 } hd_allocator;
 
-/* Process-wide; call it before anything else, or after everything has been
- * released. NULL restores the C library's. HD_ARGUMENT if a hook is NULL. */
+/* Sets the allocator of the whole process. Call it before any other function,
+ * or after everything has been released. NULL restores the allocator of the C
+ * library. Returns HD_ARGUMENT if a hook is NULL. */
 HD_API hd_status hd_set_allocator(const hd_allocator *allocator);
 
-/* Releases a text that a function here returned as new. NULL is harmless. */
+/* Releases a text that was returned as new. NULL is allowed. */
 HD_API void hd_text_free(char *text);
 
 /* -- Values --------------------------------------------------------------- */
 
 /* An immutable value: null, boolean, integer, number, string, array, object,
- * link or tagged leaf. Changing one means making another, which shares all
- * that stayed the same. Release with hd_value_unref. */
+ * link or tagged leaf. Functions that change a value return a new one, which
+ * shares its unchanged parts with the old one. Release with hd_value_unref.
+ *
+ *   hd_value *list = NULL, *first = NULL;
+ *   hd_value_parse("[1, 2]", HD_TERMINATED, &list, &error);
+ *   hd_value_get(list, "/0", HD_TERMINATED, &first, &error);
+ *   hd_value_unref(first);
+ *   hd_value_unref(list); */
 typedef struct hd_value hd_value;
 
 typedef enum hd_kind {
     HD_NULL = 1,
     HD_BOOL = 2,
-    HD_INT = 3,    /* a whole number of 64 bits; 1.0 is one, too */
-    HD_DOUBLE = 4, /* any other number, NaN and the infinities included */
+    HD_INT = 3,    /* a 64-bit integer; 1.0 is an integer, too */
+    HD_DOUBLE = 4, /* any other number, including NaN and infinities */
     HD_STRING = 5,
     HD_ARRAY = 6,
     HD_OBJECT = 7,
-    HD_LINK = 8,  /* {"/":{"link@1":{...}}}: points at a place in a document */
-    HD_TAGGED = 9 /* {"/":{"name@1":...}}: a leaf of some other type */
+    HD_LINK = 8,  /* {"/":{"link@1":{...}}}: refers to a path in a document */
+    HD_TAGGED = 9 /* {"/":{"name@1":...}}: a leaf of another type */
 } hd_kind;
 
 #define HD_TERMINATED ((size_t)-1)
 
-/* -- Values: making */
+/* -- Values: create */
 
-/* The value of a JSON text (RFC 8259, strictly). New. Fails with HD_SYNTAX,
- * HD_RANGE or HD_LIMIT_*; `error` then has the place. */
+/* Parses a JSON text strictly (RFC 8259). The value is new. Returns HD_SYNTAX,
+ * HD_RANGE or HD_LIMIT_*; `error` then holds the position. */
 HD_API hd_status hd_value_parse(const char *text,
                                 size_t length,
                                 hd_value **value,
                                 hd_error *error);
 
-/* All new. hd_value_new_string copies the bytes, and refuses those that are not
- * UTF-8 (HD_SYNTAX) and more than 16 MiB of them (HD_LIMIT_STRING). */
+/* Create a value. All results are new. hd_value_new_string copies the bytes. It
+ * returns HD_SYNTAX if they are not UTF-8, and HD_LIMIT_STRING for more than 16
+ * MiB. */
 HD_API hd_status hd_value_new_null(hd_value **value);
 HD_API hd_status hd_value_new_bool(bool boolean, hd_value **value);
 HD_API hd_status hd_value_new_int(int64_t integer, hd_value **value);
@@ -249,80 +258,83 @@ HD_API hd_status hd_value_new_string(const char *bytes,
 HD_API hd_status hd_value_new_array(hd_value **value);  /* empty */
 HD_API hd_status hd_value_new_object(hd_value **value); /* empty */
 
-/* One more owner, and one less; the first returns its argument. NULL is
- * harmless to both. */
+/* Add and drop a reference. hd_value_ref returns its argument. Both accept
+ * NULL. */
 HD_API hd_value *hd_value_ref(hd_value *value);
 HD_API void hd_value_unref(hd_value *value);
 
-/* -- Values: asking */
+/* -- Values: inspect */
 
 HD_API hd_status hd_value_kind(const hd_value *value, hd_kind *kind);
 
-/* HD_TYPE if the value is of another kind. hd_value_get_double also takes an
- * integer, and gives the nearest double. */
+/* Return HD_TYPE if the value has another kind. hd_value_get_double also
+ * accepts an integer and returns the nearest double. */
 HD_API hd_status hd_value_get_bool(const hd_value *value, bool *boolean);
 HD_API hd_status hd_value_get_int(const hd_value *value, int64_t *integer);
 HD_API hd_status hd_value_get_double(const hd_value *value, double *number);
 
-/* The bytes are borrowed, with a zero byte after them, and stay where they are
- * as long as this handle lives. `length` may be NULL. */
+/* Returns the bytes of a string, borrowed and followed by a zero byte. The
+ * pointer stays valid for as long as this handle. `length` may be NULL. */
 HD_API hd_status hd_value_get_string(const hd_value *value,
                                      const char **bytes,
                                      size_t *length);
 
-/* Elements of an array, entries of an object; HD_TYPE otherwise. */
+/* Returns the number of elements of an array or entries of an object; HD_TYPE
+ * for any other kind. */
 HD_API hd_status hd_value_count(const hd_value *value, size_t *count);
 
-/* The element of an array at `index`, new; HD_NOT_FOUND past the end, HD_TYPE
- * if it is not an array. */
+/* Returns the element at `index`, new. HD_NOT_FOUND past the end; HD_TYPE if
+ * the value is not an array. */
 HD_API hd_status hd_value_at(const hd_value *array,
                              size_t index,
                              hd_value **element);
 
-/* Walks an object in the order in which its keys came. Start with *cursor = 0;
- * each call gives one entry and moves the cursor on, HD_NOT_FOUND at the end.
- * Key and item are new; pass NULL for the one that is not wanted. */
+/* Iterates over an object in insertion order. Start with *cursor = 0. Each call
+ * returns one entry and advances the cursor; HD_NOT_FOUND at the end. Key and
+ * item are new. Pass NULL for either one if it is not needed. */
 HD_API hd_status hd_value_next(const hd_value *object,
                                size_t *cursor,
                                hd_value **key,
                                hd_value **item);
 
-/* What is at a JSON Pointer ("" is the value itself, "/a/0" goes to a, then to
- * its first element), new. HD_NOT_FOUND if there is nothing. */
+/* Returns the value at a JSON Pointer, new. "" is the value itself; "/a/0" is
+ * the first element of the array at key a. HD_NOT_FOUND if there is no value.
+ */
 HD_API hd_status hd_value_get(const hd_value *value,
                               const char *pointer,
                               size_t length,
                               hd_value **found,
                               hd_error *error);
 
-/* Equal by content: the order of keys does not count, 1 and 1.0 are the same
- * number, NaN equals itself, -0 differs from 0. */
+/* Compares by content. Key order is ignored, 1 equals 1.0, NaN equals NaN, and
+ * -0 differs from 0. */
 HD_API hd_status hd_value_equal(const hd_value *a,
                                 const hd_value *b,
                                 bool *equal);
 
-/* -- Values: writing */
+/* -- Values: serialise */
 
 typedef enum hd_form {
-    HD_AS_GIVEN = 0, /* keys in the order in which they came */
-    HD_CANONICAL = 1 /* sorted keys: equal values have the same text */
+    HD_AS_GIVEN = 0, /* keys in insertion order */
+    HD_CANONICAL = 1 /* keys sorted: equal values have equal texts */
 } hd_form;
 
-/* The JSON text, new (hd_text_free), with a zero byte after it. An indent of
- * 0 gives one line; otherwise up to 16 spaces a level. `length` may be NULL.
- * HD_LIMIT_SIZE if it would have more than the 64 MiB that hd_value_parse
- * accepts. */
+/* Returns the JSON text, new (hd_text_free) and followed by a zero byte. With
+ * `indent` 0 the text is one line; otherwise each level is indented by that
+ * many spaces, at most 16. `length` may be NULL. HD_LIMIT_SIZE if the text
+ * would exceed the 64 MiB that hd_value_parse accepts. */
 HD_API hd_status hd_value_write(const hd_value *value,
                                 hd_form form,
                                 unsigned indent,
                                 char **text,
                                 size_t *length);
 
-/* -- Values: changing */
+/* -- Values: change */
 
-/* `value` with `item` at a JSON Pointer, as the patch operation "add": missing
- * keys are created, in an array the item is inserted. New. Fails with
- * HD_SYNTAX or HD_LIMIT_PATH (the pointer), HD_PATCH_* or HD_LIMIT_*. */
+/* Returns `value` with `item` at a JSON Pointer, like the patch operation
+ * "add": missing keys are created, and in an array the item is inserted. New.
+ * Returns HD_SYNTAX or HD_LIMIT_PATH for the pointer, HD_PATCH_* or HD_LIMIT_*
+ * otherwise. */
 HD_API hd_status hd_value_set(const hd_value *value,
                               const char *pointer,
                               size_t length,
@@ -330,45 +342,45 @@ HD_API hd_status hd_value_set(const hd_value *value,
                               hd_value **changed,
                               hd_error *error);
 
-/* `value` after a patch: an array of operations (replace, add, remove, move,
- * splice, append, add-unique, remove-by-value, increment). All of them or
- * none. New. */
+/* Applies a patch: an array of the operations replace, add, remove, move,
+ * splice, append, add-unique, remove-by-value and increment. Either all
+ * operations apply or none. The result is new. */
 HD_API hd_status hd_value_patch(const hd_value *value,
                                 const hd_value *patch,
                                 hd_value **patched,
                                 hd_error *error);
 
-/* A patch that turns `before` into a value equal to `after`; empty if they are
- * equal. New. Where the differences are more than a patch can say, it replaces
- * the whole. HD_LIMIT_DEPTH if `after` is so deep that a patch cannot hold
- * it. */
+/* Returns a patch that turns `before` into a value equal to `after`, new. It is
+ * empty if they are equal. If the differences exceed what a patch can hold, it
+ * replaces the whole value. HD_LIMIT_DEPTH if `after` is nested too deeply for
+ * a patch. */
 HD_API hd_status hd_value_diff(const hd_value *before,
                                const hd_value *after,
                                hd_value **patch);
 
-/* The JSON Pointers at which two values differ, as an array of strings in the
- * order of their bytes; new. A key that came or went is reported itself, an
- * array of another length with those of its indexes that differ. `before` or
- * `after` may be NULL, for "there was nothing". HD_LIMIT_* if the pointers
- * together have more than 64 MiB. */
+/* Returns the JSON Pointers at which two values differ, as a new array of
+ * strings sorted by bytes. An added or removed key is reported as itself. An
+ * array whose length changed is reported together with its indexes that differ.
+ * `before` or `after` may be NULL, which means "no value". HD_LIMIT_* if the
+ * pointers together exceed 64 MiB. */
 HD_API hd_status hd_value_changed_paths(const hd_value *before,
                                         const hd_value *after,
                                         hd_value **pointers);
 
-/* -- Values: names */
+/* -- Values: identify */
 
 #define HD_DIGEST_LENGTH 43
 
-/* A digest of the content: BLAKE2b-256 of the canonical text, as 43 letters,
- * digits, '-' and '_', and a zero byte. It is the same on every machine and in
- * every version. HD_LIMIT_SIZE as for hd_value_write. */
+/* Computes a digest of the content: BLAKE2b-256 of the canonical text, as 43
+ * letters, digits, '-' and '_', and a zero byte. It is the same on every
+ * machine and in every version. HD_LIMIT_SIZE as for hd_value_write. */
 HD_API hd_status hd_value_digest(const hd_value *value,
                                  char digest[HD_DIGEST_LENGTH + 1]);
 
-/* The id that follows from a cause: a string of the prefix and a digest. The
- * same cause has the same id, everywhere. The prefix is 1 to 16 letters,
- * digits and ':' (HD_ARGUMENT, or HD_LIMIT_ID if it is longer). HD_LIMIT_SIZE
- * as for hd_value_write. New. */
+/* Derives an id from a cause: a string of the prefix and a digest, new. Equal
+ * causes have equal ids, everywhere. The prefix has 1 to 16 letters, digits and
+ * ':'; HD_ARGUMENT otherwise, HD_LIMIT_ID if it is longer. HD_LIMIT_SIZE as for
+ * hd_value_write. */
 HD_API hd_status hd_value_id(const char *prefix,
                              const hd_value *cause,
                              hd_value **id);

@@ -1,5 +1,5 @@
-/* Patterns and pieces: graphs that are built by name, and outlive the process.
- * Part of heddle/heddle.h, which is the header to include.
+/* Patterns and pieces: named graphs that persist across restarts. Part of
+ * heddle/heddle.h, which is the header to include.
  *
  *   static hd_status build(hd_builder *builder, void *context)
  *   {
@@ -12,10 +12,9 @@
  *   hd_piece_get(piece, "/twice", &value, &error);
  *
  * A pattern is a function that declares a graph: documents, computations,
- * handlers, children, and a result. A piece is an instance of it, with
- * documents of its own that follow from its name. So a piece that is started
- * again after a restart finds what it had, and what is still valid does not
- * run again. */
+ * handlers, children and a result. A piece is an instance of a pattern. Its
+ * documents are named after the piece, so a piece that is started again finds
+ * its data, and computations that are still valid do not run again. */
 
 #ifndef HEDDLE_PATTERN_H
 #define HEDDLE_PATTERN_H
@@ -28,23 +27,22 @@
 extern "C" {
 #endif
 
-/* -- Patterns ---------------------------------------------------------------
- */
+/* -- Patterns ------------------------------------------------------------- */
 
-/* Release with hd_pattern_free. Belongs to the thread that made it. */
+/* Release with hd_pattern_free. Belongs to the thread that created it. */
 typedef struct hd_pattern hd_pattern;
 
-/* What a pattern declares its graph with. Borrowed for the call. */
+/* Collects the declarations of a pattern. Borrowed for the call. */
 typedef struct hd_builder hd_builder;
 
-/* Declares the graph: reads no cell and writes none. It may be called again at
- * any time, and declares the same under the same names. Anything other than
- * HD_OK fails the start of the piece, and nothing of it stays. */
+/* Declares the graph. It must not read or write cells. It may be called again
+ * at any time and must then declare the same names. Any result but HD_OK fails
+ * the start of the piece, and nothing that it declared is stored. */
 typedef hd_status hd_build_fn(hd_builder *builder, void *context);
 
-/* A pattern, new. `version` says what its functions do: change it when they do
- * something else, and what they had computed is computed again. NULL: with
- * every start. `release` may be NULL. */
+/* Creates a pattern, new. `version` identifies what its functions compute:
+ * change it when they change, and their outputs are recomputed. NULL: recompute
+ * at every start. `release` may be NULL. */
 HD_API hd_status hd_pattern_new(const char *name,
                                 const char *version,
                                 hd_build_fn *build,
@@ -53,47 +51,47 @@ HD_API hd_status hd_pattern_new(const char *name,
                                 hd_pattern **pattern,
                                 hd_error *error);
 
-/* Makes it known under its name, in the place of one before: for pieces that
- * are started by their name alone, and that handlers launch. */
+/* Registers the pattern under its name, replacing an earlier one. Needed for
+ * pieces that are started by name alone and for pieces that handlers launch. */
 HD_API hd_status hd_runtime_add_pattern(hd_runtime *runtime,
                                         hd_pattern *pattern,
                                         hd_error *error);
 
-/* Pieces of it stay as they are. NULL is harmless. From another thread it does
- * nothing. */
+/* Releases the pattern; its pieces continue. NULL is allowed. Does nothing when
+ * called from another thread. */
 HD_API void hd_pattern_free(hd_pattern *pattern);
 
-/* -- Building ---------------------------------------------------------------
- */
+/* -- Building ------------------------------------------------------------- */
 
-/* A name is unique in its piece, not empty, and has no '/' (HD_ARGUMENT). The
- * cells that come back are borrowed: they are there as long as a function that
- * this call of the build function has declared can be called, and may be kept
- * in its context. They may be NULL if they are not wanted. */
+/* Names are unique within a piece, not empty, and contain no '/' (HD_ARGUMENT).
+ * The returned cells are borrowed: they remain valid for as long as a function
+ * that this call of the build function has declared can be called, and may be
+ * kept in its context. Pass NULL for a cell that is not needed. */
 
-/* What the state, the argument or the stream takes that is declared under that
- * name after this call. The schema is stored with the piece and holds in every
- * process (docs/schemas.md, "Schemas in patterns"): what does not fit is
- * refused with HD_SCHEMA, and defaults are filled in. HD_SCHEMA_MALFORMED,
- * HD_LIMIT_SCHEMA: the schema; HD_ARGUMENT: the name is declared already. If
- * nothing is declared under the name, the start fails with HD_ARGUMENT. */
+/* Declares the schema of the state, argument or stream that is declared under
+ * `name` after this call. The schema is stored with the piece and applies in
+ * every process (docs/schemas.md, "Schemas in patterns"). A write that does not
+ * match is refused with HD_SCHEMA; defaults are filled in. HD_SCHEMA_MALFORMED
+ * or HD_LIMIT_SCHEMA for an invalid schema; HD_ARGUMENT if the name is already
+ * declared. If nothing is declared under the name, the start fails with
+ * HD_ARGUMENT. */
 HD_API hd_status hd_build_schema(hd_builder *builder,
                                  const char *name,
                                  const hd_value *schema,
                                  hd_error *error);
 
-/* A document of the piece; `initial` is written if the piece has not had it
- * before, and may be NULL. */
+/* Declares a state: a document of the piece. `initial` is written if the piece
+ * does not have the document yet; it may be NULL. */
 HD_API hd_status hd_build_state(hd_builder *builder,
                                 const char *name,
                                 const hd_value *initial,
                                 hd_cell **cell,
                                 hd_error *error);
 
-/* The same for a document of another scope: each user, or each session, has one
- * of its own, with `initial` in it when the piece is first started for that
- * user. A write to the user's document before that start replaces `initial`:
- * start the piece first. What is computed from it belongs to the user as well
+/* Declares a state of another scope: each user or each session has a document
+ * of its own. `initial` is written when the piece is first started for that
+ * user. A write to the user's document before that start replaces `initial`, so
+ * start the piece first. Values computed from it also belong to the user
  * (docs/pieces.md, "Scopes"). */
 HD_API hd_status hd_build_state_scoped(hd_builder *builder,
                                        const char *name,
@@ -102,16 +100,17 @@ HD_API hd_status hd_build_state_scoped(hd_builder *builder,
                                        hd_cell **cell,
                                        hd_error *error);
 
-/* An argument: what was given when the piece was started, a value or a link;
- * otherwise `initial`, which may be NULL. */
+/* Declares an argument: the value or link that was passed when the piece was
+ * started; otherwise `initial`, which may be NULL. */
 HD_API hd_status hd_build_argument(hd_builder *builder,
                                    const char *name,
                                    const hd_value *initial,
                                    hd_cell **cell,
                                    hd_error *error);
 
-/* A computation: what it returns by hd_run_return is its output. The name in
- * the options is not used. Static targets beside the output are `writes`. */
+/* Declare a computation, whose output is what it passes to hd_run_return, and
+ * an effect. The name in the options is ignored. `writes` lists other cells
+ * that a computation writes. */
 HD_API hd_status hd_build_computed(hd_builder *builder,
                                    const char *name,
                                    const hd_node_options *options,
@@ -122,7 +121,7 @@ HD_API hd_status hd_build_effect(hd_builder *builder,
                                  const hd_node_options *options,
                                  hd_error *error);
 
-/* The handler of the stream of that name. `replace` is not used. */
+/* Declares a stream of that name and its handler. `replace` is ignored. */
 HD_API hd_status hd_build_handler(hd_builder *builder,
                                   const char *name,
                                   const hd_handler_options *options,
@@ -131,14 +130,16 @@ HD_API hd_status hd_build_handler(hd_builder *builder,
 
 /* -- Building: migrations */
 
-/* Brings the data of a piece from an earlier version to `version`, from 2 on: a
- * piece begins with version 1, and a new one has the highest version that its
- * pattern has a migration to. Those above the version of the piece are called
- * in order when it is started, before any other function of it, in one
- * transaction with the new version: once, all or none. Anything but HD_OK fails
- * the start, and the piece is as it was. The function reads and writes cells of
- * states and arguments, and may be called again if another process was faster.
- * It sends nothing (HD_MISUSE). `release` may be NULL. */
+/* Declares a migration of the piece's data to `version`, which is 2 or more. A
+ * piece begins with version 1; a new piece gets the highest version for which
+ * its pattern has a migration. When a piece is started, the migrations above
+ * its version are called in order, before any other of its functions. They
+ * commit in one transaction with the new version: once, all or none. Any result
+ * but HD_OK fails the start and leaves the piece unchanged.
+ *
+ * The function reads and writes cells of states and arguments. It may be called
+ * again if another process committed first. It must not send (HD_MISUSE).
+ * `release` may be NULL. */
 HD_API hd_status hd_build_migration(hd_builder *builder,
                                     uint32_t version,
                                     hd_run_fn *run,
@@ -146,34 +147,35 @@ HD_API hd_status hd_build_migration(hd_builder *builder,
                                     void (*release)(void *context),
                                     hd_error *error);
 
-/* In a migration: what a state or an argument held, by the name that it had,
- * new. HD_NOT_FOUND: it held nothing, or there was none. And removes one that
- * the pattern no longer declares (HD_ARGUMENT: it does). */
+/* For migrations. hd_run_former returns the value of a state or argument by its
+ * former name, new; HD_NOT_FOUND if there is none. hd_run_drop removes one that
+ * the pattern no longer declares; HD_ARGUMENT if it still does. */
 HD_API hd_status hd_run_former(hd_run *run,
                                const char *name,
                                hd_value **value,
                                hd_error *error);
 HD_API hd_status hd_run_drop(hd_run *run, const char *name, hd_error *error);
 
-/* -- Building: lists and choices */
+/* -- Building: lists and conditions */
 
-/* Computes something from one element of a list; hd_run_return is its output.
- * `element` is borrowed for the call, and reads of it follow a link. */
+/* Computes the output for one element of a list, with hd_run_return. `element`
+ * is borrowed for the call; reading it follows a link. */
 typedef hd_status hd_element_fn(hd_run *run, hd_cell *element, void *context);
 
 typedef struct hd_list_options {
-    hd_cell *list; /* an array, behind links; nothing is an empty one */
+    hd_cell *list; /* an array or a link to one; no value: an empty array */
     hd_element_fn *run;
     void *context;
-    void (*release)(void *context); /* as for nodes */
+    void (*release)(void *context); /* as in hd_node_options */
 } hd_list_options;
 
-/* One child an element. An element is the same as before if it is a link to the
- * same target, or has the same value, wherever it is now: a move runs nothing,
- * an edit runs one child, a deletion takes its child away. What comes out is an
- * array of links: of map to what the function returned for each element, of
- * filter to the elements for which that was neither false nor null nor
- * nothing; flat_map puts the arrays that it returned one behind the other. */
+/* Declare one child node per element of a list. An element is identified by its
+ * link target or by its value, not by its position: a move runs nothing, an
+ * edit runs one child, and a deletion removes its child. The output is an array
+ * of links. hd_build_map links to what the function returned for each element.
+ * hd_build_filter links to the elements for which it returned anything but
+ * false, null or no value. hd_build_flat_map concatenates the returned arrays.
+ */
 HD_API hd_status hd_build_map(hd_builder *builder,
                               const char *name,
                               const hd_list_options *options,
@@ -190,40 +192,41 @@ HD_API hd_status hd_build_flat_map(hd_builder *builder,
                                    hd_cell **output,
                                    hd_error *error);
 
-/* Declares what belongs to one element of a list. The builder is that of the
- * element: names are unique per element, and everything can be declared, child
- * pieces and other lists included, but states with a scope. `element` and what
- * is lent here belong to the functions that are declared here, as in a pattern,
- * and are read by them. What the list has for the element is the object of its
+/* Declares the piece of one element of a list. Names are unique per element.
+ * Everything except scoped states can be declared, including child pieces and
+ * lists. `element` and the borrowed cells are for the functions declared here
+ * to read, as in a pattern. The output for the element is the object of its
  * results (hd_build_result). */
 typedef hd_status hd_element_build_fn(hd_builder *builder,
                                       hd_cell *element,
                                       void *context);
 
 typedef struct hd_pieces_options {
-    hd_cell *list;   /* as in hd_list_options */
-    const char *key; /* the field by whose value an object is known, however it
-                        is edited; NULL: elements are known as those of
-                        hd_build_map */
+    hd_cell *list; /* as in hd_list_options */
+
+    /* The field that identifies an object, so that it remains the same element
+     * when it is edited; NULL: elements are identified as for hd_build_map. */
+    const char *key;
     hd_element_build_fn *build;
     void *context;
-    void (*release)(void *context); /* as for nodes */
+    void (*release)(void *context); /* as in hd_node_options */
 } hd_pieces_options;
 
-/* One piece an element: declared when the element comes, in the commit with
- * which the list takes it up; kept with its states as long as the element is
- * there, wherever it moves; removed with it, in one commit. Its address is
- * PIECE/NAME/KEY, where KEY is a number that the list gives out once
- * (docs/lists.md). What comes out is an array of links to the results. Each
- * element has to declare the same: the function is called once per element, and
- * again when the piece is started. */
+/* Declares one piece per element. The commit that adds the element to the
+ * output creates its piece. The piece and its states remain while the element
+ * is in the list, wherever it moves. The piece is removed with the element, in
+ * one commit. Its address is PIECE/NAME/KEY, where KEY is a number that the
+ * list assigns once (docs/lists.md). The output is an array of links to the
+ * results. The function is called once per element, and again when the piece is
+ * started; it must declare the same for each element. */
 HD_API hd_status hd_build_map_pieces(hd_builder *builder,
                                      const char *name,
                                      const hd_pieces_options *options,
                                      hd_cell **output,
                                      hd_error *error);
 
-/* The next value of an accumulator, by hd_run_return; both are borrowed. */
+/* Computes the next value of the accumulator, with hd_run_return. Both values
+ * are borrowed. */
 typedef hd_status hd_reduce_fn(hd_run *run,
                                const hd_value *accumulator,
                                const hd_value *element,
@@ -234,19 +237,20 @@ typedef struct hd_reduce_options {
     const hd_value *initial;
     hd_reduce_fn *run;
     void *context;
-    void (*release)(void *context); /* as for nodes */
+    void (*release)(void *context); /* as in hd_node_options */
 } hd_reduce_options;
 
-/* One computation that goes over the whole list. */
+/* Declares one computation over the whole list. */
 HD_API hd_status hd_build_reduce(hd_builder *builder,
                                  const char *name,
                                  const hd_reduce_options *options,
                                  hd_cell **output,
                                  hd_error *error);
 
-/* A link to one of two cells, by a condition that is true if it is neither
- * false nor null nor nothing; or to one, or nothing. What is not chosen is not
- * looked at, and does not run. */
+/* hd_build_if_else declares a link to one of two cells; hd_build_when declares
+ * a link to one cell, or no value. A condition holds unless it is false, null
+ * or has no value. The other cell is not in demand, so what computes it does
+ * not run. */
 HD_API hd_status hd_build_if_else(hd_builder *builder,
                                   const char *name,
                                   hd_cell *condition,
@@ -263,60 +267,60 @@ HD_API hd_status hd_build_when(hd_builder *builder,
 
 /* -- Building: tasks */
 
-/* Work that the program does outside, and that ends later. Release with
- * hd_task_free.
+/* A task: work that the program does outside the runtime and that finishes
+ * later. Release with hd_task_free.
  *
- * All of these functions are for the thread of the runtime. Work that is done
- * in another thread gives what it has to that one by the program's own means,
- * and hd_interrupt, or a descriptor in its loop, wakes it. */
+ * These functions must be called in the thread of the runtime. If another
+ * thread does the work, the program passes the result to the runtime's thread
+ * and wakes it with hd_interrupt or through its event loop. */
 typedef struct hd_task hd_task;
 
-/* Begins the work, and does not wait for it. `input` is borrowed; links in it
- * are replaced by the values behind them. The task is the program's, until
- * hd_task_free: also after the runtime has ended. It may be ended in here. */
+/* Starts the work without waiting for it. `input` is borrowed; links in it are
+ * replaced by their values. The program owns the task until hd_task_free, even
+ * after the runtime has ended. The function may finish the task at once. */
 typedef void hd_task_fn(hd_task *task, const hd_value *input, void *context);
 
-/* Nobody wants it any more: the input is another one, or the piece is stopped,
- * or the runtime closed. Called once. The task may be released in here. */
+/* The task is cancelled: its input has changed, the piece is stopped, or the
+ * runtime is closed. Called once. The function may release the task. */
 typedef void hd_task_cancelled_fn(hd_task *task, void *context);
 
 typedef struct hd_task_options {
     hd_cell *input;
     hd_task_fn *start;
-    hd_task_cancelled_fn *cancelled; /* or NULL */
+    hd_task_cancelled_fn *cancelled; /* may be NULL */
     void *context;
-    void (*release)(void *context); /* as for nodes */
-    uint32_t retries;        /* at most 100: how often hd_task_retry begins it
-                                again */
-    uint32_t backoff_ms;     /* the first pause (0: 500), which doubles, */
-    uint32_t backoff_max_ms; /* up to this one (0: 30000) */
+    void (*release)(void *context); /* as in hd_node_options */
+    uint32_t retries;               /* by hd_task_retry, at most 100 */
+    uint32_t backoff_ms;     /* the first delay (0: 500); doubles each time, */
+    uint32_t backoff_max_ms; /* up to this delay (0: 30000) */
 } hd_task_options;
 
-/* Begun in a step when the output is read and the input is there, once
- * "running" is committed. The output is one of
+/* Declares a task. A step starts it when its output is in demand and its input
+ * has a value, after "running" is committed. The output is one of
  *
- *   {"state": "idle"}     as long as the input is nothing
+ *   {"state": "idle"}     while the input has no value
  *   {"state": "running", "input": <digest of the input>}
  *   {"state": "done",    "input": ..., "value": ..., "attempts": 1}
  *   {"state": "failed",  "input": ..., "error": {"code": ..., "text": ...},
  *    "attempts": 1}
  *
- * What is done or has failed stays so as long as the input is that one, also
- * after a restart if the pattern has a version. What was running when the
- * process ended is begun again: the work is done at least once. Of several
- * processes on a data directory, one does it; if that one ends, another takes
- * it up. */
+ * "done" and "failed" remain until the input changes; across restarts, if the
+ * pattern has a version. A task that was running when the process ended is
+ * started again: the work is done at least once. Of several processes on a data
+ * directory, one does the work; if it ends, another takes over. */
 HD_API hd_status hd_build_task(hd_builder *builder,
                                const char *name,
                                const hd_task_options *options,
                                hd_cell **output,
                                hd_error *error);
 
-/* The end: what it gives, NULL for null; or why it failed, `text` a sentence or
- * NULL. It is written in a transaction of its own; if nobody wants it any more,
- * it is dropped, and HD_OK, too. HD_CLOSED: it has ended before, or the runtime
- * has. HD_ARGUMENT: a failure with HD_OK, or with a status that is none.
- * HD_MISUSE: from inside a run, an edit, or a callback other than `start`. */
+/* Finish a task: with its value (NULL means null), or with the reason for its
+ * failure, where `text` is a sentence or NULL. The outcome is written in a
+ * transaction of its own. If the task has been cancelled, the outcome is
+ * discarded, and the result is HD_OK. HD_CLOSED: the task or the runtime has
+ * already ended. HD_ARGUMENT: hd_task_fail with HD_OK or an unknown status.
+ * HD_MISUSE: called from inside a run, an edit, or a callback other than
+ * `start`. */
 HD_API hd_status hd_task_finish(hd_task *task,
                                 const hd_value *value,
                                 hd_error *error);
@@ -325,9 +329,9 @@ HD_API hd_status hd_task_fail(hd_task *task,
                               const char *text,
                               hd_error *error);
 
-/* Ends a failed attempt that can be retried: `start` is called again with a new
- * handle, after the backoff and at least `after_ms`. After options.retries
- * retries the task has failed. This handle has ended. Otherwise as
+/* Ends an attempt that failed and can be retried. `start` is called again with
+ * a new handle, after the backoff and after at least `after_ms`. After
+ * `retries` retries, the task fails. This handle has then ended. Otherwise like
  * hd_task_fail. */
 HD_API hd_status hd_task_retry(hd_task *task,
                                hd_status status,
@@ -335,26 +339,26 @@ HD_API hd_status hd_task_retry(hd_task *task,
                                uint32_t after_ms,
                                hd_error *error);
 
-/* The idempotency key of the work: 43 letters, digits, '-' and '_'. It follows
- * from the piece, the task and the input, so it is the same in each attempt and
- * after each restart. New (hd_text_free). */
+/* Returns the idempotency key of the work, new (hd_text_free): 43 letters,
+ * digits, '-' and '_'. It is derived from the piece, the task and the input, so
+ * it is the same in each attempt and after each restart. */
 HD_API hd_status hd_task_key(hd_task *task, char **key);
 
-/* Something of the program's, NULL at first. It can be had until the task is
- * released. */
+/* Set and return a pointer of the program; initially NULL. Available until the
+ * task is released. */
 HD_API hd_status hd_task_set_user(hd_task *task, void *user);
 HD_API hd_status hd_task_user(hd_task *task, void **user);
 
-/* Releases it. One that has not ended, and is wanted, fails with HD_GIVEN_UP.
- * NULL is harmless. From another thread it does nothing; nor does it where
- * hd_task_fail would be HD_MISUSE. */
+/* Releases a task. A task that has neither ended nor been cancelled fails with
+ * HD_GIVEN_UP. NULL is allowed. Does nothing when called from another thread,
+ * or where hd_task_fail would return HD_MISUSE. */
 HD_API void hd_task_free(hd_task *task);
 
 /* -- Building: children and the result */
 
-/* A child, which comes and goes with its parent. `name` NULL: that of the
- * pattern, with a number. `arguments` is an object of values and links, or
- * NULL. */
+/* Declares a child piece, which is created and removed with its parent. `name`
+ * NULL: the name of the pattern with a number. `arguments` is an object of
+ * values and links, or NULL. */
 HD_API hd_status hd_build_piece(hd_builder *builder,
                                 const char *name,
                                 hd_pattern *pattern,
@@ -362,7 +366,24 @@ HD_API hd_status hd_build_piece(hd_builder *builder,
                                 hd_cell **result,
                                 hd_error *error);
 
-/* A field of the result: a link to the cell, or a value. */
+/* Declare a child piece in another space of the runtime's directory; the space
+ * is created if it does not exist. The child is a piece of its own there, named
+ * after its parent and `name` ("board~clock"). It is created when the commit
+ * that starts its parent has landed, or at a later start of the parent; until
+ * then the parent is HD_PIECE_LOADING. `result` is read through a link. `space`
+ * NULL means the space of the piece. If the child cannot be started, the
+ * runtime reports it: HD_ARGUMENT if a piece of that name exists there and is
+ * not a child of this piece. HD_ARGUMENT: the name of the space is invalid, or
+ * the piece is on a branch or an element of a list. */
+HD_API hd_status hd_build_piece_in(hd_builder *builder,
+                                   const char *space,
+                                   const char *name,
+                                   hd_pattern *pattern,
+                                   const hd_value *arguments,
+                                   hd_cell **result,
+                                   hd_error *error);
+
+/* Declare a field of the result: a link to a cell, or a value. */
 HD_API hd_status hd_build_result(hd_builder *builder,
                                  const char *key,
                                  hd_cell *cell,
@@ -372,31 +393,29 @@ HD_API hd_status hd_build_result_value(hd_builder *builder,
                                        const hd_value *value,
                                        hd_error *error);
 
-/* -- Pieces -----------------------------------------------------------------
- */
+/* -- Pieces --------------------------------------------------------------- */
 
-/* Release with hd_piece_free. The piece runs on without its handle, until it
- * is stopped or the runtime ends. */
+/* A piece. Release the handle with hd_piece_free; the piece runs until it is
+ * stopped or the runtime ends. */
 typedef struct hd_piece hd_piece;
 
 /* Every field may be zero. */
 typedef struct hd_piece_options {
     const char *space;         /* NULL: the runtime's first */
-    const hd_value *arguments; /* an object of values and links; NULL: those
-                                  that it has, or none */
-    bool must_exist;           /* otherwise it is made if there is none */
-    bool fresh;                /* nothing is taken from the store: all of its
-                                  computations run */
-    bool replace;              /* also if it is of a pattern of another name,
-                                  which is HD_ARGUMENT otherwise: what the new
-                                  one does not declare is hidden */
+    const hd_value *arguments; /* an object of values and links; NULL: its
+                                  stored arguments, or none */
+    bool must_exist;           /* do not create the piece */
+    bool fresh;                /* ignore stored runs: all computations run */
+    bool replace;              /* also if the piece has a pattern of another
+                                  name, otherwise HD_ARGUMENT; data that the
+                                  new pattern does not declare is hidden */
 } hd_piece_options;
 
-/* Starts a piece, or takes up again what is there under its name. `pattern`
- * NULL: the one that it was started with, which has been added. `options` and
- * `piece` may be NULL. It loads its result before anything of it is there:
- * hd_piece_state. HD_ARGUMENT: the name, or a piece of that name is started
- * already. */
+/* Starts a new piece, or resumes the stored piece of that name. `pattern` NULL:
+ * the pattern that it was started with, which must have been added. `options`
+ * and `piece` may be NULL. The piece first loads its result; hd_piece_look
+ * returns its state. HD_ARGUMENT: the name is invalid, or a piece of that name
+ * is already started. */
 HD_API hd_status hd_piece_start(hd_runtime *runtime,
                                 hd_pattern *pattern,
                                 const char *name,
@@ -405,37 +424,38 @@ HD_API hd_status hd_piece_start(hd_runtime *runtime,
                                 hd_error *error);
 
 typedef enum hd_piece_state {
-    HD_PIECE_LOADING = 1, /* step */
+    HD_PIECE_LOADING = 1, /* keep stepping */
     HD_PIECE_RUNNING = 2,
-    HD_PIECE_FAILED = 3, /* the error says why; nothing of it is there */
+    HD_PIECE_FAILED = 3, /* it did not start; the error says why */
     HD_PIECE_STOPPED = 4,
-    HD_PIECE_REMOVING = 5 /* its documents are on their way here, to be
-                             deleted: step */
+    HD_PIECE_REMOVING = 5 /* its documents are loaded to be deleted: keep
+                             stepping */
 } hd_piece_state;
 
-/* `error` gets the reason of a failure, and is cleared otherwise. */
+/* Returns the state. `error` gets the reason of a failure and is cleared
+ * otherwise. */
 HD_API hd_status hd_piece_look(hd_piece *piece,
                                hd_piece_state *state,
                                hd_error *error);
 
-/* A piece that is started, by its name; new. `space` NULL: the runtime's
- * first. HD_NOT_FOUND. */
+/* Returns a started piece by name, new. `space` NULL: the runtime's first.
+ * HD_NOT_FOUND. */
 HD_API hd_status hd_piece_find(hd_runtime *runtime,
                                const char *space,
                                const char *name,
                                hd_piece **piece,
                                hd_error *error);
 
-/* The names of the pieces of a space that are nobody's child, started here or
- * not, as an array of strings; new. */
+/* Returns the names of all pieces of a space that are not children, started or
+ * not, as a new array of strings. */
 HD_API hd_status hd_runtime_pieces(hd_runtime *runtime,
                                    const char *space,
                                    hd_value **names,
                                    hd_error *error);
 
-/* What is at a JSON Pointer in the result: the cell behind the links, or the
- * value, brought up to date; both new. HD_NOT_FOUND. Not from inside a run
- * (HD_MISUSE). */
+/* Return the cell at a JSON Pointer in the result, with links followed, or its
+ * value, brought up to date; both new. HD_NOT_FOUND. HD_MISUSE from inside a
+ * run. */
 HD_API hd_status hd_piece_cell(hd_piece *piece,
                                const char *path,
                                hd_cell **cell,
@@ -445,8 +465,8 @@ HD_API hd_status hd_piece_get(hd_piece *piece,
                               hd_value **value,
                               hd_error *error);
 
-/* Sends to a stream of the piece, by its name or that of the field of the
- * result. As hd_cell_send. */
+/* Sends to a stream of the piece, by the name of the stream or of its field in
+ * the result. Otherwise like hd_cell_send. */
 HD_API hd_status hd_piece_send(hd_piece *piece,
                                const char *stream,
                                const hd_value *payload,
@@ -454,33 +474,50 @@ HD_API hd_status hd_piece_send(hd_piece *piece,
                                hd_ticket **ticket,
                                hd_error *error);
 
-/* The node of that name, new; HD_NOT_FOUND. */
+/* Returns the node of that name, new; HD_NOT_FOUND. */
 HD_API hd_status hd_piece_node(hd_piece *piece,
                                const char *name,
                                hd_node **node,
                                hd_error *error);
 
-/* Its nodes and handlers go; what they have committed stays, for the next
- * start. HD_MISUSE from inside a run. HD_CLOSED if it is stopped. */
+/* Stops the piece: its nodes and handlers are removed, and its data remains for
+ * the next start. HD_MISUSE from inside a run. HD_CLOSED if it is already
+ * stopped. */
 HD_API hd_status hd_piece_stop(hd_piece *piece, hd_error *error);
 
-/* The same, and its documents are deleted, in one transaction, as soon as they
- * have come: HD_PIECE_REMOVING until then. What it has launched goes with
- * it. */
+/* Stops the piece and deletes its documents, in one transaction, when they have
+ * been loaded; until then its state is HD_PIECE_REMOVING. The pieces that it
+ * launched are removed with it. */
 HD_API hd_status hd_piece_remove(hd_piece *piece, hd_error *error);
 
-/* The handle, not the piece. NULL is harmless. From another thread it does
- * nothing. */
+/* Releases the handle, not the piece. NULL is allowed. Does nothing when called
+ * from another thread. */
 HD_API void hd_piece_free(hd_piece *piece);
 
-/* From inside a handler that a pattern has built: another piece comes to be
- * with this attempt's commit. `link` is a link to its result, new, for the
- * receipt. The pattern has been added to the runtime. */
+/* Launches a piece from inside a handler that a pattern has built. The commit
+ * of this attempt creates the piece. `link` is a link to its result, new, for
+ * the receipt. The pattern must have been added to the runtime. */
 HD_API hd_status hd_run_launch(hd_run *run,
                                hd_pattern *pattern,
                                const hd_value *arguments,
                                hd_value **link,
                                hd_error *error);
+
+/* A zero field means none or the default. */
+typedef struct hd_launch_options {
+    const char *name;  /* NULL: one of the piece and the event */
+    const char *space; /* NULL: that of the handler's piece */
+} hd_launch_options;
+
+/* The same, with a name, or in another space (hd_build_piece_in). HD_ARGUMENT:
+ * a piece of that name exists. HD_STALE: this is not known yet; the handler is
+ * called again. */
+HD_API hd_status hd_run_launch_with(hd_run *run,
+                                    hd_pattern *pattern,
+                                    const hd_value *arguments,
+                                    const hd_launch_options *options,
+                                    hd_value **link,
+                                    hd_error *error);
 
 #ifdef __cplusplus
 }

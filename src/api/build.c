@@ -117,51 +117,137 @@ enum err build_element(struct builder *inside,
     return builder_end(builder, status, detail);
 }
 
-/* -- Beginning and ending a declaration ---------------------------------- */
+/* -- Declarations --------------------------------------------------------- */
 
-enum err build_begin(hd_builder *builder,
-                     const char *name,
-                     const char *parameter,
-                     struct value *out,
-                     struct err_detail *detail)
+void declaration_begin(struct declaration *d,
+                       hd_builder *builder,
+                       const char *name,
+                       hd_cell **output)
 {
-    *out = VALUE_NONE;
-    const enum err err =
-        object_check_open(builder, OBJECT_BUILDER, "builder", detail);
-    return err != ERR_OK ? err : edge_name(name, parameter, out, detail);
+    *d = (struct declaration){
+        .builder = builder,
+        .name = name,
+        .output = output,
+    };
+    if (output != NULL) {
+        *output = NULL;
+    }
+    d->err = object_check_open(builder, OBJECT_BUILDER, "builder", &d->detail);
 }
 
-hd_status build_end(hd_builder *builder,
-                    enum err err,
-                    const struct err_detail *detail,
-                    const char *name,
-                    hd_error *error)
+void declaration_check_name(struct declaration *d, const char *parameter)
 {
-    if (err != ERR_OK && builder != NULL &&
-        builder->object.kind == OBJECT_BUILDER) {
-        builder->failure = *detail;
+    if (d->err == ERR_OK) {
+        d->err = edge_name(d->name, parameter, &d->key, &d->detail);
     }
-    const hd_status status = error_report(error, err, detail);
-    if (error != NULL && err != ERR_OK && name != NULL) {
-        const size_t length = edge_length(name, HD_TERMINATED, ERR_TEXT_SIZE);
-        error_set_address(error, (struct text){name, length});
+}
+
+void declaration_refuse_null(struct declaration *d,
+                             const void *given,
+                             const char *parameter)
+{
+    if (d->err == ERR_OK && given == NULL) {
+        d->err = err_set(&d->detail,
+                         ERR_ARGUMENT,
+                         "'%s' must not be NULL",
+                         parameter);
+    }
+}
+
+void declaration_give(struct declaration *d,
+                      const char *missing,
+                      void *context,
+                      void (*release)(void *context))
+{
+    d->context = context;
+    d->release = release;
+    if (missing != NULL) {
+        declaration_refuse_null(d, NULL, missing);
+    }
+}
+
+struct place *declaration_check_cell(struct declaration *d,
+                                     const hd_cell *cell,
+                                     const char *name)
+{
+    if (d->err == ERR_OK) {
+        d->err = cell_check(cell, name, &d->detail);
+    }
+    if (d->err == ERR_OK &&
+        cell->object.runtime != d->builder->object.runtime) {
+        d->err = err_set(&d->detail,
+                         ERR_MISUSE,
+                         "'%s' is a cell of another runtime",
+                         name);
+    }
+    return d->err == ERR_OK ? cell->place : NULL;
+}
+
+void declaration_check_cells(struct declaration *d,
+                             hd_cell *const *cells,
+                             size_t count,
+                             const char *name,
+                             struct cell_places *out)
+{
+    *out = (struct cell_places){0};
+    if (d->err == ERR_OK) {
+        d->err = cell_places(d->builder->object.runtime,
+                             cells,
+                             count,
+                             name,
+                             out,
+                             &d->detail);
+    }
+}
+
+struct doer *declaration_doer(struct declaration *d)
+{
+    const hd_builder *builder = d->builder;
+    struct doer *doer =
+        doer_new(builder->object.runtime, NULL, d->context, d->release);
+    d->release = NULL;
+    doer->scope = builder->scope;
+    doer->scope->refs++;
+    doer->piece = builder_piece_of(builder->inside);
+    return doer;
+}
+
+const struct digest *declaration_fingerprint(struct declaration *d)
+{
+    const hd_pattern *pattern = d->builder->wrap->pattern;
+    if (value_is_absent(pattern->version)) {
+        return NULL;
+    }
+    const struct value parts[] = {pattern->name, pattern->version, d->key};
+    struct value all = value_empty_array();
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        all = array_push_adopt(all, value_ref(parts[i]));
+    }
+    d->fingerprint = value_digest(all);
+    value_unref(all);
+    return &d->fingerprint;
+}
+
+hd_status declaration_end(struct declaration *d, hd_error *error)
+{
+    if (d->err == ERR_OK && d->place != NULL) {
+        build_lend(d->builder, d->place, d->output);
+    }
+    if (d->err != ERR_OK && d->release != NULL) {
+        d->release(d->context);
+    }
+    if (d->err != ERR_OK && d->builder != NULL &&
+        d->builder->object.kind == OBJECT_BUILDER) {
+        d->builder->failure = d->detail;
+    }
+    value_unref(d->key);
+    const hd_status status = error_report(error, d->err, &d->detail);
+    if (error != NULL && d->err != ERR_OK && d->name != NULL) {
+        const size_t length =
+            edge_length(d->name, HD_TERMINATED, ERR_TEXT_SIZE);
+        error_set_address(error, (struct text){d->name, length});
     }
     return status;
-}
-
-enum err build_check_cell(const hd_builder *builder,
-                          const hd_cell *cell,
-                          const char *name,
-                          struct err_detail *detail)
-{
-    const enum err err = cell_check(cell, name, detail);
-    if (err == ERR_OK && cell->object.runtime != builder->object.runtime) {
-        return err_set(detail,
-                       ERR_MISUSE,
-                       "'%s' is a cell of another runtime",
-                       name);
-    }
-    return err;
 }
 
 /* -- Documents ----------------------------------------------------------- */
@@ -179,27 +265,22 @@ static hd_status build_document(hd_builder *builder,
                                 hd_cell **cell,
                                 hd_error *error)
 {
-    if (cell != NULL) {
-        *cell = NULL;
+    struct declaration d;
+    declaration_begin(&d, builder, name, cell);
+    declaration_check_name(&d, "name");
+    if (d.err == ERR_OK && scope > HD_SCOPE_SESSION) {
+        d.err =
+            err_set(&d.detail, ERR_ARGUMENT, "'scope' is not a valid hd_scope");
     }
-    struct err_detail detail = {0};
-    struct builder_cell document = {
-        .initial = initial != NULL ? initial->value : VALUE_NONE,
-        .scope = (enum scope)scope,
-    };
-    enum err err = build_begin(builder, name, "name", &document.name, &detail);
-    if (err == ERR_OK && scope > HD_SCOPE_SESSION) {
-        err = err_set(&detail, ERR_ARGUMENT, "'scope' is not a valid hd_scope");
+    if (d.err == ERR_OK) {
+        const struct builder_cell document = {
+            .name = d.key,
+            .initial = initial != NULL ? initial->value : VALUE_NONE,
+            .scope = (enum scope)scope,
+        };
+        d.err = declare(builder->inside, &document, &d.place, &d.detail);
     }
-    struct place *place = NULL;
-    if (err == ERR_OK) {
-        err = declare(builder->inside, &document, &place, &detail);
-    }
-    if (err == ERR_OK) {
-        build_lend(builder, place, cell);
-    }
-    value_unref(document.name);
-    return build_end(builder, err, &detail, name, error);
+    return declaration_end(&d, error);
 }
 
 hd_status hd_build_state(hd_builder *builder,
@@ -252,17 +333,15 @@ hd_status hd_build_schema(hd_builder *builder,
                           const hd_value *schema,
                           hd_error *error)
 {
-    struct err_detail detail = {0};
-    struct value text = VALUE_NONE;
-    enum err err = build_begin(builder, name, "name", &text, &detail);
-    if (err == ERR_OK && schema == NULL) {
-        err = err_set(&detail, ERR_ARGUMENT, "'schema' must not be NULL");
+    struct declaration d;
+    declaration_begin(&d, builder, name, NULL);
+    declaration_check_name(&d, "name");
+    declaration_refuse_null(&d, schema, "schema");
+    if (d.err == ERR_OK) {
+        d.err =
+            builder_schema(builder->inside, d.key, schema->value, &d.detail);
     }
-    if (err == ERR_OK) {
-        err = builder_schema(builder->inside, text, schema->value, &detail);
-    }
-    value_unref(text);
-    return build_end(builder, err, &detail, name, error);
+    return declaration_end(&d, error);
 }
 
 /* -- Functions ----------------------------------------------------------- */
@@ -281,119 +360,54 @@ static enum run_result run_body(struct run *run,
     return doer_call(doer, &doing);
 }
 
-const struct digest *build_fingerprint(const hd_builder *builder,
-                                       struct value name,
-                                       struct digest *room)
+static struct body body_new(struct declaration *d, hd_run_fn *run)
 {
-    const hd_pattern *pattern = builder->wrap->pattern;
-    if (value_is_absent(pattern->version)) {
-        return NULL;
-    }
-    const struct value parts[] = {pattern->name, pattern->version, name};
-    struct value all = value_empty_array();
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        all = array_push_adopt(all, value_ref(parts[i]));
-    }
-    *room = value_digest(all);
-    value_unref(all);
-    return room;
-}
-
-struct doer *build_doer(const hd_builder *builder,
-                        void *context,
-                        void (*release)(void *context))
-{
-    struct doer *doer =
-        doer_new(builder->object.runtime, NULL, context, release);
-    doer->scope = builder->scope;
-    doer->scope->refs++;
-    doer->piece = builder_piece_of(builder->inside);
-    return doer;
-}
-
-/* A function that is declared; `room` is that of its fingerprint. */
-static struct body body_new(const hd_builder *builder,
-                            struct doer *doer,
-                            struct value name,
-                            struct digest *room)
-{
+    struct doer *doer = declaration_doer(d);
+    doer->run = run;
     return (struct body){
         .run = run_body,
         .ctx = doer,
         .release = doer_gone,
-        .fingerprint = build_fingerprint(builder, name, room),
+        .fingerprint = declaration_fingerprint(d),
     };
 }
 
-static enum err check_function(const void *options,
-                               bool has_run,
-                               struct err_detail *detail)
-{
-    return options != NULL && has_run
-               ? ERR_OK
-               : err_set(detail,
-                         ERR_ARGUMENT,
-                         "'%s' must not be NULL",
-                         options == NULL ? "options" : "run");
-}
-
-void build_refuse(void *context, void (*release)(void *context))
-{
-    if (release != NULL) {
-        release(context);
-    }
-}
-
-/* An effect has no `out`, and only it has a clearance. */
 static enum err check_clearance(const hd_node_options *options,
-                                bool is_effect,
+                                enum node_kind kind,
                                 struct err_detail *detail)
 {
     if (options->clearance == NULL) {
         return ERR_OK;
     }
-    return is_effect ? label_check(options->clearance->value, true, detail)
-                     : err_set(detail,
-                               ERR_ARGUMENT,
-                               "a computation cannot have a clearance");
+    return kind == NODE_EFFECT
+               ? label_check(options->clearance->value, true, detail)
+               : err_set(detail,
+                         ERR_ARGUMENT,
+                         "a computation cannot have a clearance");
 }
 
-static enum err declare_node(hd_builder *builder,
-                             struct value name,
-                             const hd_node_options *options,
-                             struct place **out,
-                             struct err_detail *detail)
+static void declare_node(struct declaration *d,
+                         const hd_node_options *options,
+                         enum node_kind kind)
 {
-    hd_runtime *runtime = builder->object.runtime;
-    struct cell_places reads = {0};
-    struct cell_places writes = {0};
-    enum err err = check_clearance(options, out == NULL, detail);
-    if (err == ERR_OK) {
-        err = cell_places(runtime,
-                          options->reads,
-                          options->read_count,
-                          "reads",
-                          &reads,
-                          detail);
-    }
-    if (err == ERR_OK) {
-        err = cell_places(runtime,
-                          options->writes,
-                          options->write_count,
-                          "writes",
-                          &writes,
-                          detail);
-    }
-    if (err != ERR_OK) {
-        build_refuse(options->context, options->release);
-    } else {
-        struct doer *doer =
-            build_doer(builder, options->context, options->release);
-        doer->run = options->run;
-        struct digest digest;
+    struct builder *inside = d->builder->inside;
+    struct cell_places reads;
+    struct cell_places writes;
+    d->err = check_clearance(options, kind, &d->detail);
+    declaration_check_cells(d,
+                            options->reads,
+                            options->read_count,
+                            "reads",
+                            &reads);
+    declaration_check_cells(d,
+                            options->writes,
+                            options->write_count,
+                            "writes",
+                            &writes);
+    if (d->err == ERR_OK) {
         const struct builder_node node = {
-            .name = name,
-            .body = body_new(builder, doer, name, &digest),
+            .name = d->key,
+            .body = body_new(d, options->run),
             .reads = reads.at,
             .read_count = reads.count,
             .writes = writes.at,
@@ -405,13 +419,29 @@ static enum err declare_node(hd_builder *builder,
             .clearance = options->clearance != NULL ? options->clearance->value
                                                     : VALUE_NONE,
         };
-        err = out != NULL
-                  ? builder_computed(builder->inside, &node, out, detail)
-                  : builder_effect(builder->inside, &node, detail);
+        d->err = kind == NODE_COMPUTATION
+                     ? builder_computed(inside, &node, &d->place, &d->detail)
+                     : builder_effect(inside, &node, &d->detail);
     }
     cell_places_release(&reads);
     cell_places_release(&writes);
-    return err;
+}
+
+static hd_status build_node(hd_builder *builder,
+                            const char *name,
+                            const hd_node_options *options,
+                            enum node_kind kind,
+                            hd_cell **output,
+                            hd_error *error)
+{
+    struct declaration d;
+    declaration_begin(&d, builder, name, output);
+    declaration_check_name(&d, "name");
+    DECLARATION_GIVE(&d, options, run);
+    if (d.err == ERR_OK) {
+        declare_node(&d, options, kind);
+    }
+    return declaration_end(&d, error);
 }
 
 hd_status hd_build_computed(hd_builder *builder,
@@ -420,28 +450,7 @@ hd_status hd_build_computed(hd_builder *builder,
                             hd_cell **output,
                             hd_error *error)
 {
-    if (output != NULL) {
-        *output = NULL;
-    }
-    struct err_detail detail = {0};
-    struct value key;
-    struct place *place = NULL;
-    enum err err = build_begin(builder, name, "name", &key, &detail);
-    if (err == ERR_OK) {
-        err = check_function(options,
-                             options != NULL && options->run != NULL,
-                             &detail);
-    }
-    if (err == ERR_OK) {
-        err = declare_node(builder, key, options, &place, &detail);
-        if (err == ERR_OK) {
-            build_lend(builder, place, output);
-        }
-    } else if (options != NULL) {
-        build_refuse(options->context, options->release);
-    }
-    value_unref(key);
-    return build_end(builder, err, &detail, name, error);
+    return build_node(builder, name, options, NODE_COMPUTATION, output, error);
 }
 
 hd_status hd_build_effect(hd_builder *builder,
@@ -449,62 +458,34 @@ hd_status hd_build_effect(hd_builder *builder,
                           const hd_node_options *options,
                           hd_error *error)
 {
-    struct err_detail detail = {0};
-    struct value key;
-    enum err err = build_begin(builder, name, "name", &key, &detail);
-    if (err == ERR_OK) {
-        err = check_function(options,
-                             options != NULL && options->run != NULL,
-                             &detail);
-    }
-    if (err == ERR_OK) {
-        err = declare_node(builder, key, options, NULL, &detail);
-    } else if (options != NULL) {
-        build_refuse(options->context, options->release);
-    }
-    value_unref(key);
-    return build_end(builder, err, &detail, name, error);
+    return build_node(builder, name, options, NODE_EFFECT, NULL, error);
 }
 
-static enum err declare_handler(hd_builder *builder,
-                                struct value name,
-                                const hd_handler_options *options,
-                                struct place **out,
-                                struct err_detail *detail)
+static void declare_handler(struct declaration *d,
+                            const hd_handler_options *options)
 {
-    hd_runtime *runtime = builder->object.runtime;
-    struct cell_places places;
-    enum err err = cell_places(runtime,
-                               options->reads,
-                               options->read_count,
-                               "reads",
-                               &places,
-                               detail);
-    if (err != ERR_OK) {
-        build_refuse(options->context, options->release);
-        return err;
+    struct cell_reads reads = {0};
+    d->err = cell_reads(d->builder->object.runtime,
+                        options->reads,
+                        options->read_count,
+                        &reads,
+                        &d->detail);
+    if (d->err == ERR_OK) {
+        const struct builder_handler handler = {
+            .name = d->key,
+            .body = body_new(d, options->run),
+            .reads = reads.at,
+            .read_count = reads.count,
+            .pure = options->pure,
+            .several_spaces = options->several_spaces,
+            .collapses = options->collapses,
+        };
+        d->err = builder_handler(d->builder->inside,
+                                 &handler,
+                                 &d->place,
+                                 &d->detail);
     }
-    VEC(struct declared_read) reads = {0};
-    for (size_t i = 0; i < places.count; i++) {
-        const struct declared_read read = {places.at[i], READ_DEEP};
-        vec_push(&reads, read);
-    }
-    struct doer *doer = build_doer(builder, options->context, options->release);
-    doer->run = options->run;
-    struct digest digest;
-    const struct builder_handler handler = {
-        .name = name,
-        .body = body_new(builder, doer, name, &digest),
-        .reads = reads.at,
-        .read_count = reads.count,
-        .pure = options->pure,
-        .several_spaces = options->several_spaces,
-        .collapses = options->collapses,
-    };
-    err = builder_handler(builder->inside, &handler, out, detail);
-    vec_release(&reads);
-    cell_places_release(&places);
-    return err;
+    cell_reads_release(&reads);
 }
 
 hd_status hd_build_handler(hd_builder *builder,
@@ -513,28 +494,14 @@ hd_status hd_build_handler(hd_builder *builder,
                            hd_cell **stream,
                            hd_error *error)
 {
-    if (stream != NULL) {
-        *stream = NULL;
+    struct declaration d;
+    declaration_begin(&d, builder, name, stream);
+    declaration_check_name(&d, "name");
+    DECLARATION_GIVE(&d, options, run);
+    if (d.err == ERR_OK) {
+        declare_handler(&d, options);
     }
-    struct err_detail detail = {0};
-    struct value key;
-    struct place *place = NULL;
-    enum err err = build_begin(builder, name, "name", &key, &detail);
-    if (err == ERR_OK) {
-        err = check_function(options,
-                             options != NULL && options->run != NULL,
-                             &detail);
-    }
-    if (err == ERR_OK) {
-        err = declare_handler(builder, key, options, &place, &detail);
-        if (err == ERR_OK) {
-            build_lend(builder, place, stream);
-        }
-    } else if (options != NULL) {
-        build_refuse(options->context, options->release);
-    }
-    value_unref(key);
-    return build_end(builder, err, &detail, name, error);
+    return declaration_end(&d, error);
 }
 
 /* -- Children and the result --------------------------------------------- */
@@ -546,35 +513,50 @@ hd_status hd_build_piece(hd_builder *builder,
                          hd_cell **result,
                          hd_error *error)
 {
-    if (result != NULL) {
-        *result = NULL;
+    return hd_build_piece_in(builder,
+                             NULL,
+                             name,
+                             pattern,
+                             arguments,
+                             result,
+                             error);
+}
+
+hd_status hd_build_piece_in(hd_builder *builder,
+                            const char *space,
+                            const char *name,
+                            hd_pattern *pattern,
+                            const hd_value *arguments,
+                            hd_cell **result,
+                            hd_error *error)
+{
+    struct declaration d;
+    struct value elsewhere = VALUE_NONE;
+    declaration_begin(&d, builder, name, result);
+    if (name != NULL) {
+        declaration_check_name(&d, "name");
     }
-    struct err_detail detail = {0};
-    struct builder_child child = {
-        .arguments = arguments != NULL ? arguments->value : VALUE_NONE,
-    };
-    enum err err =
-        object_check_open(builder, OBJECT_BUILDER, "builder", &detail);
-    if (err == ERR_OK && name != NULL) {
-        err = edge_name(name, "name", &child.name, &detail);
+    if (d.err == ERR_OK) {
+        d.err = pattern_check(pattern, &d.detail);
     }
-    if (err == ERR_OK) {
-        err = pattern_check(pattern, &detail);
+    if (d.err == ERR_OK && space != NULL) {
+        d.err = edge_name(space, "space", &elsewhere, &d.detail);
     }
-    if (err == ERR_OK && arguments != NULL &&
-        !value_is_object(child.arguments)) {
-        err = err_set(&detail, ERR_TYPE, "'arguments' is not an object");
+    if (d.err == ERR_OK && arguments != NULL &&
+        !value_is_object(arguments->value)) {
+        d.err = err_set(&d.detail, ERR_TYPE, "'arguments' is not an object");
     }
-    if (err == ERR_OK) {
-        struct place *place = NULL;
-        child.pattern = pattern_in(builder->object.runtime, pattern);
-        err = builder_piece(builder->inside, &child, &place, &detail);
-        if (err == ERR_OK) {
-            build_lend(builder, place, result);
-        }
+    if (d.err == ERR_OK) {
+        const struct builder_child child = {
+            .name = d.key,
+            .space = elsewhere,
+            .pattern = pattern_in(builder->object.runtime, pattern),
+            .arguments = arguments != NULL ? arguments->value : VALUE_NONE,
+        };
+        d.err = builder_piece(builder->inside, &child, &d.place, &d.detail);
     }
-    value_unref(child.name);
-    return build_end(builder, err, &detail, name, error);
+    value_unref(elsewhere);
+    return declaration_end(&d, error);
 }
 
 hd_status hd_build_result(hd_builder *builder,
@@ -582,23 +564,14 @@ hd_status hd_build_result(hd_builder *builder,
                           hd_cell *cell,
                           hd_error *error)
 {
-    struct err_detail detail = {0};
-    struct value name;
-    enum err err = build_begin(builder, key, "key", &name, &detail);
-    if (err == ERR_OK) {
-        err = cell_check(cell, "cell", &detail);
+    struct declaration d;
+    declaration_begin(&d, builder, key, NULL);
+    declaration_check_name(&d, "key");
+    struct place *place = declaration_check_cell(&d, cell, "cell");
+    if (d.err == ERR_OK) {
+        d.err = builder_result(builder->inside, d.key, place, &d.detail);
     }
-    if (err == ERR_OK && cell->object.runtime != builder->object.runtime) {
-        err = err_set(&detail,
-                      ERR_MISUSE,
-                      "'cell' belongs to another "
-                      "runtime");
-    }
-    if (err == ERR_OK) {
-        err = builder_result(builder->inside, name, cell->place, &detail);
-    }
-    value_unref(name);
-    return build_end(builder, err, &detail, key, error);
+    return declaration_end(&d, error);
 }
 
 hd_status hd_build_result_value(hd_builder *builder,
@@ -606,16 +579,15 @@ hd_status hd_build_result_value(hd_builder *builder,
                                 const hd_value *value,
                                 hd_error *error)
 {
-    struct err_detail detail = {0};
-    struct value name;
-    enum err err = build_begin(builder, key, "key", &name, &detail);
-    if (err == ERR_OK && value == NULL) {
-        err = err_set(&detail, ERR_ARGUMENT, "'value' must not be NULL");
+    struct declaration d;
+    declaration_begin(&d, builder, key, NULL);
+    declaration_check_name(&d, "key");
+    declaration_refuse_null(&d, value, "value");
+    if (d.err == ERR_OK) {
+        d.err = builder_result_value(builder->inside,
+                                     d.key,
+                                     value->value,
+                                     &d.detail);
     }
-    if (err == ERR_OK) {
-        err =
-            builder_result_value(builder->inside, name, value->value, &detail);
-    }
-    value_unref(name);
-    return build_end(builder, err, &detail, key, error);
+    return declaration_end(&d, error);
 }

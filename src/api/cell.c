@@ -131,6 +131,33 @@ void cell_places_release(struct cell_places *places)
     *places = (struct cell_places){0};
 }
 
+enum err cell_reads(const hd_runtime *runtime,
+                    hd_cell *const *cells,
+                    size_t count,
+                    struct cell_reads *out,
+                    struct err_detail *detail)
+{
+    struct cell_places places;
+    *out = (struct cell_reads){0};
+    const enum err err =
+        cell_places(runtime, cells, count, "reads", &places, detail);
+    if (err == ERR_OK && count > 0) {
+        out->count = count;
+        out->at = mem_alloc(mem_array_size(count, sizeof *out->at));
+        for (size_t i = 0; i < count; i++) {
+            out->at[i] = (struct declared_read){places.at[i], READ_DEEP};
+        }
+    }
+    cell_places_release(&places);
+    return err;
+}
+
+void cell_reads_release(struct cell_reads *reads)
+{
+    mem_free(reads->at, reads->count * sizeof *reads->at);
+    *reads = (struct cell_reads){0};
+}
+
 /* -- Making -------------------------------------------------------------- */
 
 enum err cell_place_below(struct place *place,
@@ -316,39 +343,24 @@ hd_status hd_cell_text(hd_cell *cell, char **text, hd_error *error)
 
 /* -- Finding ------------------------------------------------------------- */
 
-static enum err refuse_in_migration(struct err_detail *detail)
+/* At the top level. In a callback of the runtime, what is here is what
+ * counts. */
+static enum err bring(hd_runtime *runtime,
+                      struct entity *entity,
+                      struct err_detail *detail)
 {
-    return err_set(detail,
-                   ERR_MISUSE,
-                   "a migration can read only the states and arguments of its "
-                   "piece");
+    return entity_is_available(entity) || runtime->busy > 0
+               ? ERR_OK
+               : home_load(runtime->home, entity, detail);
 }
 
 enum err cell_need(hd_runtime *runtime,
                    struct entity *entity,
                    struct err_detail *detail)
 {
-    struct hd_run *frame = runtime->run;
-    if (entity_is_available(entity) || (frame == NULL && runtime->busy > 0)) {
-        return ERR_OK; /* or nobody waits for it: what is here is what counts */
-    }
-    if (frame == NULL) {
-        return home_load(runtime->home, entity, detail);
-    }
-    if (frame->access.run != NULL && frame->access.run->dry) {
-        return ERR_OK;
-    }
-    if (frame->migration != NULL) { /* all of the data has been loaded */
-        return refuse_in_migration(detail);
-    }
-    if (frame->access.run == NULL) { /* an edit; a run is waiting by itself */
-        frame->stale = true;
-        space_want(entity->space, entity);
-    }
-    return err_set(detail,
-                   ERR_STALE,
-                   "a document is not loaded yet: return this status, and the "
-                   "function is called again");
+    return runtime->run != NULL
+               ? call_frame_need(&runtime->run->call, entity, detail)
+               : bring(runtime, entity, detail);
 }
 
 void cell_want(const struct place *place)
@@ -359,45 +371,43 @@ void cell_want(const struct place *place)
     }
 }
 
-/* What a run could not read now, it asks for again. */
-static void note_stale(const hd_runtime *runtime, enum err err)
-{
-    if (err == ERR_STALE && runtime->run != NULL) {
-        runtime->run->stale = true;
-    }
-}
-
-/* Whether a document on the way was missing, and has come: look again. */
+/* The document at the end of the way was missing, and has come: look again. */
 static enum err came(hd_runtime *runtime,
                      struct entity *entity,
                      bool *again,
                      struct err_detail *detail)
 {
     const bool was_loaded = entity->loaded;
-    const enum err err = cell_need(runtime, entity, detail);
+    const enum err err = bring(runtime, entity, detail);
     *again = err == ERR_OK && !was_loaded && entity->loaded;
     return err;
 }
 
-/* Whether what a run has read is of somebody who waits for a document: nothing
- * of that run will stay, and its function does not see "nothing" for "not
- * yet". */
-static bool is_not_yet(const hd_runtime *runtime)
+static enum err look_at_toplevel(hd_runtime *runtime,
+                                 struct place *place,
+                                 enum read_kind kind,
+                                 unsigned flags,
+                                 struct value *out,
+                                 struct err_detail *detail)
 {
-    const struct hd_run *frame = runtime->run;
-    return frame != NULL && frame->access.run != NULL &&
-           frame->handling == NULL && run_is_waiting(frame->access.run);
-}
-
-/* A migration runs before any node of its piece: what is computed may be old.
- */
-static bool is_computed_for_migration(const hd_runtime *runtime,
-                                      const struct place *at)
-{
-    const struct hd_run *frame = runtime->run;
-    return frame != NULL && frame->migration != NULL &&
-           at->entity->payload != NULL &&
-           at->entity->payload->writers.first != NULL;
+    const struct cell_access *access = &runtime->toplevel.access;
+    struct place *at = NULL;
+    bool again = false;
+    enum err err = ERR_OK;
+    do {
+        err = cell_read(access, place, kind, flags, out, &at, detail);
+        if (err != ERR_OK) {
+            *out = VALUE_NONE;
+            return err;
+        }
+        err = came(runtime, at->entity, &again, detail);
+        place_unref(at);
+        if (again || err != ERR_OK) {
+            value_unref(*out);
+            *out = VALUE_NONE;
+        }
+    } while (again);
+    return err;
 }
 
 enum err cell_look(hd_runtime *runtime,
@@ -405,53 +415,20 @@ enum err cell_look(hd_runtime *runtime,
                    enum read_kind kind,
                    unsigned flags,
                    struct value *out,
-                   struct place **at,
                    struct err_detail *detail)
 {
-    const struct cell_access access = frame_access(runtime);
-    struct place *here = NULL;
-    bool again = false;
-    enum err err = ERR_OK;
-    do {
-        if (again) {
-            value_unref(*out);
-            place_unref(here);
-        }
-        err = cell_read(&access, place, kind, flags, out, &here, detail);
-        if (err == ERR_STALE && runtime->run != NULL &&
-            runtime->run->migration != NULL) {
-            err = refuse_in_migration(detail); /* a computation would have to
-                                                  be evaluated */
-        }
-        if (err != ERR_OK) {
-            note_stale(runtime, err);
-            *out = VALUE_NONE;
-            return err;
-        }
-        err = came(runtime, here->entity, &again, detail);
-    } while (again);
-    if (err == ERR_OK && is_computed_for_migration(runtime, here)) {
-        err = refuse_in_migration(detail);
-    }
-    if (err == ERR_OK && is_not_yet(runtime)) {
-        err = err_set(detail,
-                      ERR_STALE,
-                      "the computation of this value waits for a document: "
-                      "return this status, and the function is called again");
-    }
-    if (err == ERR_OK && value_is_absent(*out)) {
-        err = err_set(detail, ERR_NOT_FOUND, "no value at this path");
-    }
-    if (err != ERR_OK) {
-        value_unref(*out);
-        *out = VALUE_NONE;
-    }
-    if (at != NULL && (err == ERR_OK || err == ERR_NOT_FOUND)) {
-        *at = here;
-    } else {
-        place_unref(here);
-    }
-    return err;
+    const enum err err =
+        runtime->run != NULL
+            ? call_frame_read(&runtime->run->call,
+                              place,
+                              kind,
+                              flags,
+                              out,
+                              detail)
+            : look_at_toplevel(runtime, place, kind, flags, out, detail);
+    return err == ERR_OK && value_is_absent(*out)
+               ? err_set(detail, ERR_NOT_FOUND, "no value at this path")
+               : err;
 }
 
 enum err cell_target(hd_runtime *runtime,
@@ -459,27 +436,19 @@ enum err cell_target(hd_runtime *runtime,
                      struct place **out,
                      struct err_detail *detail)
 {
-    const struct cell_access access = frame_access(runtime);
     bool again = false;
     enum err err = ERR_OK;
-    *out = NULL;
     do {
-        if (again) {
-            place_unref(*out);
-            *out = NULL;
-        }
-        err = cell_follow(&access, place, READ_FOR_BOTH, true, out, detail);
-        if (err != ERR_OK) {
-            note_stale(runtime, err);
-            *out = NULL;
+        err = call_frame_follow(frame_now(runtime), place, out, detail);
+        if (err != ERR_OK || runtime->run != NULL) {
             return err;
         }
         err = came(runtime, (*out)->entity, &again, detail);
+        if (again || err != ERR_OK) {
+            place_unref(*out);
+            *out = NULL;
+        }
     } while (again);
-    if (err != ERR_OK) {
-        place_unref(*out);
-        *out = NULL;
-    }
     return err;
 }
 

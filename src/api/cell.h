@@ -49,15 +49,27 @@ MUST_CHECK enum err cell_places(const hd_runtime *runtime,
                                 struct err_detail *detail);
 void cell_places_release(struct cell_places *places);
 
+/* The same as what a handler declares to read: "reads", to be released with
+ * cell_reads_release. */
+struct cell_reads {
+    struct declared_read *at;
+    size_t count;
+};
+MUST_CHECK enum err cell_reads(const hd_runtime *runtime,
+                               hd_cell *const *cells,
+                               size_t count,
+                               struct cell_reads *out,
+                               struct err_detail *detail);
+void cell_reads_release(struct cell_reads *reads);
+
 /* The place at a JSON Pointer below another, new; `path` NULL is "". */
 MUST_CHECK enum err cell_place_below(struct place *place,
                                      const char *path,
                                      struct place **out,
                                      struct err_detail *detail);
 
-/* Whether a document is here. On the ground it is brought; an edit is stale
- * without it, and it is brought before the next attempt; a run waits for what
- * it has read. STALE, or what keeps it away. */
+/* Whether a document is here. At the top level it is brought; a frame is stale
+ * without it (front/frame.h). STALE, or what keeps it away. */
 MUST_CHECK enum err cell_need(hd_runtime *runtime,
                               struct entity *entity,
                               struct err_detail *detail);
@@ -66,19 +78,17 @@ MUST_CHECK enum err cell_need(hd_runtime *runtime,
  * it reads, and whether what it writes to is a link. */
 void cell_want(const struct place *place);
 
-/* What is at a place, on behalf of the innermost frame or the ground: as
- * cell_read of runtime/cell.h, and NOT_FOUND if there is nothing. *at, if it is
- * wanted, is the place behind the links, new, also if there is nothing. */
+/* What is at a place, on behalf of the innermost frame: as call_frame_read of
+ * front/frame.h, and NOT_FOUND if there is nothing. At the top level documents
+ * on the way are brought. */
 MUST_CHECK enum err cell_look(hd_runtime *runtime,
                               struct place *place,
                               enum read_kind kind,
                               unsigned flags,
                               struct value *out,
-                              struct place **at,
                               struct err_detail *detail);
 
-/* The place behind all links, new, on behalf of the same, and leaves no
- * trace. */
+/* The place behind all links, new, on behalf of the same. */
 MUST_CHECK enum err cell_target(hd_runtime *runtime,
                                 struct place *place,
                                 struct place **out,

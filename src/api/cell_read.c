@@ -32,7 +32,6 @@ static enum err read_at(hd_cell *cell,
                                      how->kind,
                                      how->flags,
                                      out,
-                                     NULL,
                                      detail);
 }
 

@@ -4,7 +4,7 @@
 
 #include "api/handle.h"
 #include "api/memory.h"
-#include "base/mem.h"
+#include "front/event_ticket.h"
 #include "runtime/timer.h"
 #include "sched/timers.h"
 
@@ -33,20 +33,14 @@ static enum err handle(hd_cell *stream,
 {
     hd_runtime *runtime = stream->object.runtime;
     struct sched *sched = runtime_sched(runtime);
-    struct cell_places places;
-    enum err err = cell_places(runtime,
-                               options->reads,
-                               options->read_count,
-                               "reads",
-                               &places,
-                               detail);
+    struct cell_reads reads;
+    enum err err = cell_reads(runtime,
+                              options->reads,
+                              options->read_count,
+                              &reads,
+                              detail);
     if (err != ERR_OK) {
         return err;
-    }
-    VEC(struct declared_read) reads = {0};
-    for (size_t i = 0; i < places.count; i++) {
-        const struct declared_read read = {places.at[i], READ_DEEP};
-        vec_push(&reads, read);
     }
     const struct handler_spec spec = {
         .run = run_handler,
@@ -66,8 +60,7 @@ static enum err handle(hd_cell *stream,
                         &doer->handler,
                         detail);
     cell_want(stream->place);
-    vec_release(&reads);
-    cell_places_release(&places);
+    cell_reads_release(&reads);
     return err;
 }
 
@@ -142,29 +135,23 @@ void handler_remove(struct sched *sched, struct doer *doer)
 
 /* -- Tickets ------------------------------------------------------------- */
 
-/* There as long as its event waits, or the program owns it. */
+/* There as long as its event has not ended, or the program owns it. */
 struct hd_ticket {
     struct object object;
-    struct list_node node; /* in the runtime's tickets, until it has ended */
-    bool waits;            /* its event has not ended */
-    bool owned;            /* by the program; released: answers nothing more */
-    bool seen;             /* by it, ever */
-    hd_outcome outcome;
-    struct err_detail error;
-    uint32_t attempts;
-    struct value id;
-    struct value receipt;
+    struct event_ticket inside;
+    bool owned;  /* by the program; released: answers nothing more */
+    bool seen;   /* by it, ever */
+    bool called; /* `done` is: the record stays until it returns */
     void (*done)(void *context, hd_ticket *ticket);
     void *context;
 };
 
 static void free_if_over(hd_ticket *ticket)
 {
-    if (ticket->waits || ticket->owned) {
+    if (!ticket->inside.ended || ticket->owned || ticket->called) {
         return;
     }
-    value_unref(ticket->id);
-    value_unref(ticket->receipt);
+    event_ticket_release(&ticket->inside);
     ticket->object.kind = OBJECT_TICKET; /* the end that follows is its own */
     if (ticket->seen) {
         object_free(&ticket->object, sizeof *ticket);
@@ -173,52 +160,21 @@ static void free_if_over(hd_ticket *ticket)
     }
 }
 
-/* It is lent to the program for the call, if that does not own it: its end
- * follows. */
-static void call_done(hd_ticket *ticket)
+/* The ticket is lent to the program for the call, if that does not own it: its
+ * end follows. A runtime that is closed calls no function. */
+static void on_end(struct event_ticket *inside)
 {
+    hd_ticket *ticket = CONTAINER_OF(inside, hd_ticket, inside);
     hd_runtime *runtime = ticket->object.runtime;
-    ticket->object.kind = OBJECT_TICKET;
-    runtime->busy++;
-    ticket->done(ticket->context, ticket);
-    runtime->busy--;
-}
-
-static void on_done(void *ctx, const struct event_result *result)
-{
-    hd_ticket *ticket = ctx;
-    static const hd_outcome outcomes[] = {
-        [EVENT_DONE] = HD_DONE,
-        [EVENT_DROPPED] = HD_DROPPED,
-        [EVENT_FAILED] = HD_FAILED,
-        [EVENT_QUEUED] = HD_QUEUED,
-    };
-    ticket->outcome = outcomes[result->outcome];
-    ticket->error = result->error;
-    ticket->attempts = result->attempts;
-    ticket->id = event_id(result->event);
-    ticket->receipt = value_ref(result->receipt);
-    list_remove(&ticket->node);
-    if (ticket->done != NULL && ticket->object.runtime->home != NULL) {
-        call_done(ticket);
+    if (ticket->done != NULL && runtime->home != NULL) {
+        ticket->called = true;
+        ticket->object.kind = OBJECT_TICKET;
+        runtime->busy++;
+        ticket->done(ticket->context, ticket);
+        runtime->busy--;
+        ticket->called = false;
     }
-    ticket->waits = false;
     free_if_over(ticket);
-}
-
-void tickets_end(hd_runtime *runtime)
-{
-    while (!list_is_empty(&runtime->tickets)) {
-        hd_ticket *ticket =
-            CONTAINER_OF(list_first(&runtime->tickets), hd_ticket, node);
-        list_remove(&ticket->node);
-        ticket->outcome = HD_FAILED;
-        (void)err_set(&ticket->error,
-                      ERR_CLOSED,
-                      "the runtime was closed before the event was handled");
-        ticket->waits = false;
-        free_if_over(ticket);
-    }
 }
 
 void hd_ticket_free(hd_ticket *ticket)
@@ -236,6 +192,17 @@ static hd_status check_ticket(const hd_ticket *ticket)
     return status_of(object_check(ticket, OBJECT_TICKET, "ticket", NULL));
 }
 
+static hd_outcome outcome_of(const struct event_ticket *ticket)
+{
+    static const hd_outcome outcomes[] = {
+        [EVENT_DONE] = HD_DONE,
+        [EVENT_DROPPED] = HD_DROPPED,
+        [EVENT_FAILED] = HD_FAILED,
+        [EVENT_QUEUED] = HD_QUEUED,
+    };
+    return ticket->ended ? outcomes[ticket->outcome] : HD_WAITING;
+}
+
 hd_status hd_ticket_outcome(hd_ticket *ticket, hd_outcome *outcome)
 {
     if (outcome == NULL) {
@@ -244,7 +211,7 @@ hd_status hd_ticket_outcome(hd_ticket *ticket, hd_outcome *outcome)
     *outcome = HD_WAITING;
     const hd_status status = check_ticket(ticket);
     if (status == HD_OK) {
-        *outcome = ticket->outcome;
+        *outcome = outcome_of(&ticket->inside);
     }
     return status;
 }
@@ -259,10 +226,10 @@ hd_status hd_ticket_id(hd_ticket *ticket, char **id)
     if (status != HD_OK) {
         return status;
     }
-    if (!value_is_string(ticket->id)) {
+    if (!value_is_string(ticket->inside.id)) {
         return HD_NOT_FOUND;
     }
-    *id = text_of_string(ticket->id, NULL);
+    *id = text_of_string(ticket->inside.id, NULL);
     return HD_OK;
 }
 
@@ -276,10 +243,10 @@ hd_status hd_ticket_receipt(hd_ticket *ticket, hd_value **receipt)
     if (status != HD_OK) {
         return status;
     }
-    if (value_is_absent(ticket->receipt)) {
+    if (value_is_absent(ticket->inside.receipt)) {
         return HD_NOT_FOUND;
     }
-    *receipt = handle_new_adopt(value_ref(ticket->receipt));
+    *receipt = handle_new_adopt(value_ref(ticket->inside.receipt));
     return HD_OK;
 }
 
@@ -291,10 +258,11 @@ hd_status hd_ticket_error(hd_ticket *ticket, hd_error *error)
     *error = (hd_error){.status = HD_OK};
     const hd_status status = check_ticket(ticket);
     if (status == HD_OK) {
-        (void)error_report(error, ticket->error.err, &ticket->error);
-        error->attempts = ticket->attempts;
-        error->may_have_happened = ticket->error.err == ERR_CLOSED ||
-                                   ticket->error.err == ERR_SESSION_LOST;
+        const struct event_ticket *inside = &ticket->inside;
+        (void)error_report(error, inside->error.err, &inside->error);
+        error->attempts = inside->attempts;
+        error->may_have_happened = inside->error.err == ERR_CLOSED ||
+                                   inside->error.err == ERR_SESSION_LOST;
     }
     return status;
 }
@@ -390,22 +358,6 @@ static enum err plan_timer(hd_runtime *runtime,
     return err;
 }
 
-static enum err post(hd_runtime *runtime,
-                     struct stream *stream,
-                     struct event_spec *spec,
-                     struct err_detail *detail)
-{
-    const struct hd_run *frame = runtime->run;
-    if (frame != NULL && frame->migration != NULL) {
-        return err_set(detail, ERR_MISUSE, "a migration cannot send events");
-    }
-    if (frame != NULL && frame->handling != NULL) {
-        return handling_send(frame->handling, stream, spec, detail);
-    }
-    spec->origin = frame != NULL ? frame->access.transaction : NULL;
-    return events_send(runtime_sched(runtime), stream, spec, detail);
-}
-
 enum err event_send(hd_runtime *runtime,
                     struct stream *stream,
                     const hd_value *payload,
@@ -418,7 +370,6 @@ enum err event_send(hd_runtime *runtime,
         .no_retry = options != NULL && options->once,
         .queue = options != NULL && options->queue,
         .known = options != NULL && options->id != NULL,
-        .done = on_done,
     };
     enum err err = runtime_check_changing(runtime, "an event", detail);
     struct event_timer timer = {0};
@@ -432,17 +383,18 @@ enum err event_send(hd_runtime *runtime,
     if (err == ERR_OK) {
         hd_ticket *made =
             object_new(runtime, OBJECT_TICKET, sizeof *made, NULL);
-        list_node_init(&made->node);
-        list_push_back(&runtime->tickets, &made->node);
-        made->waits = true;
         made->owned = ticket != NULL;
         made->done = options != NULL ? options->done : NULL;
         made->context = options != NULL ? options->context : NULL;
         made->seen = made->owned || made->done != NULL;
-        spec.ctx = made;
-        err = post(runtime, stream, &spec, detail);
+        made->inside.on_end = on_end;
+        err = event_ticket_send(&made->inside,
+                                &runtime->tickets,
+                                frame_now(runtime),
+                                stream,
+                                &spec,
+                                detail);
         if (err != ERR_OK) {
-            list_remove(&made->node);
             object_drop(&made->object, sizeof *made);
         } else if (ticket != NULL) {
             *ticket = made;
@@ -468,11 +420,10 @@ static enum err find_target(hd_runtime *runtime,
                             struct stream **out,
                             struct err_detail *detail)
 {
-    if (runtime->run != NULL && runtime->run->access.run != NULL) {
-        const struct cell_access access = frame_access(runtime);
-        const enum err err = cell_stream(&access, place, out, detail);
-        runtime->run->stale = runtime->run->stale || err == ERR_STALE;
-        return err;
+    struct call_frame *frame = frame_now(runtime);
+    if (frame->access.run != NULL) {
+        return call_frame_note(frame,
+                               cell_stream(&frame->access, place, out, detail));
     }
     struct place *target;
     const enum err err = cell_target(runtime, place, &target, detail);
@@ -517,10 +468,10 @@ static enum err cancel_timer(hd_runtime *runtime,
                              bool *was,
                              struct err_detail *detail)
 {
-    struct hd_run *frame = runtime->run;
+    struct call_frame *frame = frame_now(runtime);
     const struct value owner = event_timer_owner(stream->id);
     enum err err = ERR_OK;
-    if (frame == NULL) {
+    if (frame->kind == FRAME_TOPLEVEL) {
         const struct timer_cancelling asked = {0};
         err = timer_cancel(runtime_inside(runtime),
                            stream->space,
@@ -529,8 +480,7 @@ static enum err cancel_timer(hd_runtime *runtime,
                            &asked,
                            was,
                            detail);
-    } else if (frame->migration != NULL ||
-               (frame->access.run != NULL && frame->handling == NULL)) {
+    } else if (frame->kind != FRAME_HANDLER && frame->kind != FRAME_EDIT) {
         err = err_set(detail,
                       ERR_MISUSE,
                       "only a handler or an edit can cancel a timer");
@@ -542,7 +492,7 @@ static enum err cancel_timer(hd_runtime *runtime,
                             name,
                             was,
                             detail);
-        frame->stale = frame->stale || err == ERR_STALE;
+        (void)call_frame_note(frame, err);
     }
     value_unref(owner);
     return err;

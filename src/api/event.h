@@ -18,9 +18,6 @@ MUST_CHECK enum err event_send(hd_runtime *runtime,
                                hd_ticket **ticket,
                                struct err_detail *detail);
 
-/* The runtime has ended: nobody will be told any more. */
-void tickets_end(hd_runtime *runtime);
-
 /* What error->limit is for that. */
 void event_report_limit(const hd_runtime *runtime, hd_error *error);
 

@@ -9,8 +9,7 @@
 
 /* -- Frames -------------------------------------------------------------- */
 
-struct hd_run *api_frame_begin(hd_runtime *runtime,
-                               const struct cell_access *access)
+struct hd_run *api_frame_begin(hd_runtime *runtime)
 {
     if (runtime->depth == runtime->frames.count) {
         struct hd_run *made = mem_alloc_zero(sizeof *made);
@@ -19,17 +18,9 @@ struct hd_run *api_frame_begin(hd_runtime *runtime,
     struct hd_run *frame = runtime->frames.at[runtime->depth++];
     frame->object = (struct object){.kind = OBJECT_RUN, .runtime = runtime};
     frame->outer = runtime->run;
-    /* One by one: the caller has just written them, and the processor waits if
-     * they are read in larger pieces than they were written. */
-    frame->access.runtime = access->runtime;
-    frame->access.run = access->run;
-    frame->access.transaction = access->transaction;
-    frame->node = NULL;
-    frame->handling = NULL;
-    frame->piece = NULL;
+    frame->migration = NULL;
     frame->returns = false;
     frame->result = VALUE_NONE;
-    frame->stale = false;
     err_clear(&frame->failure);
     runtime->run = frame;
     return frame;
@@ -78,17 +69,6 @@ void frames_release(hd_runtime *runtime)
     vec_release(&runtime->frames);
 }
 
-/* Of a frame field by field, as they were written (api_frame_begin). */
-struct cell_access frame_access(const hd_runtime *runtime)
-{
-    const struct hd_run *frame = runtime->run;
-    return frame != NULL
-               ? (struct cell_access){frame->access.runtime,
-                                      frame->access.run,
-                                      frame->access.transaction}
-               : (struct cell_access){.runtime = runtime_inside(runtime)};
-}
-
 void frame_failure(const struct hd_run *frame,
                    hd_status status,
                    struct err_detail *detail)
@@ -104,22 +84,14 @@ void frame_failure(const struct hd_run *frame,
     }
 }
 
-enum run_result frame_result(const struct hd_run *frame,
-                             struct run *run,
-                             hd_status status)
+enum run_result frame_result(const struct hd_run *frame, hd_status status)
 {
-    if (frame->stale) {
-        return RUN_AGAIN;
-    }
-    if (run_is_waiting(run)) {
-        return RUN_WAITING; /* also if it failed: it has seen nothing */
-    }
     if (status == HD_OK) {
-        return RUN_DONE;
+        return call_frame_result(&frame->call, NULL);
     }
     struct err_detail detail;
     frame_failure(frame, status, &detail);
-    return run_fail(run, &detail);
+    return call_frame_result(&frame->call, &detail);
 }
 
 /* -- What a function can do with it -------------------------------------- */
@@ -164,7 +136,7 @@ static hd_status check_handling(const hd_run *run)
     if (err != ERR_OK) {
         return status_of(err);
     }
-    return run->handling != NULL ? HD_OK : HD_MISUSE;
+    return run->call.handling != NULL ? HD_OK : HD_MISUSE;
 }
 
 hd_status hd_run_payload(hd_run *run, hd_value **payload)
@@ -175,7 +147,8 @@ hd_status hd_run_payload(hd_run *run, hd_value **payload)
     *payload = NULL;
     const hd_status status = check_handling(run);
     if (status == HD_OK) {
-        *payload = handle_new_adopt(value_ref(handling_payload(run->handling)));
+        *payload =
+            handle_new_adopt(value_ref(handling_payload(run->call.handling)));
     }
     return status;
 }
@@ -188,7 +161,7 @@ hd_status hd_run_attempt(hd_run *run, uint32_t *attempt)
     *attempt = 0;
     const hd_status status = check_handling(run);
     if (status == HD_OK) {
-        *attempt = handling_attempt(run->handling);
+        *attempt = handling_attempt(run->call.handling);
     }
     return status;
 }
@@ -201,7 +174,7 @@ hd_status hd_run_new_document(hd_run *run, char **document)
     *document = NULL;
     const hd_status status = check_handling(run);
     if (status == HD_OK) {
-        const struct value id = handling_new_id(run->handling);
+        const struct value id = handling_new_id(run->call.handling);
         *document = text_of_string(id, NULL);
         value_unref(id);
     }

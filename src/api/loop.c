@@ -23,7 +23,7 @@ enum err loop_step(hd_runtime *runtime, bool *any, struct err_detail *detail)
     enum err err = ERR_OK;
     while (works && err == ERR_OK) {
         works = home_pass(runtime->home);
-        works |= edits_try_again(runtime);
+        works |= own_writes_try_again(runtime_inside(runtime));
         runtime->progress.passes++;
         if (any != NULL) {
             *any |= works;
@@ -146,7 +146,8 @@ static bool is_idle(const hd_runtime *runtime, const void *ctx)
 static bool is_settled(const hd_runtime *runtime, const void *ctx)
 {
     (void)ctx;
-    return home_is_settled(runtime->home) && edits_are_over(runtime);
+    return home_is_settled(runtime->home) &&
+           own_writes_are_over(runtime_inside(runtime));
 }
 
 static hd_status rest(hd_runtime *runtime,

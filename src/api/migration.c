@@ -16,17 +16,17 @@ static enum err run_migration(struct migration *migration,
 {
     struct doer *doer = ctx;
     hd_runtime *runtime = doer->runtime;
-    const struct cell_access access = {
-        .runtime = runtime_inside(runtime),
-        .transaction = migration_transaction(migration),
-    };
-    struct hd_run *frame = api_frame_begin(runtime, &access);
+    struct hd_run *frame = api_frame_begin(runtime);
+    call_frame_init(&frame->call,
+                    FRAME_MIGRATION,
+                    runtime_inside(runtime),
+                    migration_transaction(migration));
     frame->migration = migration;
     runtime->busy++;
     const hd_status status = doer->run(frame, doer->context);
     runtime->busy--;
     enum err err = ERR_OK;
-    if (frame->stale) {
+    if (frame->call.stale) {
         err = err_set(detail,
                       ERR_STALE,
                       "conflict: a value that the migration "
@@ -48,26 +48,21 @@ hd_status hd_build_migration(hd_builder *builder,
                              void (*release)(void *context),
                              hd_error *error)
 {
-    struct err_detail detail = {0};
-    enum err err =
-        object_check_open(builder, OBJECT_BUILDER, "builder", &detail);
-    if (err == ERR_OK && run == NULL) {
-        err = err_set(&detail, ERR_ARGUMENT, "'run' must not be NULL");
+    struct declaration d;
+    declaration_begin(&d, builder, NULL, NULL);
+    declaration_give(&d, run == NULL ? "run" : NULL, context, release);
+    if (d.err == ERR_OK) {
+        struct doer *doer = declaration_doer(&d);
+        doer->run = run;
+        const struct builder_migration migration = {
+            .version = version,
+            .run = run_migration,
+            .ctx = doer,
+            .release = doer_gone,
+        };
+        d.err = builder_migration(builder->inside, &migration, &d.detail);
     }
-    if (err != ERR_OK) {
-        build_refuse(context, release);
-        return build_end(builder, err, &detail, NULL, error);
-    }
-    struct doer *doer = build_doer(builder, context, release);
-    doer->run = run;
-    const struct builder_migration migration = {
-        .version = version,
-        .run = run_migration,
-        .ctx = doer,
-        .release = doer_gone,
-    };
-    err = builder_migration(builder->inside, &migration, &detail);
-    return build_end(builder, err, &detail, NULL, error);
+    return declaration_end(&d, error);
 }
 
 /* -- What there was ------------------------------------------------------ */

@@ -69,7 +69,6 @@ static hd_status call_sink(const struct doer *doer)
                                    READ_DEEP,
                                    READ_FOR_BOTH,
                                    &found,
-                                   NULL,
                                    &detail);
     if (err != ERR_OK && err != ERR_NOT_FOUND) {
         return status_of(err);
@@ -113,17 +112,16 @@ enum run_result doer_call(struct doer *doer, const struct doing *doing)
 {
     hd_runtime *runtime = doer->runtime;
     struct run *run = doing->run;
-    const struct cell_access access = {runtime_inside(runtime),
-                                       run,
-                                       run->transaction};
-    struct hd_run *frame = api_frame_begin(runtime, &access);
-    frame->node = doer;
-    frame->handling = doing->handling;
-    frame->piece = doing->piece;
+    struct hd_run *frame = api_frame_begin(runtime);
+    call_frame_init_run(&frame->call,
+                        runtime_inside(runtime),
+                        run,
+                        doing->handling);
+    frame->call.piece = doing->piece;
     frame->returns = doing->result != NULL;
     doer->refs++;
     const hd_status status = call(doer, frame, doing);
-    const enum run_result result = frame_result(frame, run, status);
+    const enum run_result result = frame_result(frame, status);
     if (result == RUN_DONE && run->view == NULL) {
         doer->runs++;
     }
@@ -245,12 +243,12 @@ static enum err check_options(hd_runtime *runtime,
 static enum err check_moment(const hd_runtime *runtime,
                              struct err_detail *detail)
 {
-    if (runtime->run != NULL && runtime->run->access.run == NULL) {
+    if (runtime->run != NULL && runtime->run->call.access.run == NULL) {
         return err_set(detail,
                        ERR_MISUSE,
                        "an edit cannot register or remove nodes");
     }
-    if (runtime->run != NULL && runtime->run->handling != NULL) {
+    if (runtime->run != NULL && runtime->run->call.handling != NULL) {
         return err_set(detail,
                        ERR_MISUSE,
                        "a handler cannot register or remove nodes");
@@ -490,13 +488,7 @@ enum err node_pull(hd_runtime *runtime,
     enum err err = loop_step(runtime, NULL, detail);
     scheduler_remove(sched, effect);
     if (err == ERR_OK) {
-        err = cell_look(runtime,
-                        place,
-                        READ_DEEP,
-                        READ_FOR_BOTH,
-                        out,
-                        NULL,
-                        detail);
+        err = cell_look(runtime, place, READ_DEEP, READ_FOR_BOTH, out, detail);
     }
     return err;
 }

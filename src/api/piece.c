@@ -271,13 +271,7 @@ static enum err names_of(hd_runtime *runtime,
     }
     struct place *place = place_payload(index);
     struct value found;
-    err = cell_look(runtime,
-                    place,
-                    READ_DEEP,
-                    READ_FOR_BOTH,
-                    &found,
-                    NULL,
-                    detail);
+    err = cell_look(runtime, place, READ_DEEP, READ_FOR_BOTH, &found, detail);
     place_unref(place);
     if (err != ERR_OK && err != ERR_NOT_FOUND) {
         return err;
@@ -453,12 +447,38 @@ hd_status hd_run_launch(hd_run *run,
                         hd_value **link,
                         hd_error *error)
 {
+    return hd_run_launch_with(run, pattern, arguments, NULL, link, error);
+}
+
+/* The names in the options, new. */
+static enum err read_launch_names(const hd_launch_options *options,
+                                  struct piece_launch_options *out,
+                                  struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    if (options != NULL && options->name != NULL) {
+        err = edge_name(options->name, "name", &out->name, detail);
+    }
+    if (err == ERR_OK && options != NULL && options->space != NULL) {
+        err = edge_name(options->space, "space", &out->space, detail);
+    }
+    return err;
+}
+
+hd_status hd_run_launch_with(hd_run *run,
+                             hd_pattern *pattern,
+                             const hd_value *arguments,
+                             const hd_launch_options *options,
+                             hd_value **link,
+                             hd_error *error)
+{
     if (link != NULL) {
         *link = NULL;
     }
     struct err_detail detail = {0};
     enum err err = object_check_open(run, OBJECT_RUN, "run", &detail);
-    if (err == ERR_OK && (run->piece == NULL || run->handling == NULL)) {
+    if (err == ERR_OK &&
+        (run->call.piece == NULL || run->call.handling == NULL)) {
         err = err_set(&detail,
                       ERR_MISUSE,
                       "only a handler of a pattern can launch pieces");
@@ -471,18 +491,25 @@ hd_status hd_run_launch(hd_run *run,
     if (err == ERR_OK && arguments != NULL && !value_is_object(given)) {
         err = err_set(&detail, ERR_TYPE, "'arguments' is not an object");
     }
+    struct piece_launch_options inside = {.arguments = given};
+    if (err == ERR_OK) {
+        err = read_launch_names(options, &inside, &detail);
+    }
     if (err == ERR_OK) {
         struct value made = VALUE_NONE;
-        const struct piece_launch_options options = {
-            .pattern = pattern_in(run->object.runtime, pattern),
-            .arguments = given,
-        };
-        err = piece_launch(run->piece, run->handling, &options, &made, &detail);
+        inside.pattern = pattern_in(run->object.runtime, pattern);
+        err = piece_launch(run->call.piece,
+                           run->call.handling,
+                           &inside,
+                           &made,
+                           &detail);
         if (err == ERR_OK && link != NULL) {
             *link = handle_new_adopt(made);
         } else {
             value_unref(made);
         }
     }
+    value_unref(inside.name);
+    value_unref(inside.space);
     return error_report(error, err, &detail);
 }

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "api/edit.h"
-#include "api/event.h"
 #include "api/frame.h"
 #include "api/pattern.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "front/event_ticket.h"
 #include "sched/circle.h"
 #include "value/utf8.h"
 
@@ -164,6 +164,16 @@ static void on_error(void *ctx,
     runtime->busy--;
 }
 
+static void on_not_started(void *ctx,
+                           struct value name,
+                           const struct err_detail *why)
+{
+    hd_runtime *runtime = ctx;
+    runtime->busy++;
+    runtime_report(runtime, name, NULL, why);
+    runtime->busy--;
+}
+
 static void on_circle(void *ctx, const struct circle *circle)
 {
     struct buf sentence = {0};
@@ -291,7 +301,6 @@ static hd_runtime *record_new(const hd_runtime_options *options)
     runtime->keepers = 1;
     list_init(&runtime->objects);
     object_shelves_init(runtime);
-    list_init(&runtime->deeds);
     list_init(&runtime->tickets);
     list_init(&runtime->wraps);
     runtime->backlog = options->backlog > 0 ? options->backlog : EVENTS_BACKLOG;
@@ -336,8 +345,14 @@ hd_status hd_runtime_open(const hd_runtime_options *options,
         made = NULL;
     } else {
         struct own_writes *writes = &runtime_inside(made)->own_writes;
+        call_frame_init(&made->toplevel,
+                        FRAME_TOPLEVEL,
+                        runtime_inside(made),
+                        NULL);
         writes->report = edits_report;
         writes->report_ctx = made;
+        runtime_inside(made)->not_started = on_not_started;
+        runtime_inside(made)->not_started_ctx = made;
     }
     *runtime = made;
     return error_report(error, err, &detail);
@@ -379,9 +394,8 @@ static void end(hd_runtime *runtime)
     runtime->home = NULL;
     runtime->busy++;
     objects_cut(runtime);
-    edits_end(runtime);
     home_close(home);
-    tickets_end(runtime);
+    event_tickets_end(&runtime->tickets);
     patterns_end(runtime);
     frames_end(runtime);
     runtime->busy--;
@@ -397,7 +411,7 @@ static enum err flush(hd_runtime *runtime,
     enum err err;
     do {
         err = home_flush(runtime->home, deadline, detail);
-    } while (err == ERR_OK && edits_try_again(runtime));
+    } while (err == ERR_OK && own_writes_try_again(runtime_inside(runtime)));
     runtime->busy--;
     return err;
 }

@@ -16,6 +16,7 @@
 #include "api/home.h"
 #include "api/object.h"
 #include "base/vec.h"
+#include "front/frame.h"
 
 struct hd_builder;
 struct hd_run;
@@ -28,13 +29,13 @@ struct hd_runtime {
     struct list objects;
     struct object_shelf shelves[OBJECT_SHELVES];
     struct hd_run *run;                /* R3 */
+    struct call_frame toplevel;        /* where there is none */
     VEC(struct hd_run *) frames;       /* by depth, to be used again */
     size_t depth;                      /* of them, in use */
     VEC(struct hd_builder *) builders; /* likewise, of build functions */
     size_t building;
     unsigned busy;       /* R4 */
     unsigned starting;   /* `busy` when a task is begun; 0: none is */
-    struct list deeds;   /* api/edit.h */
     struct list tickets; /* of events that have not ended: api/event.h */
     struct list wraps;   /* api/pattern.h */
     uint32_t backlog;    /* of a stream */

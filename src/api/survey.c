@@ -1,15 +1,15 @@
-/* The handle of a survey (host/survey.h), and questions to it. */
+/* The handle of a survey (inspect/offline_graph.h), and questions to it. */
 
-#include "host/survey.h"
+#include "inspect/offline_graph.h"
 
 #include <string.h>
 
 #include "api/handle.h"
 #include "api/runtime.h"
 #include "base/limits.h"
-#include "host/explain.h"
-#include "host/past.h"
-#include "host/picture.h"
+#include "inspect/graph_json.h"
+#include "inspect/offline_why.h"
+#include "inspect/read_at.h"
 #include "value/array.h"
 #include "value/object.h"
 #include "value/utf8.h"
@@ -20,14 +20,14 @@ enum {
 
 struct hd_survey {
     struct object object;
-    struct survey *inside; /* until it is cut */
+    struct offline_graph *inside; /* until it is cut */
 };
 
 static void cut(struct object *object)
 {
     hd_survey *survey = CONTAINER_OF(object, hd_survey, object);
     if (survey->inside != NULL) {
-        survey_close(survey->inside);
+        offline_graph_close(survey->inside);
         survey->inside = NULL;
     }
 }
@@ -65,7 +65,7 @@ hd_status hd_survey_new(hd_runtime *runtime,
     *survey = NULL;
     struct err_detail detail = {0};
     struct space *in = NULL;
-    struct survey *taken = NULL;
+    struct offline_graph *taken = NULL;
     enum err err = runtime_check_ground(runtime, &detail);
     if (err == ERR_OK) {
         err = find_space(runtime, space, &in, &detail);
@@ -74,11 +74,11 @@ hd_status hd_survey_new(hd_runtime *runtime,
         struct buf name = {0};
         const struct text id = value_text(&in->id);
         buf_append(&name, id.at, id.length);
-        err = survey_open(home_directory(runtime->home),
-                          buf_text(&name),
-                          NULL,
-                          &taken,
-                          &detail);
+        err = offline_graph_open(home_directory(runtime->home),
+                                 buf_text(&name),
+                                 NULL,
+                                 &taken,
+                                 &detail);
         buf_release(&name);
     }
     if (err == ERR_OK) {
@@ -101,14 +101,14 @@ static enum err check(const hd_survey *survey, struct err_detail *detail)
 
 static enum err find_piece(const hd_survey *survey,
                            const char *name,
-                           struct survey_piece **out,
+                           struct offline_piece **out,
                            struct err_detail *detail)
 {
     *out = NULL;
     if (name == NULL) {
         return err_set(detail, ERR_ARGUMENT, "'piece' must not be NULL");
     }
-    *out = survey_piece(survey->inside, name);
+    *out = offline_piece(survey->inside, name);
     return *out != NULL ? ERR_OK
                         : err_set(detail,
                                   ERR_NOT_FOUND,
@@ -119,10 +119,10 @@ static enum err find_piece(const hd_survey *survey,
 
 static enum err find_node(const hd_survey *survey,
                           const hd_question *question,
-                          struct survey_node **out,
+                          struct offline_node **out,
                           struct err_detail *detail)
 {
-    struct survey_piece *piece;
+    struct offline_piece *piece;
     const enum err err = find_piece(survey, question->piece, &piece, detail);
     if (err != ERR_OK) {
         return err;
@@ -130,7 +130,7 @@ static enum err find_node(const hd_survey *survey,
     if (question->node == NULL) {
         return err_set(detail, ERR_ARGUMENT, "'node' must not be NULL");
     }
-    *out = survey_node(piece, question->node);
+    *out = offline_node(piece, question->node);
     return *out != NULL ? ERR_OK
                         : err_set(detail,
                                   ERR_NOT_FOUND,
@@ -245,7 +245,7 @@ hd_status hd_survey_pieces(hd_survey *survey,
     struct value answer = VALUE_NONE;
     enum err err = check(survey, &detail);
     if (err == ERR_OK) {
-        err = picture_pieces(survey->inside, &answer, &detail);
+        err = graph_json_pieces(survey->inside, &answer, &detail);
     }
     return answer_adopt(err, &detail, answer, pieces, error);
 }
@@ -261,43 +261,63 @@ hd_status hd_survey_graph(hd_survey *survey,
     *graph = NULL;
     struct err_detail detail = {0};
     struct value answer = VALUE_NONE;
-    struct survey_piece *found = NULL;
+    struct offline_piece *found = NULL;
     enum err err = check(survey, &detail);
     if (err == ERR_OK) {
         err = find_piece(survey, piece, &found, &detail);
     }
     if (err == ERR_OK) {
-        answer = picture_graph(survey->inside, found);
+        answer = graph_json(survey->inside, found);
     }
     return answer_adopt(err, &detail, answer, graph, error);
 }
 
-static enum err why(const hd_survey *survey,
+/* About a node, or about a place. */
+static enum err ask(const hd_survey *survey,
                     const hd_question *question,
+                    bool why,
                     struct value *out,
                     struct err_detail *detail)
 {
+    struct offline_graph *graph = survey->inside;
+    const bool origin = question->to_the_origin;
     if (question->document == NULL) {
-        struct survey_node *node = NULL;
+        struct offline_node *node = NULL;
         const enum err err = find_node(survey, question, &node, detail);
-        return err != ERR_OK ? err
-                             : explain_why(survey->inside,
-                                           node,
-                                           question->to_the_origin,
-                                           out,
-                                           detail);
+        if (err == ERR_OK && !why) {
+            *out = offline_why_not(graph, node);
+        }
+        return err == ERR_OK && why
+                   ? offline_why(graph, node, origin, out, detail)
+                   : err;
     }
     struct run_place place;
     enum err err = find_place(survey, question, &place, detail);
     if (err == ERR_OK) {
-        err = explain_place(survey->inside,
-                            &place,
-                            question->to_the_origin,
-                            out,
-                            detail);
+        err = why ? offline_why_place(graph, &place, origin, out, detail)
+                  : offline_why_not_place(graph, &place, out, detail);
         place_release(&place);
     }
     return err;
+}
+
+static hd_status ask_why(const hd_survey *survey,
+                         const hd_question *question,
+                         bool why,
+                         hd_value **account,
+                         hd_error *error)
+{
+    if (account == NULL) {
+        return error_null(error, "account");
+    }
+    *account = NULL;
+    struct err_detail detail = {0};
+    struct value answer = VALUE_NONE;
+    enum err err = check_question(survey, question, &detail);
+    if (err == ERR_OK) {
+        err = ask(survey, question, why, &answer, &detail);
+    }
+    return answer_adopt(err, &detail, answer, account, error);
 }
 
 hd_status hd_survey_why(hd_survey *survey,
@@ -305,39 +325,7 @@ hd_status hd_survey_why(hd_survey *survey,
                         hd_value **account,
                         hd_error *error)
 {
-    if (account == NULL) {
-        return error_null(error, "account");
-    }
-    *account = NULL;
-    struct err_detail detail = {0};
-    struct value answer = VALUE_NONE;
-    enum err err = check_question(survey, question, &detail);
-    if (err == ERR_OK) {
-        err = why(survey, question, &answer, &detail);
-    }
-    return answer_adopt(err, &detail, answer, account, error);
-}
-
-static enum err why_not(const hd_survey *survey,
-                        const hd_question *question,
-                        struct value *out,
-                        struct err_detail *detail)
-{
-    if (question->document == NULL) {
-        struct survey_node *node = NULL;
-        const enum err err = find_node(survey, question, &node, detail);
-        if (err == ERR_OK) {
-            *out = explain_why_not(survey->inside, node);
-        }
-        return err;
-    }
-    struct run_place place;
-    const enum err err = find_place(survey, question, &place, detail);
-    if (err == ERR_OK) {
-        *out = explain_place_not(survey->inside, &place);
-        place_release(&place);
-    }
-    return err;
+    return ask_why(survey, question, true, account, error);
 }
 
 hd_status hd_survey_why_not(hd_survey *survey,
@@ -345,17 +333,7 @@ hd_status hd_survey_why_not(hd_survey *survey,
                             hd_value **account,
                             hd_error *error)
 {
-    if (account == NULL) {
-        return error_null(error, "account");
-    }
-    *account = NULL;
-    struct err_detail detail = {0};
-    struct value answer = VALUE_NONE;
-    enum err err = check_question(survey, question, &detail);
-    if (err == ERR_OK) {
-        err = why_not(survey, question, &answer, &detail);
-    }
-    return answer_adopt(err, &detail, answer, account, error);
+    return ask_why(survey, question, false, account, error);
 }
 
 hd_status hd_survey_log(hd_survey *survey,
@@ -369,7 +347,7 @@ hd_status hd_survey_log(hd_survey *survey,
     *log = NULL;
     static const hd_log_options none;
     const hd_log_options *given = options != NULL ? options : &none;
-    const struct picture_span span = {
+    const struct graph_json_span span = {
         .piece = given->piece,
         .after = given->after,
         .to = given->to > 0 ? given->to : UINT64_MAX,
@@ -377,10 +355,10 @@ hd_status hd_survey_log(hd_survey *survey,
     };
     struct err_detail detail = {0};
     struct value answer = VALUE_NONE;
-    struct survey_piece *piece = NULL;
+    struct offline_piece *piece = NULL;
     enum err err = check(survey, &detail);
     if (err == ERR_OK) {
-        err = picture_log(survey->inside, &span, &answer, &detail);
+        err = graph_json_log(survey->inside, &span, &answer, &detail);
     }
     if (err == ERR_OK && given->piece != NULL &&
         array_count(object_field(answer, "commits")) == 0) {
@@ -401,18 +379,18 @@ static enum err show(const hd_survey *survey,
                      struct value *out,
                      struct err_detail *detail)
 {
-    struct survey_piece *found = NULL;
+    struct offline_piece *found = NULL;
     struct value name = value_text_new(piece);
     struct value keys = value_empty_array();
     for (uint32_t i = 0; i < path->length; i++) {
         keys = array_push_adopt(keys, value_ref(path->at[i].key));
     }
-    enum err err = past_read(&survey->inside->engine,
-                             name,
-                             keys,
-                             seq > 0 ? seq : ENGINE_HEAD,
-                             out,
-                             detail);
+    enum err err = read_at(&survey->inside->engine,
+                           name,
+                           keys,
+                           seq > 0 ? seq : ENGINE_HEAD,
+                           out,
+                           detail);
     value_unref(keys);
     value_unref(name);
     if (err == ERR_OK && value_is_absent(*out)) {

@@ -58,77 +58,46 @@ static void cancelled(void *ctx, struct task *inside)
 
 /* -- Declaring ----------------------------------------------------------- */
 
-static enum err check_options(const hd_builder *builder,
-                              const hd_task_options *options,
-                              struct err_detail *detail)
-{
-    if (options == NULL || options->start == NULL) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "'%s' must not be NULL",
-                       options == NULL ? "options" : "start");
-    }
-    if (options->retries > TASK_RETRIES_MAX) {
-        return err_set(detail,
-                       ERR_ARGUMENT,
-                       "'retries' is %u; the limit is %d",
-                       (unsigned)options->retries,
-                       TASK_RETRIES_MAX);
-    }
-    return build_check_cell(builder, options->input, "input", detail);
-}
-
-static enum err declare(hd_builder *builder,
-                        struct value name,
-                        const hd_task_options *options,
-                        struct place **out,
-                        struct err_detail *detail)
-{
-    struct doer *doer = build_doer(builder, options->context, options->release);
-    doer->start = options->start;
-    doer->cancelled = options->cancelled;
-    struct digest room;
-    const struct builder_task task = {
-        .name = name,
-        .input = options->input->place,
-        .start = start,
-        .cancelled = cancelled,
-        .ctx = doer,
-        .release = doer_gone,
-        .fingerprint = build_fingerprint(builder, name, &room),
-        .retries = options->retries,
-        .backoff = options->backoff_ms,
-        .backoff_max = options->backoff_max_ms,
-    };
-    return builder_task(builder->inside, &task, out, detail);
-}
-
 hd_status hd_build_task(hd_builder *builder,
                         const char *name,
                         const hd_task_options *options,
                         hd_cell **output,
                         hd_error *error)
 {
-    if (output != NULL) {
-        *output = NULL;
+    struct declaration d;
+    declaration_begin(&d, builder, name, output);
+    declaration_check_name(&d, "name");
+    DECLARATION_GIVE(&d, options, start);
+    if (d.err == ERR_OK && options->retries > TASK_RETRIES_MAX) {
+        d.err = err_set(&d.detail,
+                        ERR_ARGUMENT,
+                        "'retries' is %u; the limit is %d",
+                        (unsigned)options->retries,
+                        TASK_RETRIES_MAX);
     }
-    struct err_detail detail = {0};
-    struct value key;
-    struct place *place = NULL;
-    enum err err = build_begin(builder, name, "name", &key, &detail);
-    if (err == ERR_OK) {
-        err = check_options(builder, options, &detail);
+    struct place *input =
+        declaration_check_cell(&d,
+                               options != NULL ? options->input : NULL,
+                               "input");
+    if (d.err == ERR_OK) {
+        struct doer *doer = declaration_doer(&d);
+        doer->start = options->start;
+        doer->cancelled = options->cancelled;
+        const struct builder_task task = {
+            .name = d.key,
+            .input = input,
+            .start = start,
+            .cancelled = cancelled,
+            .ctx = doer,
+            .release = doer_gone,
+            .fingerprint = declaration_fingerprint(&d),
+            .retries = options->retries,
+            .backoff = options->backoff_ms,
+            .backoff_max = options->backoff_max_ms,
+        };
+        d.err = builder_task(builder->inside, &task, &d.place, &d.detail);
     }
-    if (err == ERR_OK) {
-        err = declare(builder, key, options, &place, &detail);
-        if (err == ERR_OK) {
-            build_lend(builder, place, output);
-        }
-    } else if (options != NULL) {
-        build_refuse(options->context, options->release);
-    }
-    value_unref(key);
-    return build_end(builder, err, &detail, name, error);
+    return declaration_end(&d, error);
 }
 
 /* -- The end ------------------------------------------------------------- */

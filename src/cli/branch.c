@@ -1,4 +1,4 @@
-/* heddle branch: branches of the main space of a data directory. */
+/* heddle branch: branches of a space of a data directory. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,21 +30,22 @@ static int open_engine(const struct options *options,
                        struct engine *engine)
 {
     const char *folder = look_folder(options);
+    const char *space = look_space(options);
     struct err_detail detail = {0};
     struct buf path = {0};
     enum err err = folder_open(folder, access, &detail);
     if (err == ERR_OK) {
-        err = folder_find(folder, "main", access, &detail);
+        err = folder_find(folder, space, access, &detail);
     }
     if (err == ERR_OK) {
-        folder_path(folder, "main", &path);
+        folder_path(folder, space, &path);
         const struct engine_options settings = {
             .path = buf_text(&path),
             .read_only = access == FOLDER_READ_ONLY,
         };
         err = engine_open(engine, &settings, &detail);
         if (err != ERR_OK) {
-            err = folder_explain(folder, "main", &detail);
+            err = folder_explain(folder, space, &detail);
         }
     }
     buf_release(&path);
@@ -157,13 +158,6 @@ static int run_rm(const struct options *options)
 
 /* -- list ---------------------------------------------------------------- */
 
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
-}
-
 static void add_row(struct look_table *table, struct value branch)
 {
     struct look_row *row = look_row(table);
@@ -173,9 +167,11 @@ static void add_row(struct look_table *table, struct value branch)
     append_branch(&row->cells[0], object_field(branch, "name"));
     if (value_is_string(parent)) {
         append_branch(&row->cells[1], parent);
-        buf_printf(&row->cells[2], "%" PRIu64, number_of(branch, "forkSeq"));
+        buf_printf(&row->cells[2],
+                   "%" PRIu64,
+                   object_number(branch, "forkSeq"));
     }
-    buf_printf(&row->cells[3], "%" PRIu64, number_of(branch, "headSeq"));
+    buf_printf(&row->cells[3], "%" PRIu64, object_number(branch, "headSeq"));
     buf_append_text(&row->cells[4], active ? "active" : "closed");
     row->colours[4] = active ? LOOK_GOOD : LOOK_FAINT;
 }
@@ -448,7 +444,9 @@ static enum err find_derived(struct merging *merging, struct err_detail *detail)
         iter = object_iter(value_is_object(launched) ? launched
                                                      : value_empty_object());
         while (object_next(&iter, &name, &line)) {
-            vec_push(&names, value_ref(name));
+            if (!value_is_object(line)) { /* of this space */
+                vec_push(&names, value_ref(name));
+            }
         }
         value_unref(document);
         value_unref(id);
@@ -612,7 +610,7 @@ const struct command branch_commands[] = {
         .name = "create",
         .operands = "BRANCH",
         .operand_count = 1,
-        .options = OPTION_DIR | OPTION_BRANCH | OPTION_AT,
+        .options = OPTION_DIR | OPTION_SPACE | OPTION_BRANCH | OPTION_AT,
         .brief = "a new branch",
         .manual = "Creates a branch from the current state of the main branch, "
                   "or\n"
@@ -624,7 +622,7 @@ const struct command branch_commands[] = {
     {
         .name = "list",
         .operands = "",
-        .options = OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL,
+        .options = OPTION_DIR | OPTION_SPACE | OPTION_PRETTY | OPTION_CANONICAL,
         .brief = "the branches of a data directory",
         .manual = "Lists the branches with their origins and last commits.\n",
         .example = "  $ heddle branch list\n",
@@ -635,8 +633,8 @@ const struct command branch_commands[] = {
         .operands = "BRANCH [OTHER]",
         .operand_count = 1,
         .takes_more = true,
-        .options =
-            OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL | OPTION_EXIT_CODE,
+        .options = OPTION_DIR | OPTION_SPACE | OPTION_PRETTY |
+                   OPTION_CANONICAL | OPTION_EXIT_CODE,
         .brief = "show how a branch differs from another",
         .manual = "Prints a line per document that differs: the patch from\n"
                   "OTHER (default: main) to BRANCH.\n",
@@ -648,7 +646,7 @@ const struct command branch_commands[] = {
         .operands = "BRANCH [OTHER]",
         .operand_count = 1,
         .takes_more = true,
-        .options = OPTION_DIR,
+        .options = OPTION_DIR | OPTION_SPACE,
         .brief = "apply the changes of a branch to another branch",
         .manual =
             "Applies the changes on BRANCH since it was created to OTHER\n"
@@ -662,7 +660,7 @@ const struct command branch_commands[] = {
         .name = "rm",
         .operands = "BRANCH",
         .operand_count = 1,
-        .options = OPTION_DIR,
+        .options = OPTION_DIR | OPTION_SPACE,
         .brief = "close a branch",
         .manual =
             "Closes a branch: no process can write to it any more. Its data\n"

@@ -99,11 +99,6 @@ static bool note_progress(void *ctx, uint64_t done, uint64_t total)
     return true;
 }
 
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
 /* What the history says first: what was remembered of runs is judged by it. */
 static enum err repair(struct engine *engine,
                        struct value *object,
@@ -115,9 +110,9 @@ static enum err repair(struct engine *engine,
     if (err == ERR_OK) {
         err = engine_repair_observations(engine, &removed, detail);
     }
-    put_number(object, "removed", removed + counts.snapshots);
-    put_number(object, "rebuilt", counts.documents);
-    put_number(object, "mended", counts.texts);
+    object_put_number(object, "removed", removed + counts.snapshots);
+    object_put_number(object, "rebuilt", counts.documents);
+    object_put_number(object, "mended", counts.texts);
     return err;
 }
 
@@ -170,19 +165,12 @@ static enum err verify(struct checking *checking,
         err = note_mangled(checking, &engine, detail);
     }
     end_progress(checking);
-    put_number(object, "commits", counts.commits);
-    put_number(object, "documents", counts.documents);
-    put_number(object, "snapshots", counts.snapshots);
-    put_number(object, "actions", counts.actions);
+    object_put_number(object, "commits", counts.commits);
+    object_put_number(object, "documents", counts.documents);
+    object_put_number(object, "snapshots", counts.snapshots);
+    object_put_number(object, "actions", counts.actions);
     engine_close(&engine);
     return err;
-}
-
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
 }
 
 /* What --repair has done, if anything. */
@@ -191,7 +179,7 @@ static void append_number(struct buf *line,
                           const char *name,
                           const char *verb)
 {
-    const uint64_t number = number_of(object, name);
+    const uint64_t number = object_number(object, name);
     if (number > 0) {
         buf_append_text(line, ": ");
         display_count(line, number, "row");
@@ -224,17 +212,17 @@ static void print_file(const struct checking *checking, struct value object)
     append_number(&line, object, "removed", "removed");
     append_number(&line, object, "rebuilt", "rebuilt");
     append_number(&line, object, "mended", "repaired");
-    if (number_of(object, "mended") > 0) {
+    if (object_number(object, "mended") > 0) {
         buf_append_text(&line, " (bytes that were not UTF-8 are \\xNN now)");
     }
     buf_append_text(&line, ": ");
-    display_count(&line, number_of(object, "commits"), "commit");
+    display_count(&line, object_number(object, "commits"), "commit");
     buf_append_text(&line, ", ");
-    display_count(&line, number_of(object, "documents"), "document");
+    display_count(&line, object_number(object, "documents"), "document");
     buf_append_text(&line, ", ");
-    display_count(&line, number_of(object, "snapshots"), "snapshot");
+    display_count(&line, object_number(object, "snapshots"), "snapshot");
     buf_append_text(&line, ", ");
-    display_count(&line, number_of(object, "actions"), "action");
+    display_count(&line, object_number(object, "actions"), "action");
     buf_append_text(&line,
                     array_count(differences) == 0 ? ": no error found"
                                                   : ": see above");
@@ -282,8 +270,18 @@ static bool is_space(const struct space_file *file)
            (length > 3 && strcmp(name + length - 3, ".db") == 0);
 }
 
+/* Whether it is the file of that space; NULL: any. */
+static bool is_of(const struct space_file *file, const char *space)
+{
+    const size_t length = space != NULL ? strlen(space) : 0;
+    const char *name = buf_text(&file->name);
+    return space == NULL || (strncmp(name, space, length) == 0 &&
+                             strcmp(name + length, ".db") == 0);
+}
+
 int check_run(const struct options *options)
 {
+    const char *space = options->values.space;
     struct checking checking = {
         .options = options,
         .shows_progress = isatty(STDERR_FILENO) != 0,
@@ -292,6 +290,10 @@ int check_run(const struct options *options)
     space_files files = {0};
     struct err_detail detail = {0};
     enum err err = folder_open(look_folder(options), FOLDER_READ_ONLY, &detail);
+    if (err == ERR_OK && space != NULL) {
+        err =
+            folder_find(look_folder(options), space, FOLDER_READ_ONLY, &detail);
+    }
     if (err == ERR_OK) {
         err = spaces_list(look_folder(options), &files, &detail);
     }
@@ -300,7 +302,7 @@ int check_run(const struct options *options)
         return look_report(options, &detail);
     }
     VEC_FOREACH (&files, file) {
-        if (is_space(file)) {
+        if (is_space(file) && is_of(file, space)) {
             check_file(&checking, file);
         }
     }
@@ -315,7 +317,7 @@ int check_run(const struct options *options)
     } else if (option_is_given(options, OPTION_JSON)) {
         struct value object = value_empty_object();
         object_put_adopt(&object, "spaces", value_ref(checking.all));
-        put_number(&object, "differences", checking.found);
+        object_put_number(&object, "differences", checking.found);
         look_print_adopt(options, object);
     }
     value_unref(checking.all);

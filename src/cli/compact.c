@@ -297,11 +297,6 @@ static void list_counts(const struct compaction *compaction,
     memcpy(out, all, sizeof all);
 }
 
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
 static uint64_t returned_bytes(const struct compaction *compaction)
 {
     return compaction->bytes_before > compaction->bytes_after
@@ -314,16 +309,16 @@ static void print_object(const struct compaction *compaction)
     struct value object = value_empty_object();
     struct counted counts[COUNTED];
     list_counts(compaction, counts);
-    put_number(&object, "horizon", compaction->folded.horizon);
-    put_number(&object, "documents", compaction->folded.documents);
+    object_put_number(&object, "horizon", compaction->folded.horizon);
+    object_put_number(&object, "documents", compaction->folded.documents);
     for (size_t i = 0; i < COUNTED; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "%sRemoved", counts[i].name);
-        put_number(&object, name, counts[i].count);
+        object_put_number(&object, name, counts[i].count);
     }
-    put_number(&object, "bytes", compaction->bytes_after);
-    put_number(&object, "bytesReturned", returned_bytes(compaction));
-    put_number(&object, "freePages", compaction->shrunk.left);
+    object_put_number(&object, "bytes", compaction->bytes_after);
+    object_put_number(&object, "bytesReturned", returned_bytes(compaction));
+    object_put_number(&object, "freePages", compaction->shrunk.left);
     object_put_adopt(&object,
                      "interrupted",
                      value_bool(compaction->interrupted));

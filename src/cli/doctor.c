@@ -52,16 +52,6 @@ struct examination {
     struct value hazards;
 };
 
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
-static void put_text(struct value *object, const char *name, const char *text)
-{
-    object_put_adopt(object, name, value_text_new(text));
-}
-
 __attribute__((format(printf, 2, 3))) static void warn(
     struct examination *visit,
     const char *format,
@@ -85,10 +75,10 @@ __attribute__((format(printf, 2, 3))) static void warn(
 static void look_at_versions(struct examination *visit)
 {
     struct value versions = value_empty_object();
-    put_text(&versions, "heddle", hd_version());
-    put_text(&versions, "sqlite", database_library());
-    put_text(&versions, "lua", program_lua_release());
-    put_number(&versions, "schema", SCHEMA_VERSION);
+    object_put_text(&versions, "heddle", hd_version());
+    object_put_text(&versions, "sqlite", database_library());
+    object_put_text(&versions, "lua", program_lua_release());
+    object_put_number(&versions, "schema", SCHEMA_VERSION);
     object_put_adopt(&visit->report, "versions", versions);
 }
 
@@ -111,10 +101,10 @@ static void look_at_disk(struct examination *visit)
             }
         }
     }
-    put_text(&disk, "kind", name);
+    object_put_text(&disk, "kind", name);
     if (statvfs(folder, &room) == 0) {
         const uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
-        put_number(&disk, "freeBytes", bytes);
+        object_put_number(&disk, "freeBytes", bytes);
         if (bytes < FREE_BYTES_LEAST) {
             warn(visit,
                  "the disk is almost full, %" PRIu64
@@ -148,12 +138,12 @@ static enum err look_at_rows(struct engine *engine,
     struct reclaimable found;
     struct value rows = value_empty_object();
     const enum err err = engine_reclaimable(engine, &retention, &found, detail);
-    put_number(&rows, "revisions", found.revisions);
-    put_number(&rows, "receipts", found.receipts);
-    put_number(&rows, "commits", found.commits);
-    put_number(&rows, "sessions", found.sessions);
-    put_number(&rows, "freeBytes", found.free_bytes);
-    put_number(&rows, "bytes", found.row_bytes + found.free_bytes);
+    object_put_number(&rows, "revisions", found.revisions);
+    object_put_number(&rows, "receipts", found.receipts);
+    object_put_number(&rows, "commits", found.commits);
+    object_put_number(&rows, "sessions", found.sessions);
+    object_put_number(&rows, "freeBytes", found.free_bytes);
+    object_put_number(&rows, "bytes", found.row_bytes + found.free_bytes);
     object_put_adopt(object, "reclaimable", rows);
     return err;
 }
@@ -170,8 +160,8 @@ static void look_into(struct examination *visit,
     if (err == ERR_OK) {
         err = engine_read_begin(&engine, &detail);
         if (err == ERR_OK) {
-            put_number(object, "seq", engine.seq);
-            put_number(object, "horizon", engine.horizon);
+            object_put_number(object, "seq", engine.seq);
+            object_put_number(object, "horizon", engine.horizon);
             err = look_at_rows(&engine, object, &detail);
             engine_read_end(&engine);
         }
@@ -205,9 +195,9 @@ static void look_at_lock(struct examination *visit,
     object_put_adopt(object, "locked", value_bool(held));
     if (held && holder.pid != 0) {
         struct value by = value_empty_object();
-        put_number(&by, "pid", holder.pid);
-        put_text(&by, "program", holder.name);
-        put_number(&by, "since", holder.since_ms);
+        object_put_number(&by, "pid", holder.pid);
+        object_put_text(&by, "program", holder.name);
+        object_put_number(&by, "since", holder.since_ms);
         object_put_adopt(&by, "stopped", value_bool(holder.stopped));
         object_put_adopt(object, "lockedBy", by);
     }
@@ -230,10 +220,10 @@ static void look_at_file(struct examination *visit,
                buf_text(&file->name));
     display_append(&name, buf_text(&file->name));
     const uint64_t wal = bytes_of(buf_text(&path), "-wal");
-    put_text(&object, "file", buf_text(&name));
-    put_number(&object, "bytes", bytes_of(buf_text(&path), ""));
-    put_number(&object, "walBytes", wal);
-    put_text(&object, "durability", "full");
+    object_put_text(&object, "file", buf_text(&name));
+    object_put_number(&object, "bytes", bytes_of(buf_text(&path), ""));
+    object_put_number(&object, "walBytes", wal);
+    object_put_text(&object, "durability", "full");
     look_at_lock(visit, buf_text(&path), buf_text(&name), &object);
     if (wal > WAL_BYTES_MOST) {
         warn(visit,
@@ -278,13 +268,6 @@ static enum err look_at_files(struct examination *visit,
 
 /* -- Telling ------------------------------------------------------------- */
 
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
-}
-
 static void print_line(struct buf *line)
 {
     output_bytes(buf_text(line), line->length);
@@ -300,9 +283,9 @@ static void print_spaces(struct buf *line, struct value spaces)
         buf_printf(line,
                    "  seq %" PRIu64 ", %" PRIu64 " KiB, WAL %" PRIu64
                    " KiB, durability full, %s",
-                   number_of(one, "seq"),
-                   number_of(one, "bytes") / 1024,
-                   number_of(one, "walBytes") / 1024,
+                   object_number(one, "seq"),
+                   object_number(one, "bytes") / 1024,
+                   object_number(one, "walBytes") / 1024,
                    value_is_same(object_field(one, "locked"), value_bool(true))
                        ? "a process holds the write lock"
                        : "not locked");
@@ -320,19 +303,20 @@ static void print_reclaimable(struct buf *line, struct value spaces)
     struct value one;
     while (array_next(&iter, &one)) {
         const struct value rows = object_field(one, "reclaimable");
-        if (value_is_absent(rows) || number_of(rows, "bytes") < TELL_BYTES) {
+        if (value_is_absent(rows) ||
+            object_number(rows, "bytes") < TELL_BYTES) {
             continue;
         }
         look_append(line, object_field(one, "file"));
         buf_printf(line,
                    "  'heddle store compact' would return about %" PRIu64
                    " KiB: %" PRIu64 " KiB are free",
-                   number_of(rows, "bytes") / 1024,
-                   number_of(rows, "freeBytes") / 1024);
+                   object_number(rows, "bytes") / 1024,
+                   object_number(rows, "freeBytes") / 1024);
         for (size_t i = 0; i < COUNT_OF(kinds); i++) {
             buf_printf(line,
                        ", %" PRIu64 " %s",
-                       number_of(rows, kinds[i]),
+                       object_number(rows, kinds[i]),
                        kinds[i]);
         }
         print_line(line);
@@ -353,20 +337,20 @@ static void print_report(struct value report, struct value hazards)
     look_append(&line, object_field(versions, "sqlite"));
     buf_append_text(&line, ", Lua ");
     look_append(&line, object_field(versions, "lua"));
-    buf_printf(&line, ", schema %" PRIu64, number_of(versions, "schema"));
+    buf_printf(&line, ", schema %" PRIu64, object_number(versions, "schema"));
     print_line(&line);
     buf_append_text(&line, "disk: ");
     look_append(&line, object_field(disk, "kind"));
     buf_printf(&line,
                ", %" PRIu64 " MiB free",
-               number_of(disk, "freeBytes") / 1024 / 1024);
+               object_number(disk, "freeBytes") / 1024 / 1024);
     print_line(&line);
     print_spaces(&line, object_field(report, "spaces"));
     print_reclaimable(&line, object_field(report, "spaces"));
     while (array_next(&sessions, &one)) {
         buf_append_text(&line, "running: ");
         look_append(&line, object_field(one, "command"));
-        buf_printf(&line, " (pid %" PRIu64 "), ", number_of(one, "pid"));
+        buf_printf(&line, " (pid %" PRIu64 "), ", object_number(one, "pid"));
         look_append(&line, object_field(one, "session"));
         print_line(&line);
     }

@@ -7,7 +7,7 @@
 #include "cli/look.h"
 #include "cli/report.h"
 #include "cli/timers.h"
-#include "host/picture.h"
+#include "inspect/graph_json.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -77,13 +77,13 @@ static void print_events(struct value events)
     look_table_end(&table, 0);
 }
 
-static enum err find_events(struct survey *survey,
+static enum err find_events(struct offline_graph *graph,
                             const struct options *options,
                             const char *piece,
                             struct value *out,
                             struct err_detail *detail)
 {
-    return picture_events(survey, look_folder(options), piece, out, detail);
+    return graph_json_events(graph, look_folder(options), piece, out, detail);
 }
 
 int events_run(const struct options *options)

@@ -6,7 +6,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/picture.h"
+#include "inspect/graph_json.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -179,78 +179,27 @@ static void print_text(struct value graph)
 
 /* -- Of a child ---------------------------------------------------------- */
 
-static bool is_among(struct value ids, struct value id)
+static bool is_of_child(struct value node, const void *child)
 {
-    return !value_is_absent(object_get(ids, id));
-}
-
-static void add_id(struct value *ids, struct value id)
-{
-    *ids = object_set_adopt(*ids, value_ref(id), value_bool(true));
-}
-
-/* The nodes with these ids. */
-static struct value kept_nodes(struct value nodes, struct value ids)
-{
-    struct value kept = value_empty_array();
-    struct array_iter iter = array_iter(nodes);
-    struct value one;
-    while (array_next(&iter, &one)) {
-        if (is_among(ids, object_field(one, "id"))) {
-            kept = array_push_adopt(kept, value_ref(one));
-        }
-    }
-    return kept;
-}
-
-/* The nodes of a child, and what they are connected with. */
-static struct value of_child_adopt(struct value graph, const char *child)
-{
-    struct value own = value_empty_object();
-    struct value all = value_empty_object();
-    struct value edges = value_empty_array();
-    struct value one;
-    if (child == NULL) {
-        return graph;
-    }
-    struct array_iter nodes = array_iter(object_field(graph, "nodes"));
-    while (array_next(&nodes, &one)) {
-        if (!value_is_text(object_field(one, "kind"), "input") &&
-            look_is_below(object_field(one, "name"), child)) {
-            add_id(&own, object_field(one, "id"));
-            add_id(&all, object_field(one, "id"));
-        }
-    }
-    struct array_iter iter = array_iter(object_field(graph, "edges"));
-    while (array_next(&iter, &one)) {
-        const struct value from = object_field(one, "from");
-        const struct value to = object_field(one, "to");
-        if (is_among(own, from) || is_among(own, to)) {
-            add_id(&all, from);
-            add_id(&all, to);
-            edges = array_push_adopt(edges, value_ref(one));
-        }
-    }
-    const struct value kept = kept_nodes(object_field(graph, "nodes"), all);
-    object_put_adopt(&graph, "nodes", kept);
-    object_put_adopt(&graph, "edges", edges);
-    value_unref(own);
-    value_unref(all);
-    return graph;
+    return !value_is_text(object_field(node, "kind"), "input") &&
+           look_is_below(object_field(node, "name"), child);
 }
 
 int graph_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_piece *piece = NULL;
-    int code = look_open(options, &survey);
+    struct offline_graph *offline = NULL;
+    struct offline_piece *piece = NULL;
+    int code = look_open(options, &offline);
     if (code != CODE_OK) {
         return code;
     }
-    code = look_piece(options, survey, 0, &piece);
+    code = look_piece(options, offline, 0, &piece);
     if (code == CODE_OK) {
-        const struct value graph = of_child_adopt(picture_graph(survey, piece),
-                                                  look_child(options, 0));
+        const char *child = look_child(options, 0);
+        struct value graph = graph_json(offline, piece);
+        if (child != NULL) {
+            graph = graph_json_part_adopt(graph, is_of_child, child, true);
+        }
         if (option_is_given(options, OPTION_JSON)) {
             look_print_adopt(options, value_ref(graph));
         } else if (option_is_given(options, OPTION_DOT)) {
@@ -262,6 +211,6 @@ int graph_run(const struct options *options)
         }
         value_unref(graph);
     }
-    survey_close(survey);
+    offline_graph_close(offline);
     return code;
 }

@@ -8,8 +8,8 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/past.h"
-#include "host/picture.h"
+#include "inspect/graph_json.h"
+#include "inspect/read_at.h"
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -20,13 +20,6 @@ enum {
 };
 
 /* -- log ----------------------------------------------------------------- */
-
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
-}
 
 static void append_write(struct buf *to, struct value write)
 {
@@ -57,8 +50,8 @@ static void add_row(struct look_table *table, struct value commit)
 {
     struct look_row *row = look_row(table);
     const struct value writes = object_field(commit, "writes");
-    const uint64_t at = number_of(commit, "at");
-    buf_printf(&row->cells[0], "%" PRIu64, number_of(commit, "seq"));
+    const uint64_t at = object_number(commit, "at");
+    buf_printf(&row->cells[0], "%" PRIu64, object_number(commit, "seq"));
     if (at > 0) {
         look_append_time(&row->cells[1], at);
     }
@@ -93,10 +86,10 @@ static void print_log(const struct options *options, struct value log)
 
 int log_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_piece *piece = NULL;
+    struct offline_graph *graph = NULL;
+    struct offline_piece *piece = NULL;
     struct err_detail detail = {0};
-    struct picture_span span = {.to = ENGINE_HEAD};
+    struct graph_json_span span = {.to = ENGINE_HEAD};
     struct value log = VALUE_NONE;
     if (options->operand_count > 1) {
         return report_usage(options, "give at most one piece");
@@ -107,7 +100,7 @@ int log_run(const struct options *options)
                            COMMITS_SHOWN,
                            &span.limit);
     if (code == CODE_OK) {
-        code = look_open(options, &survey);
+        code = look_open(options, &graph);
     }
     if (code != CODE_OK) {
         return code;
@@ -115,17 +108,17 @@ int log_run(const struct options *options)
     if (options->operand_count > 0) {
         span.piece = options->operands[0].word;
     }
-    if (picture_log(survey, &span, &log, &detail) != ERR_OK) {
+    if (graph_json_log(graph, &span, &log, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else if (span.piece != NULL &&
                array_count(object_field(log, "commits")) == 0) {
-        code = look_piece(options, survey, 0, &piece);
+        code = look_piece(options, graph, 0, &piece);
     }
     if (code == CODE_OK) {
         print_log(options, log);
     }
     value_unref(log);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }
 
@@ -160,11 +153,11 @@ static struct value read_path(const char *text)
 /* Nothing runs here: which nodes would have to, so that nobody takes what they
  * gave for what they would give now. */
 static void tell_dirty(const struct options *options,
-                       const struct survey_piece *piece)
+                       const struct offline_piece *piece)
 {
     struct buf names = {0};
     VEC_FOREACH (&piece->nodes, node) {
-        if (strcmp(survey_status(node), "dirty") == 0 &&
+        if (strcmp(offline_status(node), "dirty") == 0 &&
             look_is_below(node->name, look_child(options, 0))) {
             buf_append_text(&names, names.length > 0 ? ", " : "");
             look_append(&names, node->name);
@@ -183,8 +176,8 @@ static void tell_dirty(const struct options *options,
 
 int show_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_piece *piece = NULL;
+    struct offline_graph *graph = NULL;
+    struct offline_piece *piece = NULL;
     struct err_detail detail = {0};
     uint64_t seq = ENGINE_HEAD;
     if (options->operand_count > 2) {
@@ -193,7 +186,7 @@ int show_run(const struct options *options)
     int code =
         look_number(options, "--at", options->values.at, ENGINE_HEAD, &seq);
     if (code == CODE_OK) {
-        code = look_open(options, &survey);
+        code = look_open(options, &graph);
     }
     if (code != CODE_OK) {
         return code;
@@ -202,17 +195,16 @@ int show_run(const struct options *options)
     const struct value path =
         read_path(options->operand_count > 1 ? options->operands[1].word : "");
     struct value found = VALUE_NONE;
-    if (past_read(&survey->engine, name, path, seq, &found, &detail) !=
-        ERR_OK) {
+    if (read_at(&graph->engine, name, path, seq, &found, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else if (!value_is_absent(found)) { /* the piece may be gone by now */
         look_print_adopt(options, found);
         if (seq == ENGINE_HEAD &&
-            look_piece(options, survey, 0, &piece) == CODE_OK) {
+            look_piece(options, graph, 0, &piece) == CODE_OK) {
             tell_dirty(options, piece);
         }
     } else {
-        code = look_piece(options, survey, 0, &piece);
+        code = look_piece(options, graph, 0, &piece);
     }
     if (code == CODE_OK && value_is_absent(found)) {
         (void)err_set(&detail, ERR_NOT_FOUND, "no value at this path");
@@ -221,6 +213,6 @@ int show_run(const struct options *options)
     }
     value_unref(path);
     value_unref(name);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }

@@ -1,4 +1,4 @@
-/* Surveys and tables for people. */
+/* Names of pieces and nodes, and tables for people. */
 
 #include "cli/look.h"
 
@@ -14,6 +14,7 @@
 #include "cli/display.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "inspect/account.h"
 #include "value/json.h"
 #include "value/object.h"
 
@@ -33,6 +34,11 @@ const char *look_folder(const struct options *options)
     return options->values.dir != NULL ? options->values.dir : "./heddle-data";
 }
 
+const char *look_space(const struct options *options)
+{
+    return options->values.space != NULL ? options->values.space : "main";
+}
+
 int look_report(const struct options *options, const struct err_detail *detail)
 {
     /* The public code has the same number. */
@@ -48,15 +54,18 @@ int look_report(const struct options *options, const struct err_detail *detail)
     return report_error(options, NULL, &error);
 }
 
-int look_open(const struct options *options, struct survey **out)
+int look_open(const struct options *options, struct offline_graph **out)
 {
     struct err_detail detail = {0};
     const char *branch = options->values.branch;
     if (branch != NULL && strcmp(branch, "main") == 0) {
         branch = NULL;
     }
-    return survey_open(look_folder(options), "main", branch, out, &detail) ==
-                   ERR_OK
+    return offline_graph_open(look_folder(options),
+                              look_space(options),
+                              branch,
+                              out,
+                              &detail) == ERR_OK
                ? CODE_OK
                : look_report(options, &detail);
 }
@@ -122,7 +131,7 @@ bool look_is_below(struct value name, const char *child)
             text.at[length] == '/');
 }
 
-static bool has_child(const struct survey_piece *piece, const char *child)
+static bool has_child(const struct offline_piece *piece, const char *child)
 {
     VEC_FOREACH (&piece->nodes, node) {
         if (look_is_below(node->name, child)) {
@@ -143,15 +152,15 @@ static int refuse_child(const struct options *options, const char *word)
 }
 
 int look_piece(const struct options *options,
-               const struct survey *survey,
+               const struct offline_graph *graph,
                size_t operand,
-               struct survey_piece **out)
+               struct offline_piece **out)
 {
     const char *word = options->operands[operand].word;
     const char *child = look_child(options, operand);
     struct buf whole = {0};
     buf_append(&whole, word, strcspn(word, "/"));
-    *out = survey_piece(survey, buf_text(&whole));
+    *out = offline_piece(graph, buf_text(&whole));
     buf_release(&whole);
     if (*out != NULL) {
         return child == NULL || has_child(*out, child)
@@ -162,7 +171,7 @@ int look_piece(const struct options *options,
     size_t count = 0;
     struct nearest nearest;
     nearest_begin(&nearest, word, strlen(word));
-    VEC_FOREACH (&survey->pieces, piece) {
+    VEC_FOREACH (&graph->pieces, piece) {
         append_name(&names, &nearest, (*piece)->name, count++);
     }
     return refuse_name(options, "piece", word, &nearest, &names);
@@ -170,7 +179,7 @@ int look_piece(const struct options *options,
 
 /* The name of a node of a child, which may be given without the children in
  * between if it is the only one: "view" for "cards/3/card1/view". */
-static void find_in_child(const struct survey_piece *piece,
+static void find_in_child(const struct offline_piece *piece,
                           const char *child,
                           const char *word,
                           struct buf *name)
@@ -178,7 +187,7 @@ static void find_in_child(const struct survey_piece *piece,
     const size_t length = strlen(word);
     size_t found = 0;
     buf_printf(name, "%s/%s", child, word);
-    if (survey_node(piece, buf_text(name)) != NULL) {
+    if (offline_node(piece, buf_text(name)) != NULL) {
         return;
     }
     VEC_FOREACH (&piece->nodes, node) {
@@ -198,17 +207,17 @@ static void find_in_child(const struct survey_piece *piece,
 }
 
 static int find_node(const struct options *options,
-                     const struct survey_piece *piece,
+                     const struct offline_piece *piece,
                      const char *word,
-                     struct survey_node **out)
+                     struct offline_node **out)
 {
     const char *user = options->values.user;
-    *out = user != NULL ? survey_node_of_user(piece, word, user)
-                        : survey_node(piece, word);
+    *out = user != NULL ? offline_node_of_user(piece, word, user)
+                        : offline_node(piece, word);
     if (*out != NULL) {
         return CODE_OK;
     }
-    if (user != NULL && survey_node(piece, word) != NULL) {
+    if (user != NULL && offline_node(piece, word) != NULL) {
         struct err_detail detail = {0};
         (void)err_set(&detail,
                       ERR_NOT_FOUND,
@@ -230,9 +239,9 @@ static int find_node(const struct options *options,
 }
 
 int look_node(const struct options *options,
-              const struct survey_piece *piece,
+              const struct offline_piece *piece,
               size_t operand,
-              struct survey_node **out)
+              struct offline_node **out)
 {
     const char *word = options->operands[operand].word;
     const char *child = look_child(options, 0);
@@ -389,12 +398,10 @@ void look_append_time(struct buf *to, uint64_t ms)
 
 void look_append_node(struct buf *to, struct value node, const char *field)
 {
-    const struct value scope = object_field(node, "scope");
-    look_append(to, object_field(node, field));
-    if (value_is_string(scope)) {
-        buf_append_char(to, '@');
-        look_append(to, scope);
-    }
+    struct buf text = {0};
+    account_write_node(&text, node, field);
+    display_append(to, buf_text(&text));
+    buf_release(&text);
 }
 
 void look_append_task(struct buf *to, struct value task, struct value piece)
@@ -426,30 +433,10 @@ void look_append_task(struct buf *to, struct value task, struct value piece)
 
 void look_append_author(struct buf *to, struct value by)
 {
-    const struct value type = object_field(by, "type");
-    const struct value piece = object_field(by, "piece");
-    if (value_is_text(type, "node")) {
-        buf_append_text(to, "node ");
-        look_append_node(to, by, "node");
-    } else if (value_is_text(type, "event")) {
-        buf_append_text(to, "event ");
-        look_append(to, object_field(by, "handler"));
-        look_append(to, object_field(by, "stream"));
-    } else if (value_is_text(type, "start")) {
-        buf_append_text(to, "start");
-    } else if (value_is_text(type, "effect")) {
-        buf_append_text(to, "an effect");
-    } else if (value_is_text(type, "clock")) {
-        buf_append_text(to, "a clock");
-    } else if (value_is_text(type, "folded")) {
-        buf_append_text(to, "compacted history");
-    } else {
-        buf_append_text(to, "an external edit");
-    }
-    if (value_is_string(piece)) {
-        buf_append_text(to, " of ");
-        look_append(to, piece);
-    }
+    struct buf text = {0};
+    account_write_author(&text, by);
+    display_append(to, buf_text(&text));
+    buf_release(&text);
 }
 
 bool look_has_colour(int descriptor)

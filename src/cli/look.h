@@ -1,4 +1,4 @@
-/* What the commands share that look at pieces from outside: opening a survey,
+/* What the commands share that look at pieces from outside: opening the file,
  * names on the command line, and how things are shown to people.
  *
  * A table is as wide as the terminal. Where there is none, cells are whole, and
@@ -10,35 +10,38 @@
 
 #include "base/buf.h"
 #include "cli/options.h"
-#include "host/survey.h"
+#include "inspect/offline_graph.h"
 
 /* -- Opening ------------------------------------------------------------- */
 
 /* The data directory that is meant. */
 const char *look_folder(const struct options *options);
 
+/* The space that is meant: "main", or that of --space. */
+const char *look_space(const struct options *options);
+
 /* A failure of the layers below: an exit code. */
 int look_report(const struct options *options, const struct err_detail *detail);
 
-/* The survey of the space "main". An exit code; what is not CODE_OK has been
+/* The offline graph of that space. An exit code; what is not CODE_OK has been
  * reported. */
-int look_open(const struct options *options, struct survey **out);
+int look_open(const struct options *options, struct offline_graph **out);
 
 /* The piece and the node of the operands with these numbers. A name that is
  * not there is refused with those that are. The piece may be that of a child's
  * address, "kanban/cards/3": then the node is one of the child. */
 int look_piece(const struct options *options,
-               const struct survey *survey,
+               const struct offline_graph *graph,
                size_t operand,
-               struct survey_piece **out);
+               struct offline_piece **out);
 /* What is behind the name of the piece in an address, "cards/3"; or NULL. And
  * whether a name, "cards/3/card1/view", is below it; all are below NULL. */
 const char *look_child(const struct options *options, size_t operand);
 bool look_is_below(struct value name, const char *child);
 int look_node(const struct options *options,
-              const struct survey_piece *piece,
+              const struct offline_piece *piece,
               size_t operand,
-              struct survey_node **out);
+              struct offline_node **out);
 
 /* A whole number of an option; `fallback` if it is not given. */
 int look_number(const struct options *options,
@@ -68,7 +71,7 @@ void look_append_node(struct buf *to, struct value node, const char *field);
 /* "failed after 3 attempts: no route", of what a node has at "task". */
 void look_append_task(struct buf *to, struct value task, struct value piece);
 
-/* "event add of shopping", from a "by" of host/explain.h. */
+/* "event add of shopping", from a "by" of inspect/offline_why.h. */
 void look_append_author(struct buf *to, struct value by);
 
 enum look_colour {

@@ -80,9 +80,11 @@ static int run_version(const struct options *options)
 
 /* -- The tree ------------------------------------------------------------ */
 
-#define DATA_OPTIONS (OPTION_DIR | OPTION_TIMEOUT | OPTION_USER | OPTION_BRANCH)
+#define PLACE_OPTIONS (OPTION_DIR | OPTION_SPACE)
+#define DATA_OPTIONS \
+    (PLACE_OPTIONS | OPTION_TIMEOUT | OPTION_USER | OPTION_BRANCH)
 #define FORM_OPTIONS (OPTION_PRETTY | OPTION_CANONICAL)
-#define LOOK_OPTIONS (OPTION_DIR | OPTION_PRETTY | OPTION_CANONICAL)
+#define LOOK_OPTIONS (PLACE_OPTIONS | FORM_OPTIONS)
 
 static const struct command root_commands[] = {
     {
@@ -223,14 +225,14 @@ static const struct command root_commands[] = {
         .name = "rm",
         .operands = "PIECE",
         .operand_count = 1,
-        .options = OPTION_DIR | OPTION_YES,
+        .options = PLACE_OPTIONS | OPTION_YES,
         .brief = "remove a piece with its data",
         .manual =
             "Removes a piece, its documents and the pieces that its handlers\n"
-            "launched, in one transaction. Asks for confirmation on a\n"
-            "terminal, unless --yes is given. The history stays: 'heddle show\n"
-            "PIECE --at SEQ'. Exits with 1 if the piece does not exist or the\n"
-            "answer is no.\n",
+            "launched, in one transaction per space; children in other spaces\n"
+            "go first. Asks for confirmation on a terminal, unless --yes is\n"
+            "given. The history stays: 'heddle show PIECE --at SEQ'. Exits\n"
+            "with 1 if the piece does not exist or the answer is no.\n",
         .example = "  $ heddle rm list --yes\n",
         .run = rm_run,
     },
@@ -238,7 +240,7 @@ static const struct command root_commands[] = {
         .name = "rename",
         .operands = "PIECE NAME",
         .operand_count = 2,
-        .options = OPTION_DIR,
+        .options = PLACE_OPTIONS,
         .brief = "give a piece another name",
         .manual =
             "Renames a piece and updates the links to it in other documents\n"
@@ -252,12 +254,12 @@ static const struct command root_commands[] = {
         .operands = "PIECE FILE",
         .operand_count = 1,
         .takes_more = true,
-        .options = OPTION_DIR | OPTION_SPACE,
+        .options = PLACE_OPTIONS | OPTION_ALL,
         .brief = "write a piece, or the whole space, to a file",
         .manual =
             "Writes the current documents of a piece, including those of\n"
             "users and of launched pieces, to a new FILE ('-' for standard\n"
-            "output). With --space, writes all documents of the space.\n"
+            "output). With --all, writes all documents of the space.\n"
             "Exports contain no history: 'heddle backup' copies that, too.\n",
         .example = "  $ heddle export list list.jsonl\n",
         .run = export_run,
@@ -266,7 +268,7 @@ static const struct command root_commands[] = {
         .name = "import",
         .operands = "FILE",
         .operand_count = 1,
-        .options = OPTION_DIR | OPTION_NAME | OPTION_REPLACE,
+        .options = PLACE_OPTIONS | OPTION_NAME | OPTION_REPLACE,
         .brief = "read a piece, or a space, from a file",
         .manual =
             "Creates the piece that was exported to FILE ('-' for standard\n"
@@ -337,9 +339,10 @@ static const struct command root_commands[] = {
         .options = LOOK_OPTIONS | OPTION_WATCH,
         .brief = "pieces and their nodes: status, runs, last cause",
         .manual =
-            "Lists the pieces of a data directory and their nodes: which are\n"
-            "clean, which are live, how often each ran, and why it last did.\n"
-            "Runs and changes nothing; --watch keeps the table live.\n",
+            "Lists the pieces of a space and their nodes: which are clean,\n"
+            "which are live, how often each ran, and why it last did; and\n"
+            "the children that a piece has in other spaces. Runs and changes\n"
+            "nothing; --watch keeps the table live.\n",
         .example = "  $ heddle ps --dir heddle-data\n",
         .run = ps_run,
     },
@@ -446,21 +449,21 @@ static const struct command root_commands[] = {
         .options = LOOK_OPTIONS | OPTION_REPAIR,
         .brief = "verify every space of a data directory",
         .manual =
-            "Replays the history of every space and compares it with heads,\n"
-            "snapshots, indexes and recorded runs. Prints each difference and\n"
-            "exits with 1 if there is one. Changes nothing without --repair.\n"
-            "With --repair, and if the history is intact, it rebuilds the\n"
-            "rows of documents that differ, and removes snapshots that differ\n"
-            "and inconsistent records of runs; those nodes run again. Bytes\n"
-            "that are not UTF-8, which earlier versions accepted, become\n"
-            "\\xNN.\n",
+            "Replays the history of every space, or of --space, and\n"
+            "compares it with heads, snapshots, indexes and recorded runs.\n"
+            "Prints each difference and exits with 1 if there is one. Changes\n"
+            "nothing without --repair. With --repair, and if the history is\n"
+            "intact, it rebuilds the rows of documents that differ, and\n"
+            "removes snapshots that differ and inconsistent records of runs;\n"
+            "those nodes run again. Bytes that are not UTF-8, which earlier\n"
+            "versions accepted, become \\xNN.\n",
         .example = "  $ heddle check --dir heddle-data\n",
         .run = check_run,
     },
     {
         .name = "doctor",
         .operands = "",
-        .options = LOOK_OPTIONS,
+        .options = OPTION_DIR | FORM_OPTIONS,
         .brief = "versions, sizes, locks, sessions and known hazards",
         .manual =
             "Prints the facts that a bug report needs, and a line for each\n"
@@ -474,7 +477,7 @@ static const struct command root_commands[] = {
         .operands = "SHELL",
         .operand_count = 1,
         .takes_more = true,
-        .options = OPTION_DIR,
+        .options = PLACE_OPTIONS,
         .brief = "completions for bash, zsh or fish",
         .manual =
             "Prints a script that completes commands, options, pieces, and\n"

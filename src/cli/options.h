@@ -60,6 +60,7 @@
 #define OPTION_HOPS       (UINT64_C(1) << 51)
 #define OPTION_YES        (UINT64_C(1) << 55)
 #define OPTION_SPACE      (UINT64_C(1) << 56)
+#define OPTION_ALL        (UINT64_C(1) << 57)
 #define OPTION_QUEUE      (UINT64_C(1) << 36)
 #define OPTION_AFTER      (UINT64_C(1) << 37)
 #define OPTION_EVERY      (UINT64_C(1) << 38)
@@ -92,6 +93,7 @@ struct options {
     struct option_values {
         const char *at;
         const char *branch;
+        const char *space;
         const char *scope;
         const char *limit;
         const char *keep_from;

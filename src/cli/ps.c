@@ -15,8 +15,8 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/picture.h"
 #include "host/system.h"
+#include "inspect/graph_json.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -30,13 +30,6 @@ enum {
 static bool is_true(struct value value)
 {
     return value_is_same(value, value_bool(true));
-}
-
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
 }
 
 /* "3 s", "5 min", "2 h", "9 d" */
@@ -64,7 +57,7 @@ static void append_cause(struct buf *to, struct value node)
     const struct value reason = object_field(node, "reason");
     if (!value_is_absent(cause)) {
         look_append(to, object_field(cause, "address"));
-        buf_printf(to, ", seq %" PRIu64 ": ", number_of(cause, "seq"));
+        buf_printf(to, ", seq %" PRIu64 ": ", object_number(cause, "seq"));
         look_append_author(to, object_field(cause, "by"));
     } else if (value_is_text(reason, "first")) {
         buf_append_text(to, "first run");
@@ -72,13 +65,16 @@ static void append_cause(struct buf *to, struct value node)
         buf_append_text(to, "folded");
     } else if (value_is_text(reason, "again")) {
         buf_append_text(to, "run again, with unchanged inputs");
+    } else if (value_is_text(reason, "elsewhere")) {
+        buf_append_text(to, "the space ");
+        look_append(to, object_field(node, "space"));
     }
 }
 
 static void append_gates(struct buf *to, struct value node)
 {
-    const uint64_t debounce = number_of(node, "debounceMs");
-    const uint64_t throttle = number_of(node, "throttleMs");
+    const uint64_t debounce = object_number(node, "debounceMs");
+    const uint64_t throttle = object_number(node, "throttleMs");
     if (debounce > 0) {
         buf_printf(to, "debounce %" PRIu64 " ms", debounce);
     }
@@ -131,8 +127,8 @@ static void add_row(struct look_table *table,
                     : wanted ? "asleep"
                              : "dormant");
     row->colours[3] = live ? LOOK_GOOD : LOOK_FAINT;
-    buf_printf(&row->cells[4], "%" PRIu64, number_of(node, "runs"));
-    append_age(&row->cells[5], number_of(node, "at"));
+    buf_printf(&row->cells[4], "%" PRIu64, object_number(node, "runs"));
+    append_age(&row->cells[5], object_number(node, "at"));
     append_gates(&row->cells[6], node);
     if (value_is_object(object_field(node, "task"))) {
         buf_clear(&row->cells[2]);
@@ -150,7 +146,7 @@ static void append_sessions(struct buf *to, struct value sessions)
     while (array_next(&iter, &one)) {
         buf_append_text(to, count++ > 0 ? ", " : "started by ");
         look_append(to, object_field(one, "command"));
-        buf_printf(to, " (pid %" PRIu64 ")", number_of(one, "pid"));
+        buf_printf(to, " (pid %" PRIu64 ")", object_number(one, "pid"));
     }
     if (count == 0) {
         buf_append_text(to, "asleep: no process runs it");
@@ -175,14 +171,43 @@ static void append_waiting(struct buf *to, struct value piece)
         return;
     }
     append_count(to,
-                 number_of(waiting, "events"),
+                 object_number(waiting, "events"),
                  "event waits",
                  "events wait");
-    append_count(to, number_of(waiting, "timers"), "timer", "timers");
-    const uint64_t next = number_of(waiting, "next");
+    append_count(to, object_number(waiting, "timers"), "timer", "timers");
+    const uint64_t next = object_number(waiting, "next");
     if (next > 0) {
         buf_append_text(to, ", next ");
         look_append_time(to, next);
+    }
+}
+
+static void append_parent(struct buf *to, struct value parent)
+{
+    if (value_is_object(parent)) {
+        buf_append_text(to, "; child of ");
+        look_append(to, object_field(parent, "piece"));
+        buf_append_text(to, " in the space ");
+        look_append(to, object_field(parent, "space"));
+    }
+}
+
+/* The children in other spaces, a line each. */
+static void print_elsewhere(struct value children)
+{
+    for (uint32_t i = 0; value_is_array(children) && i < array_count(children);
+         i++) {
+        const struct value child = array_at(children, i);
+        struct buf line = {0};
+        buf_append_text(&line, "  child ");
+        look_append(&line, object_field(child, "piece"));
+        buf_append_text(&line, " in the space ");
+        look_append(&line, object_field(child, "space"));
+        if (is_true(object_field(child, "former"))) {
+            buf_append_text(&line, ", no longer declared");
+        }
+        output_bytes(buf_text(&line), line.length);
+        buf_release(&line);
     }
 }
 
@@ -196,8 +221,10 @@ static void print_piece(struct value piece)
     buf_append_text(&line, "  ");
     append_sessions(&line, object_field(piece, "sessions"));
     append_waiting(&line, piece);
+    append_parent(&line, object_field(piece, "childOf"));
     output_bytes(buf_text(&line), line.length);
     buf_release(&line);
+    print_elsewhere(object_field(piece, "elsewhere"));
     struct look_table table = {
         .columns = 8,
         .headings = {"NODE",
@@ -238,20 +265,20 @@ static void print_all(const struct options *options, struct value all)
 
 static int print_once(const struct options *options)
 {
-    struct survey *survey = NULL;
+    struct offline_graph *graph = NULL;
     struct value all = VALUE_NONE;
     struct err_detail detail = {0};
-    int code = look_open(options, &survey);
+    int code = look_open(options, &graph);
     if (code != CODE_OK) {
         return code;
     }
-    if (picture_pieces(survey, &all, &detail) != ERR_OK) {
+    if (graph_json_pieces(graph, &all, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
         print_all(options, all);
     }
     value_unref(all);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }
 
@@ -264,13 +291,17 @@ struct sign {
 
 static struct sign look_for_sign(const struct options *options)
 {
-    static const char *const files[] = {"main.db", "main.db-wal", "run"};
+    static const char *const endings[] = {".db", ".db-wal", NULL};
     struct sign sign;
     memset(&sign, 0, sizeof sign);
-    for (size_t i = 0; i < COUNT_OF(files); i++) {
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
         struct buf path = {0};
         struct stat found;
-        buf_printf(&path, "%s/%s", look_folder(options), files[i]);
+        buf_printf(&path,
+                   "%s/%s%s",
+                   look_folder(options),
+                   endings[i] != NULL ? look_space(options) : "run",
+                   endings[i] != NULL ? endings[i] : "");
         if (stat(buf_text(&path), &found) == 0) {
             sign.of[i].st_mtim = found.st_mtim;
             sign.of[i].st_size = found.st_size;

@@ -316,13 +316,13 @@ static void tell_start(const struct running *running, const char *how)
     if (option_is_given(running->options, OPTION_JSON)) {
         struct value object = value_empty_object();
         object_put_adopt(&object, "piece", value_ref(piece->name));
-        object_put_adopt(&object, "resumed", value_bool(piece->resumed));
+        object_put_adopt(&object, "resumed", value_bool(!piece->made));
         object_put_adopt(&object, "restored", value_int((int64_t)restored));
         object_put_adopt(&object, "dirty", value_int((int64_t)dirty));
         object_put_adopt(&object, "unknown", value_int((int64_t)unknown));
         json_write(&line, object, JSON_AS_GIVEN, 0);
         value_unref(object);
-    } else if (piece->resumed) {
+    } else if (!piece->made) {
         buf_append_text(&line, "heddle: ");
         display_append(&line, buf_text(&running->name));
         buf_printf(&line,
@@ -430,6 +430,7 @@ static void be_present(struct running *running)
     struct value about = value_empty_object();
     struct err_detail ignored;
     object_put_adopt(&about, "command", value_text_new("run"));
+    object_put_adopt(&about, "space", value_ref(visit->piece->space->id));
     object_put_adopt(
         &about,
         "pieces",

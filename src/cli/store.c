@@ -105,11 +105,6 @@ void store_print_adopt(const struct options *options, struct value value)
     value_unref(value);
 }
 
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
 /* A line that is overwritten, for people who wait. */
 struct progress {
     bool shown;
@@ -248,14 +243,14 @@ static enum err collect_info(struct engine *engine,
     if (err != ERR_OK) {
         return err;
     }
-    put_number(out, "seq", engine->seq);
-    put_number(out, "records", engine->record);
-    put_number(out, "horizon", engine->horizon);
-    put_number(out, "branches", engine->branches.count);
+    object_put_number(out, "seq", engine->seq);
+    object_put_number(out, "records", engine->record);
+    object_put_number(out, "horizon", engine->horizon);
+    object_put_number(out, "branches", engine->branches.count);
     for (size_t i = 0; err == ERR_OK && i < COUNT_OF(info_rows); i++) {
         uint64_t count = 0;
         err = count_info(engine, info_rows[i].statement, &count, detail);
-        put_number(out, info_rows[i].name, count);
+        object_put_number(out, info_rows[i].name, count);
     }
     char chain[DIGEST_TEXT_LENGTH + 1];
     digest_write(engine->chain, chain);
@@ -539,14 +534,14 @@ static void print_counts(const struct check_printer *printer,
 {
     if (option_is_given(printer->options, OPTION_JSON)) {
         struct value object = value_empty_object();
-        put_number(&object, "commits", counts->commits);
-        put_number(&object, "documents", counts->documents);
-        put_number(&object, "snapshots", counts->snapshots);
-        put_number(&object, "actions", counts->actions);
+        object_put_number(&object, "commits", counts->commits);
+        object_put_number(&object, "documents", counts->documents);
+        object_put_number(&object, "snapshots", counts->snapshots);
+        object_put_number(&object, "actions", counts->actions);
         if (option_is_given(printer->options, OPTION_REPAIR)) {
-            put_number(&object, "removed", printer->removed);
-            put_number(&object, "rebuilt", printer->rebuilt);
-            put_number(&object, "mended", printer->mended);
+            object_put_number(&object, "removed", printer->removed);
+            object_put_number(&object, "rebuilt", printer->rebuilt);
+            object_put_number(&object, "mended", printer->mended);
         }
         object_put_adopt(&object,
                          "differences",
@@ -651,7 +646,7 @@ static int run_backup(const struct options *options)
         code = store_report(options, &detail);
     } else if (option_is_given(options, OPTION_JSON)) {
         struct value object = value_empty_object();
-        put_number(&object, "seq", engine.seq);
+        object_put_number(&object, "seq", engine.seq);
         store_print_adopt(options, object);
     }
     engine_close(&engine);
@@ -689,7 +684,7 @@ static struct value describe_file(const struct space_file *file)
     if (file->why_not != NULL) {
         object_put_adopt(&object, "why", value_text_new(file->why_not));
     } else {
-        put_number(&object, "bytes", file->bytes);
+        object_put_number(&object, "bytes", file->bytes);
         put_time(&time, file->changed_ms);
         object_put_adopt(&object, "changed", value_text_new(buf_text(&time)));
         buf_release(&time);

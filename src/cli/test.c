@@ -1,7 +1,7 @@
 /* heddle test: runs files of Lua tests.
  *
  * Reads the files and the modules beside them, hands their text to
- * src/script/testing.h, and prints what comes back: a line a test and counts,
+ * src/luatest/testing.h, and prints what comes back: a line a test and counts,
  * TAP, or one object of JSON. */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "script/testing.h"
+#include "luatest/testing.h"
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"

@@ -7,8 +7,8 @@
 
 #include "cli/look.h"
 #include "cli/report.h"
-#include "host/picture.h"
 #include "host/system.h"
+#include "inspect/graph_json.h"
 #include "runtime/own_write.h"
 #include "runtime/timer.h"
 #include "value/array.h"
@@ -263,24 +263,24 @@ static int choose(const struct options *options,
 
 static int find_timer(const struct options *options, struct value *out)
 {
-    struct survey *survey = NULL;
+    struct offline_graph *graph = NULL;
     struct err_detail detail = {0};
     struct value timers = VALUE_NONE;
-    int code = look_open(options, &survey);
+    int code = look_open(options, &graph);
     if (code != CODE_OK) {
         return code;
     }
-    if (picture_timers(survey,
-                       options->operands[0].word,
-                       system_wall_ms(),
-                       &timers,
-                       &detail) != ERR_OK) {
+    if (graph_json_timers(graph,
+                          options->operands[0].word,
+                          system_wall_ms(),
+                          &timers,
+                          &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
         code = choose(options, object_field(timers, "timers"), out);
     }
     value_unref(timers);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }
 
@@ -405,20 +405,20 @@ static void print_timers(struct value timers)
     look_table_end(&table, 0);
 }
 
-static enum err find_timers(struct survey *survey,
+static enum err find_timers(struct offline_graph *graph,
                             const struct options *options,
                             const char *piece,
                             struct value *out,
                             struct err_detail *detail)
 {
     (void)options;
-    return picture_timers(survey, piece, system_wall_ms(), out, detail);
+    return graph_json_timers(graph, piece, system_wall_ms(), out, detail);
 }
 
 int timers_list(const struct options *options, const struct timers_kind *kind)
 {
-    struct survey *survey = NULL;
-    struct survey_piece *piece = NULL;
+    struct offline_graph *graph = NULL;
+    struct offline_piece *piece = NULL;
     struct err_detail detail = {0};
     struct value found = VALUE_NONE;
     if (options->operand_count > 1) {
@@ -427,15 +427,15 @@ int timers_list(const struct options *options, const struct timers_kind *kind)
     if (option_is_given(options, OPTION_CANCEL)) {
         return timers_cancel_one(options, kind->name);
     }
-    int code = look_open(options, &survey);
+    int code = look_open(options, &graph);
     if (code != CODE_OK) {
         return code;
     }
     if (options->operand_count > 0) {
-        code = look_piece(options, survey, 0, &piece);
+        code = look_piece(options, graph, 0, &piece);
     }
     if (code == CODE_OK &&
-        kind->find(survey,
+        kind->find(graph,
                    options,
                    piece != NULL ? options->operands[0].word : NULL,
                    &found,
@@ -448,7 +448,7 @@ int timers_list(const struct options *options, const struct timers_kind *kind)
         kind->print(found);
     }
     value_unref(found);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }
 

@@ -29,7 +29,7 @@ void timers_append_stream(struct buf *to, struct value stream);
 /* Lists what waits, or cancels one: the whole of both commands. */
 struct timers_kind {
     const char *name; /* "timer" */
-    enum err (*find)(struct survey *survey,
+    enum err (*find)(struct offline_graph *graph,
                      const struct options *options,
                      const char *piece, /* or NULL: all */
                      struct value *out, /* new */

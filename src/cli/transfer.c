@@ -28,7 +28,11 @@ static int open_transfer(const struct options *options,
                          struct transfer **out)
 {
     struct err_detail detail = {0};
-    return transfer_open(look_folder(options), access, out, &detail) == ERR_OK
+    return transfer_open(look_folder(options),
+                         look_space(options),
+                         access,
+                         out,
+                         &detail) == ERR_OK
                ? CODE_OK
                : look_report(options, &detail);
 }
@@ -50,11 +54,6 @@ static int check_whole(const struct options *options, const char *piece)
     return code;
 }
 
-static void put_number(struct value *object, const char *name, uint64_t number)
-{
-    object_put_adopt(object, name, value_int((int64_t)number));
-}
-
 /* What was done, for people on standard error or as JSON. */
 static void tell(const struct options *options,
                  const char *piece,
@@ -66,9 +65,9 @@ static void tell(const struct options *options,
         if (piece[0] != '\0') {
             object_put_adopt(&object, "piece", value_text_new(piece));
         }
-        put_number(&object, "pieces", counts->pieces);
-        put_number(&object, "documents", counts->documents);
-        put_number(&object, "relinked", counts->relinked);
+        object_put_number(&object, "pieces", counts->pieces);
+        object_put_number(&object, "documents", counts->documents);
+        object_put_number(&object, "relinked", counts->relinked);
         look_print_adopt(options, object);
         return;
     }
@@ -199,10 +198,10 @@ static int write_whole(const char *file, const struct buf *text)
 
 int export_run(const struct options *options)
 {
-    const bool all = option_is_given(options, OPTION_SPACE);
+    const bool all = option_is_given(options, OPTION_ALL);
     if (options->operand_count != (all ? 1 : 2)) {
         return report_usage(options,
-                            all ? "--space takes FILE"
+                            all ? "--all takes FILE"
                                 : "'export' takes PIECE FILE");
     }
     struct transfer *transfer = NULL;

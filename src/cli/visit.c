@@ -12,6 +12,7 @@
 #include "cli/display.h"
 #include "cli/file_name.h"
 #include "cli/input.h"
+#include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "host/system.h"
@@ -467,6 +468,19 @@ static void on_notice(void *ctx,
     buf_release(&text);
 }
 
+/* A child in another space is not there: what needs it is not, either. */
+static void on_not_started(void *ctx,
+                           struct value name,
+                           const struct err_detail *why)
+{
+    struct visit *visit = ctx;
+    struct visit_fault fault = {.of_handler = true};
+    visit->lost = true;
+    visit_append(&fault.name, name);
+    buf_append_text(&fault.message, why->text);
+    vec_push(&visit->faults, fault);
+}
+
 /* -- The program of the visit -------------------------------------------- */
 
 void visit_begin_program(struct visit *visit)
@@ -481,6 +495,8 @@ void visit_begin_program(struct visit *visit)
     runtime->pattern_ctx = visit;
     runtime->notice = on_notice;
     runtime->notice_ctx = visit;
+    runtime->not_started = on_not_started;
+    runtime->not_started_ctx = visit;
     host_tasks_attach(visit->tasks, runtime);
     const struct program_host host = visit_host(visit);
     visit->program = begin_program(visit, &host);
@@ -578,9 +594,12 @@ int visit_open(struct visit *visit,
     }
     listen_to_signals();
     const struct wake_outside outside = begin_tasks(visit);
+    const char *const spaces[] = {look_space(options)};
     const struct live_options live = {
         .folder = visit->folder,
         .access = access,
+        .spaces = spaces,
+        .space_count = COUNT_OF(spaces),
         .user = options->values.user,
         .branch = options->values.branch != NULL &&
                           strcmp(options->values.branch, "main") != 0
@@ -908,8 +927,7 @@ int visit_resume(struct visit *visit, const char *name)
 int visit_start_for_user(struct visit *visit, const struct entity *document)
 {
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     if (!value_is_object(about) ||
         value_is_absent(object_field(about, "scopes"))) {
         return CODE_OK;

@@ -33,8 +33,7 @@ const char *visit_hint_field(const struct entity *document,
     nearest_begin(nearest, path, strcspn(path, "/."));
     offer_keys(nearest, document->visible.payload);
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     if (value_is_object(about)) {
         offer_keys(nearest, object_field(about, "cells"));
     }
@@ -96,8 +95,7 @@ static enum err load_piece(struct visit *visit,
     value_unref(text);
     const struct value rest =
         err == ERR_OK ? (*document)->visible.rest : VALUE_NONE;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     *is_piece = value_is_object(about) &&
                 value_is_absent(object_field(about, "removed"));
     return err;

@@ -234,10 +234,8 @@ int visit_read_json(const struct options *options,
 static struct entity *declared(struct entity *document, struct value name)
 {
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
-    const struct value cells =
-        value_is_object(about) ? object_field(about, "cells") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
+    const struct value cells = object_field(about, "cells");
     const struct value result = document->visible.payload;
     if (!value_is_object(cells) || value_is_absent(object_get(cells, name)) ||
         (value_is_object(result) &&

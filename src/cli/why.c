@@ -1,4 +1,4 @@
-/* heddle why, heddle why-not: accounts of host/explain.h, for people. */
+/* heddle why, heddle why-not: accounts of inspect/offline_why.h, for people. */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/explain.h"
+#include "inspect/offline_why.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -18,13 +18,6 @@ enum {
     READS_SHOWN = 12,
     INDENT = 2,
 };
-
-static uint64_t number_of(struct value object, const char *name)
-{
-    const struct value number = object_field(object, name);
-    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
-                                           : 0;
-}
 
 __attribute__((format(printf, 2, 3))) static void say(unsigned depth,
                                                       const char *format,
@@ -104,10 +97,10 @@ static void print_commit(struct value cause, unsigned depth)
 {
     struct buf line = {0};
     const struct value by = object_field(cause, "by");
-    const uint64_t at = number_of(cause, "at");
-    const uint64_t commits = number_of(cause, "commits");
+    const uint64_t at = object_number(cause, "at");
+    const uint64_t commits = object_number(cause, "commits");
     begin_line(&line, depth);
-    buf_printf(&line, "commit %" PRIu64, number_of(cause, "seq"));
+    buf_printf(&line, "commit %" PRIu64, object_number(cause, "seq"));
     if (commits > 1) {
         buf_printf(&line, " (the last of %" PRIu64 ")", commits);
     }
@@ -140,7 +133,7 @@ static void print_run(struct value run, unsigned depth);
 static void print_cause(struct value cause, bool last, unsigned depth)
 {
     const struct value changes = object_field(cause, "changes");
-    const uint64_t more = number_of(cause, "more");
+    const uint64_t more = object_number(cause, "more");
     struct array_iter iter = array_iter(changes);
     struct value change;
     while (array_next(&iter, &change)) {
@@ -159,7 +152,7 @@ static void print_cause(struct value cause, bool last, unsigned depth)
     }
 }
 
-/* What is behind a run; depth is bounded by EXPLAIN_DEPTH. */
+/* What is behind a run; depth is bounded by WHY_DEPTH. */
 static void print_run(struct value run, unsigned depth)
 {
     const struct value reason = object_field(run, "reason");
@@ -167,7 +160,7 @@ static void print_run(struct value run, unsigned depth)
     if (!value_is_absent(object_field(run, "above"))) {
         say(depth, "explained above");
     } else if (value_is_text(reason, "first")) {
-        const uint64_t seq = number_of(object_field(run, "by"), "seq");
+        const uint64_t seq = object_number(object_field(run, "by"), "seq");
         if (seq > 0) {
             say(depth,
                 "for the first time: the piece was started with commit "
@@ -182,16 +175,25 @@ static void print_run(struct value run, unsigned depth)
         say(depth,
             "its inputs are unchanged: its code changed, or an earlier run "
             "failed");
+    } else if (value_is_text(reason, "elsewhere")) {
+        struct buf space = {0};
+        look_append(&space, object_field(run, "space"));
+        say(depth,
+            "its inputs in this space are unchanged; it also reads the space "
+            "%s: 'heddle log --space %s' lists the changes there",
+            buf_text(&space),
+            buf_text(&space));
+        buf_release(&space);
     }
     for (uint32_t i = 0; value_is_array(causes) && i < array_count(causes);
          i++) {
         const struct value cause = array_at(causes, i);
         const bool last = i + 1 == array_count(causes) ||
-                          number_of(array_at(causes, i + 1), "seq") !=
-                              number_of(cause, "seq");
+                          object_number(array_at(causes, i + 1), "seq") !=
+                              object_number(cause, "seq");
         print_cause(cause, last, depth);
     }
-    const uint64_t left = number_of(run, "moreReads");
+    const uint64_t left = object_number(run, "moreReads");
     if (left > 0) {
         say(depth,
             "%" PRIu64 " other read%s of the run %s not examined",
@@ -228,52 +230,52 @@ static void print_why(struct value why)
                             ? " is a handler: 'heddle log' has its events"
                             : " has no recorded run");
     } else {
-        const uint64_t runs = number_of(why, "runs");
+        const uint64_t runs = object_number(why, "runs");
         buf_printf(&line,
                    " ran %" PRIu64 " time%s, last at seq %" PRIu64,
                    runs,
                    runs == 1 ? "" : "s",
-                   number_of(why, "seq"));
-        buf_append_text(&line,
-                        number_of(why, "landed") > 0 ? ""
-                                                     : "; no document changed");
+                   object_number(why, "seq"));
+        buf_append_text(
+            &line,
+            object_number(why, "landed") > 0 ? "" : "; no document changed");
     }
     end_line(&line);
     print_task(why);
     print_run(why, 1);
 }
 
-/* The survey and the node of the two operands. */
+/* The graph and the node of the two operands. */
 static int open_node(const struct options *options,
-                     struct survey **survey,
-                     struct survey_node **node)
+                     struct offline_graph **graph,
+                     struct offline_node **node)
 {
-    struct survey_piece *piece = NULL;
-    int code = look_open(options, survey);
+    struct offline_piece *piece = NULL;
+    int code = look_open(options, graph);
     if (code != CODE_OK) {
         return code;
     }
-    code = look_piece(options, *survey, 0, &piece);
+    code = look_piece(options, *graph, 0, &piece);
     if (code == CODE_OK) {
         code = look_node(options, piece, 1, node);
     }
     if (code != CODE_OK) {
-        survey_close(*survey);
+        offline_graph_close(*graph);
     }
     return code;
 }
 
 int why_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_node *node = NULL;
+    struct offline_graph *graph = NULL;
+    struct offline_node *node = NULL;
     struct value why = VALUE_NONE;
     struct err_detail detail = {0};
-    int code = open_node(options, &survey, &node);
+    int code = open_node(options, &graph, &node);
     if (code != CODE_OK) {
         return code;
     }
-    if (explain_why(survey, node, true, &why, &detail) != ERR_OK) {
+    if (offline_why(graph, node, true, &why, &detail) != ERR_OK) {
         code = look_report(options, &detail);
     } else {
         code = value_is_text(object_field(why, "reason"), "never") ? CODE_NO
@@ -285,13 +287,13 @@ int why_run(const struct options *options)
         }
     }
     value_unref(why);
-    survey_close(survey);
+    offline_graph_close(graph);
     return code;
 }
 
 /* -- Why not ------------------------------------------------------------- */
 
-static void print_advice(const struct survey_node *node, struct value why)
+static void print_advice(const struct offline_node *node, struct value why)
 {
     const struct value condition = object_field(why, "condition");
     struct buf piece = {0};
@@ -308,9 +310,7 @@ static void print_advice(const struct survey_node *node, struct value why)
             "read it: heddle get %s, or let an effect read it",
             buf_text(&piece));
     } else if (value_is_text(condition, "not-started")) {
-        const struct value note = value_is_object(node->piece->about)
-                                      ? object_field(node->piece->about, "note")
-                                      : VALUE_NONE;
+        const struct value note = object_field(node->piece->about, "note");
         struct buf file = {0};
         if (value_is_object(note)) {
             look_append(&file, object_field(note, "file"));
@@ -333,14 +333,14 @@ static void print_advice(const struct survey_node *node, struct value why)
     } else if (value_is_text(condition, "gated")) {
         say(1,
             "debounce %" PRIu64 " ms, throttle %" PRIu64 " ms",
-            number_of(why, "debounceMs"),
-            number_of(why, "throttleMs"));
+            object_number(why, "debounceMs"),
+            object_number(why, "throttleMs"));
     }
     buf_release(&piece);
     buf_release(&name);
 }
 
-static void print_why_not(const struct survey_node *node, struct value why)
+static void print_why_not(const struct offline_node *node, struct value why)
 {
     struct buf line = {0};
     const struct value reads = object_field(why, "reads");
@@ -357,10 +357,10 @@ static void print_why_not(const struct survey_node *node, struct value why)
     end_line(&needs);
     print_task(why);
     print_advice(node, why);
-    if (number_of(why, "changed") > 0) {
+    if (object_number(why, "changed") > 0) {
         say(1,
             "its inputs were last changed by commit %" PRIu64,
-            number_of(why, "changed"));
+            object_number(why, "changed"));
     }
     for (uint32_t i = 0; i < array_count(reads) && i < READS_SHOWN; i++) {
         struct buf read = {0};
@@ -376,19 +376,19 @@ static void print_why_not(const struct survey_node *node, struct value why)
 
 int why_not_run(const struct options *options)
 {
-    struct survey *survey = NULL;
-    struct survey_node *node = NULL;
-    const int code = open_node(options, &survey, &node);
+    struct offline_graph *graph = NULL;
+    struct offline_node *node = NULL;
+    const int code = open_node(options, &graph, &node);
     if (code != CODE_OK) {
         return code;
     }
-    const struct value why = explain_why_not(survey, node);
+    const struct value why = offline_why_not(graph, node);
     if (option_is_given(options, OPTION_JSON)) {
         look_print_adopt(options, value_ref(why));
     } else {
         print_why_not(node, why);
     }
     value_unref(why);
-    survey_close(survey);
+    offline_graph_close(graph);
     return CODE_OK;
 }

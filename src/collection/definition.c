@@ -400,8 +400,7 @@ struct visiting {
 static void visit_rows(struct visiting *visiting, const struct entity *page)
 {
     const struct value data = page->visible.payload;
-    const struct value entries =
-        value_is_object(data) ? object_field(data, "entries") : VALUE_NONE;
+    const struct value entries = object_field(data, "entries");
     struct object_iter iter =
         object_iter(value_is_object(entries) ? entries : value_empty_object());
     struct value sort_key;

@@ -184,18 +184,14 @@ static void track_range(const struct collection_access *access,
 
 static struct value entries_of(const struct page *page)
 {
-    const struct value entries = value_is_object(page->data)
-                                     ? object_field(page->data, "entries")
-                                     : VALUE_NONE;
+    const struct value entries = object_field(page->data, "entries");
     return value_is_object(entries) ? entries : value_empty_object();
 }
 
 /* The lowest sort key of the next page, borrowed; absent: this is the last. */
 static struct value fence_of(const struct page *page)
 {
-    const struct value fence = value_is_object(page->data)
-                                   ? object_field(page->data, "fence")
-                                   : VALUE_NONE;
+    const struct value fence = object_field(page->data, "fence");
     struct value key = VALUE_NONE;
     struct value item;
     if (value_is_object(fence)) {

@@ -3,11 +3,18 @@
 #include "host/folder.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "store/spaces.h"
+#include "value/address.h"
+
+enum {
+    NAMES_SHOWN = 8, /* of spaces, in a sentence */
+};
 
 void folder_path(const char *folder, const char *space, struct buf *out)
 {
@@ -118,18 +125,50 @@ enum err folder_open(const char *folder,
 
 /* -- Its spaces ---------------------------------------------------------- */
 
-static bool has_spaces(const char *folder)
+static int compare_names(const void *a, const void *b)
 {
+    return strcmp(buf_text(&((const struct space_file *)a)->name),
+                  buf_text(&((const struct space_file *)b)->name));
+}
+
+/* "; did you mean 'team'?" or "; there are main, team", for a space that is not
+ * among them; nothing if there is none. */
+static void append_spaces(const char *folder,
+                          const char *wanted,
+                          struct buf *to)
+{
+    static const char ending[] = ".db";
+    const size_t tail = sizeof ending - 1;
     space_files files;
-    bool any = false;
+    struct nearest nearest;
+    struct buf names = {0};
+    size_t count = 0;
     if (spaces_list(folder, &files, NULL) != ERR_OK) {
-        return false;
+        return;
+    }
+    nearest_begin(&nearest, wanted, strlen(wanted));
+    if (files.count > 0) {
+        qsort(files.at, files.count, sizeof *files.at, compare_names);
     }
     VEC_FOREACH (&files, file) {
-        any |= file->why_not == NULL;
+        const struct buf *name = &file->name;
+        const size_t length = name->length > tail ? name->length - tail : 0;
+        if (file->why_not == NULL && length > 0 &&
+            strcmp(buf_text(name) + length, ending) == 0) {
+            nearest_offer(&nearest, name->at, length);
+            if (count < NAMES_SHOWN) {
+                buf_append_text(&names, count > 0 ? ", " : "; there are ");
+                buf_append(&names, name->at, length);
+            } else if (count == NAMES_SHOWN) {
+                buf_append_text(&names, ", ...");
+            }
+            count++;
+        }
     }
+    const char *hint = nearest_hint(&nearest);
+    buf_append_text(to, hint[0] != '\0' ? hint : buf_text(&names));
+    buf_release(&names);
     space_files_release(&files);
-    return any;
 }
 
 enum err folder_find(const char *folder,
@@ -137,6 +176,12 @@ enum err folder_find(const char *folder,
                      enum folder_access wanted,
                      struct err_detail *detail)
 {
+    const struct value id = value_text_new(space);
+    const enum err err = space_id_check(id, detail);
+    value_unref(id);
+    if (err != ERR_OK) {
+        return err;
+    }
     struct buf path = {0};
     folder_path(folder, space, &path);
     const bool there =
@@ -145,18 +190,22 @@ enum err folder_find(const char *folder,
     if (there) {
         return ERR_OK;
     }
-    return has_spaces(folder)
+    struct buf spaces = {0};
+    append_spaces(folder, space, &spaces);
+    (void)(spaces.length > 0
                ? err_set(detail,
                          ERR_NOT_FOUND,
-                         "there is no space '%.60s' in the data directory: "
-                         "check the name (%s)",
+                         "there is no space '%.60s' in %s%s",
                          space,
-                         folder)
+                         folder,
+                         buf_text(&spaces))
                : err_set(detail,
                          ERR_NOT_FOUND,
                          "not a data directory: it contains no space; check "
                          "the path (%s)",
-                         folder);
+                         folder));
+    buf_release(&spaces);
+    return ERR_NOT_FOUND;
 }
 
 static const char *advice_for(enum err err)

@@ -28,7 +28,8 @@ MUST_CHECK enum err folder_open(const char *folder,
                                 enum folder_access access,
                                 struct err_detail *detail);
 
-/* Whether the file of a space is there, or need not be. NOT_FOUND. */
+/* Whether the file of a space is there, or need not be. NOT_FOUND, with the
+ * nearest name or those that there are; ARGUMENT: it cannot be a name. */
 MUST_CHECK enum err folder_find(const char *folder,
                                 const char *space,
                                 enum folder_access access,

@@ -1,7 +1,6 @@
 /* Stores, links and a runtime on the system's clock. */
 
-#include "host/live.h"
-#include "host/event_source.h"
+#include "host/live_inside.h"
 
 #include <string.h>
 
@@ -19,45 +18,6 @@
 #include "replica/session.h"
 #include "sched/persistence.h"
 #include "value/object.h"
-
-struct live_space {
-    struct live *live;
-    struct value name;
-    bool stored; /* has a store (L7): the next three, and the watch */
-    struct engine engine;
-    struct hub hub;
-    struct link link;
-    struct space *space;
-    int watch;                 /* of its lock file (host/wake.h) */
-    bool written;              /* by a process, since the last step */
-    mono_ms busy_since;        /* when the write lock was asked for and not
-                                  had (L8); 0: it is not waited for */
-    mono_ms ask_again;         /* at the latest */
-    mono_ms pause;             /* until then */
-    struct err_detail busy;    /* the process that has it, once it was looked
-                                  for; OK: not yet */
-    bool busy_long;            /* that is to be reported */
-    struct err_detail trouble; /* as it was reported; OK: none */
-};
-
-struct live {
-    struct live_options options; /* without what was borrowed for the call */
-    struct runtime runtime;
-    struct host *host;
-    struct wake wake;
-    struct buf folder; /* empty: in memory */
-    struct value user; /* or absent */
-    struct value session;
-    struct value instance;
-    bool new_session;
-    struct claim *claim; /* NULL: the session needs none (L4) */
-    struct event_source event_source;
-    bool more;        /* the last step was cut short */
-    mono_ms deadline; /* of who waits for it to settle, or MONO_NEVER */
-    bool postponed;   /* it ran nothing, because other processes are first */
-    struct mirrors mirrors;
-    VEC(struct live_space *) spaces;
-};
 
 struct runtime *live_runtime(struct live *live)
 {
@@ -124,12 +84,13 @@ static void observed(void *ctx,
 
 static enum err open_engine(struct live *live,
                             const char *name,
+                            enum folder_access access,
                             struct engine *engine,
                             struct err_detail *detail)
 {
     struct buf path = {0};
     const char *folder = buf_text(&live->folder);
-    enum err err = folder_find(folder, name, live->options.access, detail);
+    enum err err = folder_find(folder, name, access, detail);
     folder_path(folder, name, &path);
     if (err == ERR_OK) {
         const struct engine_options options = {
@@ -201,9 +162,10 @@ static enum err connect(struct live *live,
 static enum err open_store(struct live *live,
                            struct live_space *at,
                            const char *name,
+                           enum folder_access access,
                            struct err_detail *detail)
 {
-    const enum err err = open_engine(live, name, &at->engine, detail);
+    const enum err err = open_engine(live, name, access, &at->engine, detail);
     if (err != ERR_OK) {
         return err;
     }
@@ -238,6 +200,7 @@ static void close_space(struct live_space *at)
 static enum err add_space(struct live *live,
                           const char *name,
                           struct value id,
+                          enum folder_access access,
                           struct live_space **out,
                           struct err_detail *detail)
 {
@@ -246,7 +209,7 @@ static enum err add_space(struct live *live,
     at->name = value_ref(id);
     enum err err = ERR_OK;
     if (live->folder.length > 0) {
-        err = open_store(live, at, name, detail);
+        err = open_store(live, at, name, access, detail);
     }
     if (err == ERR_OK) {
         err = connect(live, at, detail);
@@ -260,22 +223,59 @@ static enum err add_space(struct live *live,
     return ERR_OK;
 }
 
-enum err live_open_space(struct live *live,
-                         const char *name,
-                         struct space **out,
-                         struct err_detail *detail)
+static enum err open_as(struct live *live,
+                        const char *name,
+                        enum folder_access access,
+                        struct space **out,
+                        struct err_detail *detail)
 {
     *out = NULL;
     struct value id = value_text_new(name);
     enum err err = space_id_check(id, detail);
     struct live_space *at = err == ERR_OK ? find(live, id) : NULL;
     if (err == ERR_OK && at == NULL) {
-        err = add_space(live, name, id, &at, detail);
+        err = add_space(live, name, id, access, &at, detail);
     }
     value_unref(id);
     if (err == ERR_OK) {
         *out = at->space;
     }
+    return err;
+}
+
+enum err live_open_space(struct live *live,
+                         const char *name,
+                         struct space **out,
+                         struct err_detail *detail)
+{
+    return open_as(live, name, live->options.access, out, detail);
+}
+
+/* L10. Without a folder, a space is there when it is open. */
+static enum err open_on_demand(void *ctx,
+                               struct value id,
+                               bool create,
+                               struct space **out,
+                               struct err_detail *detail)
+{
+    struct live *live = ctx;
+    struct buf name = {0};
+    const struct text text = value_text(&id);
+    const bool is_read_only = live->options.access == FOLDER_READ_ONLY;
+    buf_append(&name, text.at, text.length);
+    const enum err err = !create && live->folder.length == 0
+                             ? err_set(detail,
+                                       ERR_NOT_FOUND,
+                                       "there is no space '%.60s'",
+                                       buf_text(&name))
+                             : open_as(live,
+                                       buf_text(&name),
+                                       is_read_only ? FOLDER_READ_ONLY
+                                       : create     ? FOLDER_CREATE
+                                                    : FOLDER_EXISTING,
+                                       out,
+                                       detail);
+    buf_release(&name);
     return err;
 }
 
@@ -286,6 +286,17 @@ static struct engine *engine_of(void *ctx, struct value space)
     return live_engine(ctx, space);
 }
 
+/* A space that the piece has read is opened for that. */
+static struct engine *engine_opened(void *ctx, struct value name)
+{
+    struct live *live = ctx;
+    struct space *space;
+    return runtime_need_space(&live->runtime, name, false, &space, NULL) ==
+                   ERR_OK
+               ? live_engine(live, name)
+               : NULL;
+}
+
 static enum err resume(void *ctx,
                        struct space *space,
                        struct value piece,
@@ -294,7 +305,7 @@ static enum err resume(void *ctx,
 {
     struct live *live = ctx;
     const struct pages_source source = {
-        .engine = engine_of,
+        .engine = engine_opened,
         .ctx = live,
         .identity = {live->user, live->session},
         .progress = live->options.on_progress,
@@ -428,6 +439,7 @@ static struct live *make(const struct live_options *options)
         .resume_ctx = live,
         .fetch = fetch,
         .refresh = refresh,
+        .open_space = open_on_demand,
         .fetch_ctx = live,
         .stored_events = event_source_hooks(&live->event_source),
         .task_claims = task_lease_claims(buf_text(&live->folder)),
@@ -554,65 +566,6 @@ static void exchange(struct live *live)
     replica_settle(&live->runtime.replica);
 }
 
-/* Whether one process keeps the others from writing: many that write one after
- * the other are no trouble. */
-static bool is_held_long(const struct live_space *at,
-                         const struct lock_holder *holder,
-                         mono_ms now)
-{
-    return holder->stopped ||
-           (now >= at->busy_since + LIVE_BUSY_MS &&
-            (holder->since_ms == 0 ||
-             system_wall_ms() >= holder->since_ms + LIVE_BUSY_MS));
-}
-
-/* The process that has the lock, as a sentence. It costs reading in /proc. */
-static void find_holder(struct live_space *at, mono_ms now)
-{
-    struct lock_holder holder;
-    struct err_detail why = {0};
-    const struct text name = value_text(&at->name);
-    lock_holder_find(buf_text(&at->engine.database.path), &holder);
-    if (holder.kind != LOCK_NONE) {
-        at->busy_long = is_held_long(at, &holder, now);
-        (void)lock_holder_explain(&holder, &why);
-    } else if (at->busy.err == ERR_OK) {
-        (void)err_set(&why, ERR_BUSY, "other processes write to it: retry");
-    }
-    if (why.err != ERR_OK) {
-        (void)err_set(&at->busy,
-                      ERR_BUSY,
-                      "the space '%.*s': %s",
-                      text_shown(name.at, name.length, 60),
-                      name.at,
-                      why.text);
-    }
-}
-
-static void end_wait(struct live_space *at)
-{
-    at->busy_since = 0;
-    at->busy_long = false;
-    at->busy = (struct err_detail){0};
-}
-
-/* L8: it is asked again when the lock file was written to. A program that is
- * not Heddle does not do that, so it is asked now and then in any case. */
-static void begin_wait(struct live_space *at, mono_ms now)
-{
-    if (at->busy_since == 0) {
-        at->busy_since = now;
-        at->pause = 1;
-    } else if (now >= at->busy_since + LOCK_PATIENCE_MS &&
-               now >= at->ask_again) {
-        find_holder(at, now);
-    }
-    if (now >= at->ask_again) {
-        at->pause = at->pause < LIVE_POLL_MS / 2 ? at->pause * 2 : LIVE_POLL_MS;
-        at->ask_again = now + at->pause;
-    }
-}
-
 /* The next commits of a space, as one group: other processes wait for no more
  * than that. After a conflict the lock is this host's (L9) until the step ends.
  * True: there are more. */
@@ -624,9 +577,9 @@ static bool send_group(struct live *live, struct live_space *at)
     if (!database->read_only && space_has_commits(at->space)) {
         err = database_reserve(database, NULL);
         if (err == ERR_BUSY) {
-            begin_wait(at, live_now(live));
+            live_begin_wait(at, live_now(live));
         } else {
-            end_wait(at);
+            live_end_wait(at);
         }
     }
     const uint64_t sent = at->space->session->counters.sent_commits;
@@ -670,7 +623,7 @@ static bool postpones_events(struct live *live, mono_ms now)
         }
         struct write_lock *lock = &(*at)->engine.database.lock;
         if (write_lock_queue(lock)) {
-            begin_wait(*at, now);
+            live_begin_wait(*at, now);
             postpones = postpones || now < (*at)->busy_since + LIVE_STEP_MS;
         }
     }
@@ -683,7 +636,7 @@ static void leave_queues(struct live *live)
     VEC_FOREACH (&live->spaces, at) {
         if ((*at)->stored && !space_has_commits((*at)->space)) {
             write_lock_leave(&(*at)->engine.database.lock);
-            end_wait(*at);
+            live_end_wait(*at);
         }
     }
 }
@@ -752,7 +705,7 @@ const struct err_detail *live_trouble(const struct live *live)
     }
     VEC_FOREACH (&live->spaces, at) {
         if ((*at)->busy_since != 0) {
-            find_holder(*at, live_now(live));
+            live_find_holder(*at, live_now(live));
             return &(*at)->busy;
         }
     }

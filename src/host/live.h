@@ -40,13 +40,17 @@
  *       file, and the host is woken when it is their turn. Reading needs no
  *       lock. When the lock is not to be had for LIVE_BUSY_MS, or its holder
  *       was stopped by a signal, that is a trouble (L3), with the process. Only
- *       the creation of a space waits for other processes, in live_open.
+ *       the creation of a space waits for other processes, in live_open and
+ *       L10.
  *   L9  A commit that was refused because of a conflict is run again and
  *       committed before any other process commits, unless that takes longer
  *       than the others wait (store/write_lock.h, lock-3, lock-4).
  *   L7  Without a folder there is no store either: nobody else could see it
  *       and nothing of it survives. A space is its own authority then; what
  *       is committed is confirmed at once, and leaves no history.
+ *   L10 A space is opened when a link or a stored event leads there, and made
+ *       when a piece is to have a child there (R8 of runtime/piece.h); on its
+ *       main branch. It stays open.
  *
  * For a loop of one's own, instead of live_wait: wait until live_fd is readable
  * or live_next_wake has come, then step. */

@@ -117,3 +117,18 @@ struct value presence_list(const char *folder)
     visit_files(folder, read_one, &list);
     return list;
 }
+
+bool presence_has(struct value one, struct value space, struct value piece)
+{
+    const struct value pieces = object_field(one, "pieces");
+    const struct value of = object_field(one, "space");
+    bool has = false;
+    if (value_is_array(pieces) && value_is_string(of) && key_equal(of, space)) {
+        struct array_iter iter = array_iter(pieces);
+        struct value name;
+        while (array_next(&iter, &name)) {
+            has = has || (value_is_string(name) && key_equal(name, piece));
+        }
+    }
+    return has;
+}

@@ -24,7 +24,8 @@ struct presence;
 
 /* `about` is an object that is kept beside "session" and "pid":
  *
- *   {"command":"run","pieces":["shopping"],"effects":true,"looks":true}
+ *   {"command":"run","space":"main","pieces":["shopping"],"effects":true,
+ *    "looks":true}
  *
  * `effects`: it runs their effects. `looks`: at their results, with everything
  * that they link to.
@@ -43,5 +44,8 @@ void presence_end(struct presence *presence);
 /* Those that are there now: an array of the objects, new. A directory in which
  * there never was one has none. Nothing is changed. */
 struct value presence_list(const char *folder);
+
+/* Whether one of them has a piece of that space started, by its name. */
+bool presence_has(struct value one, struct value space, struct value piece);
 
 #endif

@@ -11,6 +11,7 @@
 #include "runtime/relink.h"
 #include "store/observations.h"
 #include "value/array.h"
+#include "value/compare.h"
 #include "value/link.h"
 #include "value/object.h"
 
@@ -34,6 +35,7 @@ static struct value new_session(void)
 }
 
 enum err transfer_open(const char *folder,
+                       const char *space,
                        enum folder_access access,
                        struct transfer **out,
                        struct err_detail *detail)
@@ -41,13 +43,13 @@ enum err transfer_open(const char *folder,
     *out = NULL;
     enum err err = folder_open(folder, access, detail);
     if (err == ERR_OK) {
-        err = folder_find(folder, "main", access, detail);
+        err = folder_find(folder, space, access, detail);
     }
     if (err != ERR_OK) {
         return err;
     }
     struct buf path = {0};
-    folder_path(folder, "main", &path);
+    folder_path(folder, space, &path);
     struct transfer *transfer = mem_alloc_zero(sizeof *transfer);
     const struct engine_options options = {
         .path = buf_text(&path),
@@ -57,9 +59,10 @@ enum err transfer_open(const char *folder,
     buf_release(&path);
     if (err != ERR_OK) {
         mem_free(transfer, sizeof *transfer);
-        return folder_explain(folder, "main", detail);
+        return folder_explain(folder, space, detail);
     }
     transfer->folder = folder;
+    transfer->name = space;
     transfer->session = new_session();
     transfer->branch = value_text_new("");
     transfer->space = value_text_new("space");
@@ -89,6 +92,8 @@ void moved_set_release(struct moved_set *set)
         value_unref(one->id);
         value_unref(one->document);
     }
+    value_unref(set->space);
+    value_unref(set->relatives);
     vec_release(&set->names);
     vec_release(&set->documents);
 }
@@ -108,9 +113,7 @@ enum err transfer_read(struct transfer *transfer,
 
 struct value transfer_about(struct value document)
 {
-    const struct value about = value_is_object(document)
-                                   ? object_field(document, "piece")
-                                   : VALUE_NONE;
+    const struct value about = object_field(document, "piece");
     return value_is_object(about) &&
                    value_is_absent(object_field(about, "removed"))
                ? about
@@ -119,11 +122,8 @@ struct value transfer_about(struct value document)
 
 uint64_t transfer_generation(struct value document)
 {
-    const struct value about = value_is_object(document)
-                                   ? object_field(document, "piece")
-                                   : VALUE_NONE;
-    const struct value generation =
-        value_is_object(about) ? object_field(about, "generation") : VALUE_NONE;
+    const struct value about = object_field(document, "piece");
+    const struct value generation = object_field(about, "generation");
     return value_kind(generation) == VALUE_INT
                ? (uint64_t)value_integer(generation)
                : 0;
@@ -151,8 +151,7 @@ static enum err refuse_name(struct transfer *transfer,
         return err;
     }
     nearest_begin(&nearest, name, strlen(name));
-    const struct value all =
-        value_is_object(index) ? object_field(index, "value") : VALUE_NONE;
+    const struct value all = object_field(index, "value");
     struct object_iter iter =
         object_iter(value_is_object(all) ? all : value_empty_object());
     struct value known;
@@ -232,14 +231,15 @@ static enum err add_launched(struct transfer *transfer,
         transfer_read(transfer, transfer->space, id, &document, detail);
     value_unref(id);
     const struct value about = transfer_about(document);
-    const struct value launched =
-        value_is_object(about) ? object_field(about, "launched") : VALUE_NONE;
+    const struct value launched = object_field(about, "launched");
     struct object_iter iter = object_iter(
         value_is_object(launched) ? launched : value_empty_object());
     struct value child;
     struct value pattern;
     while (object_next(&iter, &child, &pattern)) {
-        vec_push(&set->names, value_ref(child));
+        if (!value_is_object(pattern)) { /* of this space */
+            vec_push(&set->names, value_ref(child));
+        }
     }
     value_unref(document);
     return err;
@@ -309,51 +309,31 @@ enum err transfer_gather(struct transfer *transfer,
     return err == ERR_OK ? read_documents(transfer, set, detail) : err;
 }
 
-enum err transfer_count(struct transfer *transfer,
-                        const char *name,
-                        struct transfer_counts *counts,
-                        struct err_detail *detail)
-{
-    struct moved_set set = {0};
-    enum err err = engine_read_begin(&transfer->engine, detail);
-    if (err != ERR_OK) {
-        return err;
-    }
-    err = transfer_gather(transfer, name, &set, detail);
-    engine_read_end(&transfer->engine);
-    *counts = (struct transfer_counts){
-        .pieces = set.names.count,
-        .documents = set.documents.count,
-    };
-    moved_set_release(&set);
-    return err;
-}
-
 enum err transfer_check_stopped(const struct transfer *transfer,
                                 const char *name,
                                 struct err_detail *detail)
 {
     const struct value present = presence_list(transfer->folder);
+    const struct value space = value_text_new(transfer->name);
+    const struct value piece = value_text_new(name);
     struct array_iter iter = array_iter(present);
     struct value one;
     enum err err = ERR_OK;
     while (err == ERR_OK && array_next(&iter, &one)) {
-        const struct value pieces = object_field(one, "pieces");
         const struct value pid = object_field(one, "pid");
-        for (uint32_t i = 0; value_is_array(pieces) && i < array_count(pieces);
-             i++) {
-            if (value_is_text(array_at(pieces, i), name)) {
-                err = err_set(detail,
-                              ERR_ARGUMENT,
-                              "the piece %s is running in process %lld: stop "
-                              "that process first",
-                              name,
-                              value_kind(pid) == VALUE_INT
-                                  ? (long long)value_integer(pid)
-                                  : 0);
-            }
+        if (presence_has(one, space, piece)) {
+            err = err_set(detail,
+                          ERR_ARGUMENT,
+                          "the piece %s is running in process %lld: stop that "
+                          "process first",
+                          name,
+                          value_kind(pid) == VALUE_INT
+                              ? (long long)value_integer(pid)
+                              : 0);
         }
     }
+    value_unref(piece);
+    value_unref(space);
     value_unref(present);
     return err;
 }
@@ -544,15 +524,14 @@ static enum err read_launcher(struct transfer *transfer,
         transfer_read(transfer, transfer->space, id, &document, detail);
     const struct value about =
         err == ERR_OK ? transfer_about(document) : VALUE_NONE;
-    const struct value child =
-        value_is_object(about) ? object_field(about, "child") : VALUE_NONE;
+    const struct value child = object_field(about, "child");
     const struct text text = value_text(&name);
     size_t length = text.length;
     while (length > 0 && text.at[length - 1] != '~') {
         length--;
     }
     *out = value_is_string(child) ? value_ref(child)
-           : !value_is_absent(child) && length > 1
+           : !value_is_absent(child) && !value_is_object(child) && length > 1
                ? value_string_new(text.at, length - 1)
                : VALUE_NONE;
     value_unref(document);
@@ -576,8 +555,7 @@ static enum err leave_parent(struct moved_writer *writer,
     err = transfer_read(transfer, transfer->space, id, &document, detail);
     const struct value about =
         err == ERR_OK ? transfer_about(document) : VALUE_NONE;
-    const struct value launched =
-        value_is_object(about) ? object_field(about, "launched") : VALUE_NONE;
+    const struct value launched = object_field(about, "launched");
     if (value_is_object(launched) &&
         !value_is_absent(object_get(launched, name))) {
         struct value changed = value_ref(about);
@@ -616,31 +594,44 @@ static enum err remove_in(struct transfer *transfer,
     return moved_write_end(&writer, err, detail);
 }
 
-enum err transfer_remove(struct transfer *transfer,
-                         const char *name,
-                         struct transfer_counts *counts,
-                         struct err_detail *detail)
+enum err transfer_remove_here(struct transfer *transfer,
+                              const char *name,
+                              struct value children,
+                              struct transfer_counts *counts,
+                              struct err_detail *detail)
 {
     struct moved_set set = {0};
-    enum err err = transfer_check_stopped(transfer, name, detail);
-    if (err == ERR_OK) {
-        err = engine_write_begin(&transfer->engine, detail);
-    }
+    struct value now = VALUE_NONE;
+    struct value parent = VALUE_NONE;
+    enum err err = engine_write_begin(&transfer->engine, detail);
     if (err != ERR_OK) {
         return err;
     }
     err = transfer_gather(transfer, name, &set, detail);
     if (err == ERR_OK) {
+        err = transfer_elsewhere(transfer, &set, &now, detail);
+    }
+    if (err == ERR_OK && !value_equal(now, children)) {
+        err = err_set(detail, ERR_STALE, "it has got another child");
+    }
+    if (err == ERR_OK) {
+        err = transfer_read_parent(transfer, set.names.at[0], &parent, detail);
+    }
+    if (err == ERR_OK) {
+        set.relatives = value_ref(now);
+        if (!value_is_absent(parent)) {
+            set.relatives = array_push_adopt(set.relatives, value_ref(parent));
+        }
         err = remove_in(transfer, &set, detail);
     }
     err = engine_write_end(&transfer->engine, err, detail);
     if (err == ERR_OK) {
         err = transfer_forget(transfer, &set, detail);
+        counts->pieces += set.names.count;
+        counts->documents += set.documents.count;
     }
-    *counts = (struct transfer_counts){
-        .pieces = set.names.count,
-        .documents = set.documents.count,
-    };
+    value_unref(parent);
+    value_unref(now);
     moved_set_release(&set);
     return err;
 }
@@ -717,14 +708,20 @@ struct value moved_id(const struct moved_names *names, struct value id)
 static struct value rename_link(void *ctx, struct value value)
 {
     const struct moved_names *names = ctx;
+    const struct moved_set *set = names->set;
     struct link link = link_of(value);
-    if (value_is_absent(link.id)) {
+    const bool has_space = !value_is_absent(link.space);
+    if (value_is_absent(link.id) ||
+        (has_space && !key_equal(link.space, names->space))) {
         return VALUE_NONE;
     }
     const struct value id = moved_id(names, link.id);
+    const bool moves = has_space && !key_equal(names->space, names->to_space) &&
+                       (set->names.count == 0 || moved_set_has(set, link.id));
     struct value made = VALUE_NONE;
-    if (!key_equal(id, link.id)) {
+    if (moves || !key_equal(id, link.id)) {
         link.id = id;
+        link.space = moves ? names->to_space : link.space;
         made = link_new(&link);
     }
     value_unref(id);
@@ -929,18 +926,29 @@ enum err transfer_rename(struct transfer *transfer,
                          struct err_detail *detail)
 {
     struct moved_set set = {0};
-    struct moved_names names = {.set = &set, .from = name, .to = new_name};
+    const struct value space = value_text_new(transfer->name);
+    struct moved_names names = {
+        .set = &set,
+        .space = space,
+        .to_space = space,
+        .from = name,
+        .to = new_name,
+    };
     uint64_t relinked = 0;
     enum err err = check_rename(transfer, name, new_name, detail);
     if (err == ERR_OK) {
         err = engine_write_begin(&transfer->engine, detail);
     }
     if (err != ERR_OK) {
+        value_unref(space);
         return err;
     }
     err = refuse_launched(transfer, name, detail);
     if (err == ERR_OK) {
         err = transfer_gather(transfer, name, &set, detail);
+    }
+    if (err == ERR_OK) {
+        err = transfer_refuse_elsewhere(transfer, &set, "renamed", detail);
     }
     if (err == ERR_OK) {
         err = moved_read_generation(transfer, &names, false, detail);
@@ -958,5 +966,6 @@ enum err transfer_rename(struct transfer *transfer,
         .relinked = relinked,
     };
     moved_set_release(&set);
+    value_unref(space);
     return err;
 }

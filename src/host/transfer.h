@@ -9,14 +9,19 @@
  *       left out: it is of no use to another process.
  *       Events that wait for its streams (proto/event.h) go with it and follow
  *       its name; they are not part of an export.
+ *   T4  A child in another space (R8 of runtime/piece.h) belongs to its parent
+ *       and is removed with it, before it, in a transaction of its own: after a
+ *       kill in between, the parent is there and can be removed again. As long
+ *       as its parent has it, it is not removed alone. Neither of the two is
+ *       renamed or exported: the other one would be left out.
  *   T3  What is remembered of runs is forgotten for each name that changes: the
  *       nodes run again when the piece is started next.
  *
  * An export is JSON Lines: a header, a line per document, and the number of
  * documents as the end, so that a file that was cut is noticed.
  *
- *   {"format":"heddle-export","version":1,"kind":"piece","pieces":["shop"],
- *    "seq":12,"at":1700000000000}
+ *   {"format":"heddle-export","version":1,"kind":"piece","space":"main",
+ *    "pieces":["shop"],"seq":12,"at":1700000000000}
  *   {"scope":"space","id":"piece:shop","document":{...}}
  *   {"documents":1} */
 
@@ -39,8 +44,9 @@ struct transfer_counts {
     uint64_t relinked; /* documents of others whose links were rewritten */
 };
 
-/* The main space of a data directory. */
+/* A space of a data directory. Both names are borrowed until the end. */
 MUST_CHECK enum err transfer_open(const char *folder,
+                                  const char *space,
                                   enum folder_access access,
                                   struct transfer **out,
                                   struct err_detail *detail);

@@ -9,6 +9,7 @@
 #include "proto/event.h"
 #include "runtime/timer.h"
 #include "store/waiting.h"
+#include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -32,7 +33,9 @@ static struct value rename_event(const struct moved_names *names,
     bool changed = false;
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         const struct value id = object_field(event, fields[i]);
-        if (!value_is_string(id)) {
+        const bool is_elsewhere =
+            i == 0 && !value_is_absent(object_field(event, "space"));
+        if (!value_is_string(id) || is_elsewhere) {
             continue;
         }
         const struct value moved = moved_id(names, id);
@@ -50,6 +53,26 @@ static struct value rename_event(const struct moved_names *names,
     return made;
 }
 
+/* Whether a stream of another space is that of a piece that goes, too. */
+static bool is_for_relative(const struct moved_set *removed,
+                            struct value space,
+                            struct value stream)
+{
+    bool is = false;
+    for (uint32_t i = 0; value_is_array(removed->relatives) &&
+                         i < array_count(removed->relatives);
+         i++) {
+        const struct value one = array_at(removed->relatives, i);
+        struct moved_set there = {0};
+        vec_push(&there.names, object_field(one, "piece"));
+        is = is || (value_is_string(space) &&
+                    key_equal(object_field(one, "space"), space) &&
+                    moved_set_has(&there, stream));
+        vec_release(&there.names);
+    }
+    return is;
+}
+
 /* Absent: it goes. New. */
 static struct value event_after(const struct moved_set *removed,
                                 const struct moved_names *names,
@@ -63,9 +86,11 @@ static struct value event_after(const struct moved_set *removed,
         return rename_event(names, document);
     }
     const struct value stream = object_field(event, "stream");
-    return value_is_string(stream) && moved_set_has(removed, stream)
-               ? VALUE_NONE
-               : value_ref(document);
+    const struct value space = object_field(event, "space");
+    const bool goes = value_is_absent(space)
+                          ? moved_set_has(removed, stream)
+                          : is_for_relative(removed, space, stream);
+    return goes ? VALUE_NONE : value_ref(document);
 }
 
 /* The id of the document of an event under its new name: that of a timer with

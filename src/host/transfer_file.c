@@ -40,6 +40,7 @@ static void write_set(const struct transfer *transfer,
     object_put_adopt(&header,
                      "kind",
                      value_text_new(is_piece ? "piece" : "space"));
+    object_put_adopt(&header, "space", value_text_new(transfer->name));
     object_put_adopt(&header, "pieces", names);
     object_put_adopt(&header, "seq", value_int((int64_t)transfer->engine.seq));
     object_put_adopt(&header, "at", value_int((int64_t)system_wall_ms()));
@@ -70,6 +71,9 @@ enum err transfer_export(struct transfer *transfer,
         return err;
     }
     err = transfer_gather(transfer, name, &set, detail);
+    if (err == ERR_OK && name != NULL) {
+        err = transfer_refuse_elsewhere(transfer, &set, "exported", detail);
+    }
     if (err == ERR_OK) {
         write_set(transfer, &set, to);
     }
@@ -131,6 +135,9 @@ static enum err read_header(struct reading *reading, struct moved_set *set)
     }
     const struct value version = object_field(header, "version");
     const struct value names = object_field(header, "pieces");
+    const struct value space = object_field(header, "space");
+    set->space =
+        value_is_string(space) ? value_ref(space) : value_text_new("main");
     if (!value_is_text(object_field(header, "format"), format_name) ||
         !value_is_array(names)) {
         err = refuse(reading, "this is not a heddle export");
@@ -343,6 +350,9 @@ static enum err import_in(struct transfer *transfer,
                       ERR_ARGUMENT,
                       "the space is not empty: --replace removes its data");
     }
+    if (err == ERR_OK && is_piece && old.names.count > 0) {
+        err = transfer_refuse_elsewhere(transfer, &old, "replaced", detail);
+    }
     if (err == ERR_OK && is_piece) {
         err = check_launched(transfer, names, &old, detail);
     }
@@ -427,10 +437,13 @@ enum err transfer_import(struct transfer *transfer,
         }
         struct moved_names names = {
             .set = &set,
+            .space = set.space,
+            .to_space = value_text_new(transfer->name),
             .from = buf_text(&from),
             .to = buf_text(imported),
         };
         err = import_set(transfer, &names, import->replace, detail);
+        value_unref(names.to_space);
         buf_release(&from);
     }
     *counts = (struct transfer_counts){

@@ -10,6 +10,7 @@
 
 struct transfer {
     const char *folder;
+    const char *name; /* of the space */
     struct engine engine;
     struct value session; /* of the commits */
     uint64_t local_seq;   /* of the last one */
@@ -28,6 +29,11 @@ struct moved_set {
     names; /* of pieces; the first is the one that was asked
               for */
     VEC(struct moved_document) documents;
+    struct value space;     /* of an export: the name of its space; or absent */
+    struct value relatives; /* of those that are removed: an array of
+                               {"space", "piece"} of other spaces that go, too,
+                               with events that wait for them here; or
+                               absent */
 };
 
 void moved_set_release(struct moved_set *set);
@@ -52,6 +58,36 @@ MUST_CHECK enum err transfer_gather(struct transfer *transfer,
 struct value transfer_about(struct value document);
 /* The generation in it, also of a removed one; 0: none. */
 uint64_t transfer_generation(struct value document);
+
+/* Removes a piece and what it has launched in this space. `children` are those
+ * of transfer_elsewhere that are gone; STALE: there are others now. Adds to the
+ * counts. */
+MUST_CHECK enum err transfer_remove_here(struct transfer *transfer,
+                                         const char *name,
+                                         struct value children,
+                                         struct transfer_counts *counts,
+                                         struct err_detail *detail);
+
+/* T4: the children of a piece, and of what it has launched, in other spaces, as
+ * its document has them: an array, new. Inside a transaction. */
+MUST_CHECK enum err transfer_elsewhere(struct transfer *transfer,
+                                       const struct moved_set *set,
+                                       struct value *out,
+                                       struct err_detail *detail);
+
+/* T4: the parent of a piece if it is in another space, new; or absent. Inside a
+ * transaction. */
+MUST_CHECK enum err transfer_read_parent(struct transfer *transfer,
+                                         struct value name,
+                                         struct value *out,
+                                         struct err_detail *detail);
+
+/* T4: ARGUMENT if the piece has such children, or is one. `what` is what cannot
+ * be done. Inside a transaction. */
+MUST_CHECK enum err transfer_refuse_elsewhere(struct transfer *transfer,
+                                              const struct moved_set *set,
+                                              const char *what,
+                                              struct err_detail *detail);
 
 /* Whether a process has the piece started: then ARGUMENT. */
 MUST_CHECK enum err transfer_check_stopped(const struct transfer *transfer,
@@ -91,6 +127,8 @@ MUST_CHECK enum err moved_write_end(struct moved_writer *writer,
  * documents say so. */
 struct moved_names {
     const struct moved_set *set; /* whose names are renamed */
+    struct value space;          /* in which they were, and links name it, */
+    struct value to_space;       /* and in which they are to be */
     const char *from;
     const char *to;
     uint64_t generation; /* at least, of the pieces: above that of a removed one

@@ -268,12 +268,14 @@ static void store_free(struct world_store *store)
 
 /* -- Runtimes ------------------------------------------------------------ */
 
-/* Of a space that the runtime has open. */
-static struct engine *engine_of(void *ctx, struct value space)
+/* A space that the piece has read is opened for that. */
+static struct engine *engine_of(void *ctx, struct value name)
 {
-    const struct world_runtime *one = ctx;
-    return runtime_space(&one->runtime, space) != NULL
-               ? engine_named(one->store, space)
+    struct world_runtime *one = ctx;
+    struct space *space;
+    return runtime_need_space(&one->runtime, name, false, &space, NULL) ==
+                   ERR_OK
+               ? engine_named(one->store, name)
                : NULL;
 }
 
@@ -326,6 +328,7 @@ static void forget_nodes(void *ctx,
 
 static enum err connect(struct world_runtime *one,
                         const char *name,
+                        struct space **out,
                         struct err_detail *detail)
 {
     struct world_runtime_rest *rest = one->rest;
@@ -343,8 +346,28 @@ static enum err connect(struct world_runtime *one,
         .session = rest->session,
         .seed = random_u64(&one->world->random),
     };
-    struct space *space;
-    return runtime_open(&one->runtime, &options, &space, detail);
+    return runtime_open(&one->runtime, &options, out, detail);
+}
+
+static enum err open_on_demand(void *ctx,
+                               struct value id,
+                               bool create,
+                               struct space **out,
+                               struct err_detail *detail)
+{
+    struct world_runtime *one = ctx;
+    struct buf name = {0};
+    const struct text text = value_text(&id);
+    buf_append(&name, text.at, text.length);
+    const enum err err =
+        create || find_space(one->store, buf_text(&name)) != NULL
+            ? connect(one, buf_text(&name), out, detail)
+            : err_set(detail,
+                      ERR_NOT_FOUND,
+                      "there is no space '%.60s'",
+                      buf_text(&name));
+    buf_release(&name);
+    return err;
 }
 
 static enum err connect_all(struct world_runtime *one,
@@ -352,11 +375,12 @@ static enum err connect_all(struct world_runtime *one,
                             struct err_detail *detail)
 {
     enum err err = ERR_OK;
+    struct space *space;
     if (options->space_count == 0) {
-        return connect(one, "main", detail);
+        return connect(one, "main", &space, detail);
     }
     for (size_t i = 0; i < options->space_count && err == ERR_OK; i++) {
-        err = connect(one, options->spaces[i], detail);
+        err = connect(one, options->spaces[i], &space, detail);
     }
     return err;
 }
@@ -459,6 +483,7 @@ enum err world_runtime_new(struct world_store *store,
         .resume_ctx = one,
         .fetch = fetch,
         .refresh = refresh,
+        .open_space = open_on_demand,
         .fetch_ctx = one,
         .stored_events = stored_events(one),
         .task_claims =

@@ -88,11 +88,8 @@ struct value event_timer_id_unnamed(struct value receipt)
 
 bool event_timer_due(struct value document, uint64_t *out)
 {
-    const struct value event = value_is_object(document)
-                                   ? object_field(document, "event")
-                                   : VALUE_NONE;
-    const struct value due =
-        value_is_object(event) ? object_field(event, "due") : VALUE_NONE;
+    const struct value event = object_field(document, "event");
+    const struct value due = object_field(event, "due");
     const bool is_time =
         value_kind(due) == VALUE_INT && value_integer(due) >= 0;
     *out = is_time ? (uint64_t)value_integer(due) : 0;
@@ -326,9 +323,7 @@ enum err stored_event_read(struct value document,
     };
     *out = (struct stored_event){0};
     fields_enter(&fields, "%s", "");
-    const struct value object = value_is_object(document)
-                                    ? object_field(document, "event")
-                                    : VALUE_NONE;
+    const struct value object = object_field(document, "event");
     if (!value_is_object(object)) {
         return fields_bad(&fields, "event", "must be an object");
     }

@@ -851,8 +851,7 @@ static enum err build_child(struct builder *builder,
         .transaction = builder->transaction,
         .prefix = join(full, slash),
         .arguments = child->arguments,
-        .before = value_is_object(before) ? object_field(before, "arguments")
-                                          : VALUE_NONE,
+        .before = object_field(before, "arguments"),
         .result = value_empty_object(),
     };
     note_child(builder_root(builder), full, child);
@@ -871,6 +870,33 @@ static enum err build_child(struct builder *builder,
     value_unref(full);
     value_unref(slash);
     return err;
+}
+
+static bool is_elsewhere(const struct builder *builder,
+                         const struct builder_child *child)
+{
+    return !value_is_absent(child->space) &&
+           !(value_is_string(child->space) &&
+             key_equal(child->space, builder->piece->space->id));
+}
+
+/* The document of such a child here is a link to its result there. */
+static enum err build_elsewhere(struct builder *builder,
+                                const struct builder_child *child,
+                                const struct part *part,
+                                struct err_detail *detail)
+{
+    struct builder inner = {0};
+    const enum err err =
+        elsewhere_declare(builder, child, part, &inner.result, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    note_child(builder_root(builder), part->name, child);
+    const enum err written =
+        write_child_result(builder, &inner, part->name, part->place, detail);
+    value_unref(inner.result);
+    return written;
 }
 
 enum err builder_piece(struct builder *builder,
@@ -898,7 +924,9 @@ enum err builder_piece(struct builder *builder,
         return err;
     }
     *out = part->place;
-    return build_child(builder, child, part, detail);
+    return is_elsewhere(builder, child)
+               ? build_elsewhere(builder, child, part, detail)
+               : build_child(builder, child, part, detail);
 }
 
 /* -- Asking, undoing ----------------------------------------------------- */
@@ -938,4 +966,5 @@ void builder_undo(struct piece *piece)
         value_unref(part->name);
     }
     vec_release(&piece->parts);
+    elsewhere_undo(piece);
 }

@@ -172,6 +172,9 @@ struct builder_child {
     struct value name; /* absent: the pattern's, with a number */
     struct pattern *pattern;
     struct value arguments; /* an object of values and links; or absent */
+    struct value space; /* a string: another space than that of the piece, in
+                           which the child is a piece of its own (R8 of
+                           runtime/piece.h); or absent */
 };
 
 /* A child: part of this piece, with names of its own below its name. It comes

@@ -97,11 +97,15 @@ static enum err target_entity(const struct cell_access *access,
     const struct entity *from = holder->entity;
     struct space *space = from->space;
     enum scope scope = value_is_absent(link->id) ? from->scope : SCOPE_SPACE;
-    if (!value_is_absent(link->space)) {
-        space = runtime_space(access->runtime, link->space);
-    }
-    if (space == NULL) {
-        return bad_link(detail, holder, "points to a space that is not open");
+    struct err_detail why = {0};
+    if (!value_is_absent(link->space) &&
+        runtime_need_space(access->runtime, link->space, false, &space, &why) !=
+            ERR_OK) {
+        struct buf sentence = {0};
+        buf_printf(&sentence, "points to another space: %s", why.text);
+        const enum err err = bad_link(detail, holder, buf_text(&sentence));
+        buf_release(&sentence);
+        return err;
     }
     if (!value_is_absent(link->scope) && !scope_read(link->scope, &scope)) {
         return bad_link(detail, holder, "has an unknown scope");

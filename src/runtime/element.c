@@ -20,8 +20,7 @@
 static struct value about_of(const struct entity *document)
 {
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     return value_is_object(about) ? value_ref(about) : value_empty_object();
 }
 

@@ -494,10 +494,8 @@ void migration_check_running(struct piece *piece)
     }
     value_unref(piece->checked);
     piece->checked = value_ref(rest);
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
-    const struct value now =
-        value_is_object(about) ? object_field(about, "versions") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
+    const struct value now = object_field(about, "versions");
     const struct value own = object_field(piece->about, "versions");
     struct object_iter iter =
         object_iter(value_is_object(now) ? now : value_empty_object());

@@ -38,6 +38,12 @@ static void write_free(struct own_write *write)
 /* own-write-1. */
 static void end(struct own_write *write)
 {
+    const struct own_writes *writes = &write->runtime->own_writes;
+    const enum err err = write->said.err;
+    if (write->spec.reported && err != ERR_OK && err != ERR_CLOSED &&
+        writes->report != NULL) {
+        writes->report(writes->report_ctx, write->spec.place, &write->said);
+    }
     write->spec.ended(write->spec.ctx, &write->said);
     write_free(write);
 }
@@ -130,11 +136,6 @@ static bool add_conditions(struct list *writes,
     return any;
 }
 
-bool own_writes_order(struct runtime *runtime, struct transaction *transaction)
-{
-    return add_conditions(&runtime->own_writes.list, NULL, transaction);
-}
-
 /* -- One attempt --------------------------------------------------------- */
 
 bool runtime_is_loading(const struct runtime *runtime)
@@ -163,13 +164,16 @@ bool runtime_fetch_requested(struct runtime *runtime)
     return all;
 }
 
-bool own_write_is_idle(const struct transaction *transaction)
+/* Of one that was committed: whether it wrote, and changed nothing. */
+static bool is_idle(const struct transaction *transaction)
 {
     return transaction->applied == 0 && transaction->drafts_used > 0 &&
            transaction->replica->sessions > 0;
 }
 
-bool runtime_was_behind(struct runtime *runtime)
+/* own-write-4: takes in what others have committed up to now; whether anything
+ * looks different since. */
+static bool was_behind(struct runtime *runtime)
 {
     const uint64_t version = runtime->replica.version;
     if (runtime->refresh != NULL) {
@@ -217,8 +221,10 @@ static enum err attempt(struct own_write *write, struct err_detail *detail)
             add_conditions(&runtime->own_writes.list, write, transaction);
         err = lineage_commit(runtime->sched, transaction, detail);
         write->expected = transaction->applied;
-        write->idle = own_write_is_idle(transaction);
-        note_commits(write, transaction);
+        write->idle = is_idle(transaction);
+        if (write->expected > write->answers) {
+            note_commits(write, transaction);
+        }
         if (err != ERR_OK && write->expected > 0) { /* one of several spaces */
             write->attempts = OWN_WRITE_ATTEMPTS;
             write->said = *detail;
@@ -256,7 +262,7 @@ static enum err make(struct own_write *write, struct err_detail *detail)
         err_clear(detail);
         write->idle = false;
         err = attempt(write, detail);
-        if (UNLIKELY(ended_here(write, err)) && runtime_was_behind(runtime)) {
+        if (UNLIKELY(ended_here(write, err)) && was_behind(runtime)) {
             err = err_set(detail, ERR_STALE, "conflict: the data has changed");
         }
         if (err != ERR_STALE || !runtime_is_loading(runtime)) {
@@ -417,22 +423,37 @@ static enum err write_cell(void *ctx,
     return own_write_in(&access, own->place, &own->writing, detail);
 }
 
-static void cell_free(struct cell_own *own)
+static void cell_ended(void *ctx, const struct err_detail *said)
 {
+    struct cell_own *own = ctx;
+    (void)said; /* it was reported */
     place_unref(own->place);
     value_unref(own->writing.value);
     mem_free(own, sizeof *own);
 }
 
-static void cell_ended(void *ctx, const struct err_detail *said)
+/* Without a store no answer is to come: it is done now, or it is not. */
+static enum err write_at_once(struct runtime *runtime,
+                              struct place *place,
+                              const struct cell_writing *writing,
+                              struct err_detail *detail)
 {
-    struct cell_own *own = ctx;
-    const struct own_writes *writes = &own->runtime->own_writes;
-    if (said->err != ERR_OK && said->err != ERR_CLOSED &&
-        writes->report != NULL) {
-        writes->report(writes->report_ctx, own->place, said);
+    enum err err = ERR_STALE;
+    for (unsigned i = 0; i < CELL_ATTEMPTS && err == ERR_STALE; i++) {
+        struct transaction *transaction =
+            transaction_begin(&runtime->replica, NULL);
+        const struct cell_access access = {runtime, NULL, transaction};
+        err = own_write_in(&access, place, writing, detail);
+        if (err == ERR_OK) {
+            err = labels_apply(runtime->sched, transaction, detail);
+        }
+        if (err == ERR_OK) {
+            err = transaction_finish(transaction, detail);
+        } else {
+            transaction_release(transaction);
+        }
     }
-    cell_free(own);
+    return err;
 }
 
 enum err own_write_cell_adopt(struct runtime *runtime,
@@ -440,6 +461,11 @@ enum err own_write_cell_adopt(struct runtime *runtime,
                               struct cell_writing writing,
                               struct err_detail *detail)
 {
+    if (runtime->replica.sessions == 0) {
+        const enum err err = write_at_once(runtime, place, &writing, detail);
+        value_unref(writing.value);
+        return err;
+    }
     struct cell_own *own = mem_alloc_zero(sizeof *own);
     own->runtime = runtime;
     own->place = place_ref(place);
@@ -448,11 +474,13 @@ enum err own_write_cell_adopt(struct runtime *runtime,
         .write = write_cell,
         .ended = cell_ended,
         .ctx = own,
+        .reported = true,
+        .place = own->place,
     };
     cell_bring(runtime, place);
     const enum err err = own_write_make(runtime, &spec, detail);
     if (err != ERR_OK) {
-        cell_free(own);
+        cell_ended(own, detail);
     }
     return err;
 }

@@ -42,6 +42,11 @@ struct own_write_spec {
     void *ctx;
     const void *group;
     bool several_spaces;
+
+    /* A refusal for good is reported (struct own_writes), before `ended`; with
+     * this place, borrowed until then, or NULL. */
+    bool reported;
+    const struct place *place;
 };
 
 /* Makes one now. An error: nothing was applied, and the context is the
@@ -78,23 +83,11 @@ bool own_writes_try_again(struct runtime *runtime);
 /* Whether each has ended. */
 bool own_writes_are_over(const struct runtime *runtime);
 
-/* own-write-2, for a transaction of another kind that is about to be committed:
- * its conditions. Whether it has got one. */
-bool own_writes_order(struct runtime *runtime, struct transaction *transaction);
-
 /* Whether a document was requested that has not come. */
 bool runtime_is_loading(const struct runtime *runtime);
 
 /* Fetches what was requested and has not come; whether all of it is here. */
 bool runtime_fetch_requested(struct runtime *runtime);
-
-/* For a transaction that was committed and is not released: whether it wrote,
- * and changed nothing. */
-bool own_write_is_idle(const struct transaction *transaction);
-
-/* own-write-4: takes in what others have committed up to now; whether anything
- * looks different since. */
-bool runtime_was_behind(struct runtime *runtime);
 
 /* The runtime ends. */
 void own_writes_end(struct runtime *runtime);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "runtime/cell.h"
 #include "runtime/piece.h"
 
 /* One stream whose events wait; in the runtime's owners. */
@@ -125,6 +126,27 @@ static bool say_no_part(const struct piece *piece,
     return reason != NULL;
 }
 
+struct stream *owner_stream(const struct runtime *runtime, struct place *place)
+{
+    const struct value name = piece_of(place);
+    struct piece *piece = value_is_absent(name)
+                              ? NULL
+                              : piece_find(runtime, place->entity->space, name);
+    value_unref(name);
+    if (piece == NULL || piece->state != PIECE_RUNNING ||
+        place->entity != piece->document) {
+        return NULL;
+    }
+    const struct cell_access access = {.runtime = piece->runtime};
+    struct place *to = NULL;
+    if (cell_follow(&access, place, READ_FOR_BOTH, true, &to, NULL) != ERR_OK) {
+        return NULL;
+    }
+    struct stream *stream = events_find(runtime->sched, to);
+    place_unref(to);
+    return stream != NULL && events_is_handled(stream) ? stream : NULL;
+}
+
 struct piece *owner_denies(const struct runtime *runtime,
                            const struct place *place,
                            struct err_detail *why)
@@ -140,6 +162,17 @@ struct piece *owner_denies(const struct runtime *runtime,
                : NULL;
 }
 
+/* O5: whether there is another stream that the events are for. */
+static bool move_events(struct stream *stream, const struct runtime *runtime)
+{
+    struct stream *to = owner_stream(runtime, events_place(stream));
+    if (to == NULL || to == stream) {
+        return false;
+    }
+    events_move(stream, to);
+    return true;
+}
+
 /* Whether it has been decided what becomes of the events. */
 static bool advance(struct runtime *runtime, struct owner *owner)
 {
@@ -151,7 +184,8 @@ static bool advance(struct runtime *runtime, struct owner *owner)
         piece_stop(piece);
         piece = NULL;
     }
-    if (piece == NULL && piece_is_launching(runtime, owner->name)) {
+    if (piece == NULL &&
+        piece_is_launching(runtime, owner->space, owner->name)) {
         return false; /* it starts when its launch has landed */
     }
     if (piece == NULL && !owner->started) {
@@ -168,6 +202,8 @@ static bool advance(struct runtime *runtime, struct owner *owner)
         if (piece->taken_up) { /* O3 */
             piece_stop(piece);
         }
+    } else if (piece != NULL && move_events(owner->stream, runtime)) {
+        return true;
     } else if (piece != NULL && !events_is_handled(owner->stream)) {
         is_none = say_no_part(piece, events_place(owner->stream)->entity, &why);
     }

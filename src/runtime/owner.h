@@ -12,6 +12,8 @@
  *       it is started.
  *   O3  If it cannot be taken up, the event ends with the reason, and the next
  *       event tries again.
+ *   O5  What was sent to a field of the result before the piece was there, is
+ *       for the stream that the field is a link to.
  *   O4  Where the piece has something else than a stream, or had an element of
  *       a list that has gone, there will never be a stream (piece_no_stream).
  *       A name that the piece does not declare may be one in another version:
@@ -29,6 +31,10 @@ void owners_release(struct runtime *runtime);
 /* Starts the pieces that events wait for, and says which of them will not
  * come. Whether anything was done. Outside of passes. */
 bool owners_step(struct runtime *runtime);
+
+/* O5: the stream that has a handler here, behind a field of the result of a
+ * piece that runs here; or NULL. */
+struct stream *owner_stream(const struct runtime *runtime, struct place *place);
 
 /* The piece of a place, if it runs here and O4 holds, and why; or NULL. */
 struct piece *owner_denies(const struct runtime *runtime,

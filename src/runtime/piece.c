@@ -94,6 +94,7 @@ void piece_unref(struct piece *piece)
     value_unref(piece->checked);
     value_unref(piece->front);
     value_unref(piece->result);
+    value_unref(piece->origin);
     if (piece->whole != NULL) {
         piece_unref(piece->whole);
     }
@@ -117,6 +118,7 @@ static struct piece *piece_new(struct runtime *runtime,
     piece->state = PIECE_LOADING;
     piece->arguments = value_ref(options->arguments);
     piece->note = value_ref(options->note);
+    piece->origin = value_ref(options->origin);
     piece->must_exist = options->must_exist;
     piece->fresh = options->fresh;
     piece->taken_up = options->taken_up;
@@ -141,6 +143,9 @@ void piece_fail(struct piece *piece, const struct err_detail *detail)
     builder_undo(piece);
     piece->state = PIECE_FAILED;
     piece->error = *detail;
+    if (!value_is_absent(piece->origin)) {
+        elsewhere_report(piece->runtime, piece->name, detail);
+    }
 }
 
 /* -- Loading ------------------------------------------------------------- */
@@ -204,10 +209,8 @@ static void find_element(const struct piece *piece,
                          entity_list *out)
 {
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
-    const struct value cells =
-        value_is_object(about) ? object_field(about, "cells") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
+    const struct value cells = object_field(about, "cells");
     if (!value_is_object(cells)) {
         return;
     }
@@ -342,8 +345,7 @@ static bool are_here(struct piece *piece, bool all)
 static void take_about(struct piece *piece)
 {
     const struct value rest = piece->document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     const struct value kept =
         value_is_object(about) ? value_ref(about) : value_empty_object();
     value_unref(piece->about);
@@ -389,7 +391,7 @@ static bool is_loaded(struct piece *piece)
 /* As far as it goes now; whether anything was done. */
 static bool advance(struct piece *piece)
 {
-    if (!is_loaded(piece)) {
+    if (piece->landing || !is_loaded(piece)) {
         return false;
     }
     piece->again = false;
@@ -451,6 +453,7 @@ enum err piece_start(struct runtime *runtime,
 void piece_stop(struct piece *piece)
 {
     if (piece->runtime != NULL) {
+        elsewhere_stop(piece);
         let_go(piece);
     }
 }
@@ -466,7 +469,10 @@ static void remove_launched(const struct piece *piece)
     struct value name;
     struct value item;
     while (object_next(&iter, &name, &item)) {
-        struct piece *found = piece_find(piece->runtime, piece->space, name);
+        struct piece *found =
+            value_is_object(item)
+                ? NULL /* of another space, and gone by now */
+                : piece_find(piece->runtime, piece->space, name);
         if (found != NULL) {
             piece_remove(found);
         }
@@ -574,9 +580,41 @@ static struct removal *removal_new(const struct piece *piece)
     return removal;
 }
 
+/* Of one that its parent removes: whether it is the parent's, and is there. */
+static bool has_to_be_removed(const struct piece *piece)
+{
+    return value_is_absent(piece->origin) ||
+           (object_count(piece->about) > 0 &&
+            elsewhere_check_parent(piece, NULL) == ERR_OK);
+}
+
+enum err piece_remove_stored(struct runtime *runtime,
+                             const struct piece_options *options,
+                             struct err_detail *detail)
+{
+    const struct value id = piece_document_id(options->name, VALUE_NONE);
+    struct entity *document;
+    const enum err err =
+        entity_of(options->space, SCOPE_SPACE, id, &document, detail);
+    value_unref(id);
+    if (err == ERR_OK) {
+        struct piece *piece = piece_new(runtime, options->space, options);
+        piece->document = document;
+        piece->state = PIECE_REMOVING;
+    }
+    return err;
+}
+
 static bool advance_removal(struct piece *piece)
 {
     if (!is_loaded(piece) || !are_here(piece, true)) {
+        return false;
+    }
+    if (!has_to_be_removed(piece)) {
+        let_go(piece);
+        return true;
+    }
+    if (!elsewhere_are_removed(piece)) {
         return false;
     }
     remove_launched(piece);

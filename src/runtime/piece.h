@@ -17,6 +17,7 @@
  *   {"value": {"total": <link>, ...},            what the pattern returned
  *    "piece": {"pattern": "shopping", "generation": 1, "arguments": {...},
  *              "cells": {"items": "state", ...}, "launched": {...},
+ *              "child": ...,
  *              "scopes": ["user"], "note": ...}}
  *
  * and the document "pieces" has a key for each piece of the space that is
@@ -42,6 +43,13 @@
  *   R5  A piece that a handler launched (piece_launch) is started when the
  *       handler's commit has landed, and whenever the piece of the handler is
  *       started.
+ *   R8  A child in another space (piece_elsewhere.c) is a piece of its own
+ * there. The commit of its parent that declares or launches it says, under
+ *       "launched", what it is to be. When that has landed, and at every start
+ *       of the parent, the child is started, and made if it is not there. So it
+ *       comes to be once, whichever process makes it, also after a kill
+ *       between the two commits. A parent that declares such a child anew is
+ *       LOADING until its commit has landed.
  *   R6  For who wants to ask or send something only, a runtime can do without
  *       effects (runtime->without_effects): they are declared and do not run
  *       here, and what the store knows of them stays as it is, for the next
@@ -76,6 +84,13 @@ struct part {
     struct spread *list; /* of a list: its coordinator's; or NULL */
 };
 
+/* A child in another space that the pattern has declared (R8). */
+struct piece_elsewhere {
+    struct value key; /* in "launched": "team/board~clock" */
+    struct value entry;
+    struct pattern *pattern;
+};
+
 struct piece {
     struct list_node node;   /* in the runtime's pieces */
     uint32_t refs;           /* the runtime's, and others */
@@ -90,8 +105,10 @@ struct piece {
     struct value note;       /* likewise */
     struct value about;      /* what is at "piece", as it was written last */
     bool again;              /* is to be started from the beginning */
-    bool resumed;            /* was there before (R3) */
-    bool fresh;              /* is to be built without what the store knows */
+    bool landing; /* was built, and waits until that has landed (R8) */
+    bool resumed; /* was there before (R3) */
+    bool made;    /* was not, when it was started here */
+    bool fresh;   /* is to be built without what the store knows */
     bool must_exist;
     bool taken_up; /* because of an event: without effects (runtime/owner.h) */
     bool replace;  /* it may have been of another pattern */
@@ -102,6 +119,10 @@ struct piece {
     uint64_t generation;
     struct resume_counts counts; /* of the last start */
     VEC(struct part) parts;
+    VEC(struct piece_elsewhere) elsewhere;
+    struct value origin; /* of a child whose parent is in another space, and has
+                            started it: what its "piece" begins with; or
+                            absent */
 
     /* Of an element of a list only (runtime/element.h). */
     struct piece *whole;      /* whose list it is, a reference; NULL: its own */
@@ -125,6 +146,7 @@ struct piece_options {
     struct space *space;     /* NULL: the runtime's first */
     struct value arguments;  /* an object; absent: those that it has, or none */
     struct value note;       /* for the host: kept with the piece */
+    struct value origin;     /* struct piece */
     bool must_exist;         /* otherwise it is made (R2) */
     bool fresh;              /* nothing is taken from the store */
     bool taken_up;           /* without effects, until it is started */
@@ -204,6 +226,7 @@ struct piece_launch_options {
     struct value arguments; /* an object, or absent */
     struct value name;      /* absent: one of the piece of the handler and of
                                the event, so a retry makes the same one */
+    struct value space;     /* absent: that of the handler's piece (R8) */
 };
 
 /* From inside a handler: another piece comes to be with this attempt's commit
@@ -236,11 +259,88 @@ void piece_build(struct piece *piece);
 
 /* What it had launched is started, if it is not. (piece_launch.c) */
 void piece_start_launched(struct piece *piece);
+
+/* The same for one piece: unless it runs, with the arguments that are given. */
+void piece_start_as(struct runtime *runtime, const struct piece_options *given);
 void launches_release(struct runtime *runtime);
 
-/* Whether a handler has launched a piece of that name, and the store has not
+/* Whether a piece of that name is to be started as soon as the store has
  * answered. */
-bool piece_is_launching(const struct runtime *runtime, struct value name);
+bool piece_is_launching(const struct runtime *runtime,
+                        const struct space *space,
+                        struct value name);
+
+/* The piece of that name is started when the transaction has landed. `origin`
+ * as in struct piece; absent: it is of the space of its parent. */
+struct piece_launching {
+    struct space *space;
+    struct value name;
+    struct pattern *pattern;
+    struct value origin;
+};
+void piece_launch_later(const struct piece *by,
+                        struct transaction *transaction,
+                        const struct piece_launching *launching);
+
+/* The line of a piece in the document of the one that launched it, new; writes
+ * it, and adopts it. */
+struct place *piece_launched_at(const struct piece *piece, struct value key);
+MUST_CHECK enum err piece_note_launched(const struct piece *piece,
+                                        struct transaction *transaction,
+                                        struct value key,
+                                        struct value line,
+                                        struct err_detail *detail);
+
+/* -- Children in other spaces (piece_elsewhere.c) ------------------------ */
+
+/* Declares one; *out is a link to its result, new. */
+MUST_CHECK enum err elsewhere_declare(struct builder *builder,
+                                      const struct builder_child *child,
+                                      const struct part *part,
+                                      struct value *out,
+                                      struct err_detail *detail);
+
+/* From inside a handler: as piece_launch. */
+MUST_CHECK enum err elsewhere_launch(struct piece *piece,
+                                     struct transaction *transaction,
+                                     const struct piece_launch_options *options,
+                                     struct value name,
+                                     struct value *link,
+                                     struct err_detail *detail);
+
+/* What is at "launched" after a build, new. */
+struct value elsewhere_launched(const struct piece *piece);
+
+/* Whether the pattern has declared one of which the document of the piece, as
+ * it was before the build, does not say what it says now. */
+bool elsewhere_has_new(const struct piece *piece);
+
+/* An entry of "launched": whether it is of another space, and if so starts the
+ * child unless it is no longer declared. */
+bool elsewhere_start(struct piece *piece, struct value key, struct value entry);
+
+/* Whether the children in other spaces are removed, and that has landed;
+ * otherwise, their removal begins or goes on. */
+bool elsewhere_are_removed(struct piece *piece);
+
+/* The declared ones stop with their parent; then they are declared no more. */
+void elsewhere_stop(const struct piece *piece);
+void elsewhere_undo(struct piece *piece);
+
+/* Of a child: whether the piece in the document is that of this parent. If not,
+ * *detail says so. */
+MUST_CHECK enum err elsewhere_check_parent(const struct piece *piece,
+                                           struct err_detail *detail);
+
+/* What is told of a child that cannot be started. */
+void elsewhere_report(const struct runtime *runtime,
+                      struct value name,
+                      const struct err_detail *why);
+
+/* Begins the removal of a piece that is not started here. */
+MUST_CHECK enum err piece_remove_stored(struct runtime *runtime,
+                                        const struct piece_options *options,
+                                        struct err_detail *detail);
 
 /* It has come to nothing; adopts nothing. */
 void piece_fail(struct piece *piece, const struct err_detail *detail);

@@ -24,10 +24,12 @@ static bool is_removed(const struct piece *piece)
     return !value_is_absent(object_field(piece->about, "removed"));
 }
 
-/* Of those that were launched. */
-static bool is_child(const struct piece *piece)
+/* Of those that were launched, or are children of another space; or absent. */
+static struct value child_of(const struct piece *piece)
 {
-    return !value_is_absent(object_field(piece->about, "child"));
+    return value_is_absent(piece->origin)
+               ? object_field(piece->about, "child")
+               : object_field(piece->origin, "child");
 }
 
 static bool exists(const struct piece *piece)
@@ -39,7 +41,15 @@ static bool exists(const struct piece *piece)
 static enum err find_pattern(struct piece *piece, struct err_detail *detail)
 {
     const struct text name = value_text(&piece->name);
-    if (!exists(piece) && (piece->must_exist || piece->pattern == NULL)) {
+    const bool has_origin = !value_is_absent(piece->origin);
+    if (exists(piece) && has_origin) {
+        const enum err err = elsewhere_check_parent(piece, detail);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
+    if (!exists(piece) && !has_origin &&
+        (piece->must_exist || piece->pattern == NULL)) {
         return err_set(detail,
                        ERR_NOT_FOUND,
                        "there is no piece %.*s",
@@ -50,11 +60,11 @@ static enum err find_pattern(struct piece *piece, struct err_detail *detail)
         return ERR_OK;
     }
     struct runtime *runtime = piece->runtime;
-    const struct value wanted = object_field(piece->about, "pattern");
+    const struct value about = has_origin ? piece->origin : piece->about;
+    const struct value wanted = object_field(about, "pattern");
     struct pattern *pattern = NULL;
     if (runtime->pattern_of != NULL) {
-        pattern =
-            runtime->pattern_of(runtime->pattern_ctx, piece->about, detail);
+        pattern = runtime->pattern_of(runtime->pattern_ctx, about, detail);
         if (pattern == NULL && piece->taken_up) {
             return detail->err; /* another one of that name is not it */
         }
@@ -143,15 +153,9 @@ static struct value about_now(const struct piece *piece,
     if (builder->scopes != 0) {
         object_put_adopt(&about, "scopes", scopes_now(builder));
     }
-    const struct value launched = object_field(piece->about, "launched");
-    object_put_adopt(&about,
-                     "launched",
-                     value_is_object(launched) ? value_ref(launched)
-                                               : value_empty_object());
-    if (is_child(piece)) {
-        object_put_adopt(&about,
-                         "child",
-                         value_ref(object_field(piece->about, "child")));
+    object_put_adopt(&about, "launched", elsewhere_launched(piece));
+    if (!value_is_absent(child_of(piece))) {
+        object_put_adopt(&about, "child", value_ref(child_of(piece)));
     }
     const struct value note = value_is_absent(piece->note)
                                   ? object_field(piece->about, "note")
@@ -235,7 +239,7 @@ enum err building_write_document(struct piece *piece,
     return err;
 }
 
-/* The line in the list of pieces; what was launched has none. */
+/* The line in the list of pieces; what was launched in its space has none. */
 static enum err write_index(const struct piece *piece,
                             const struct builder *builder,
                             struct value about,
@@ -243,7 +247,8 @@ static enum err write_index(const struct piece *piece,
 {
     struct entity *index;
     enum err err = piece_index(piece->space, &index, detail);
-    if (err != ERR_OK || is_child(piece)) {
+    const struct value child = child_of(piece);
+    if (err != ERR_OK || (!value_is_absent(child) && !value_is_object(child))) {
         return err;
     }
     struct value line = value_empty_object();
@@ -320,8 +325,10 @@ static enum err declare_all(struct piece *piece,
 static void on_settled(void *ctx, const struct verdict *verdict)
 {
     struct piece *piece = ctx;
-    if (piece->runtime != NULL && verdict->err != ERR_OK &&
-        piece->state == PIECE_RUNNING) {
+    const bool is_built = piece->state == PIECE_RUNNING || piece->landing;
+    piece->landing = false;
+    if (piece->runtime != NULL && verdict->err != ERR_OK && is_built) {
+        piece->made = false;
         if (err_class_of(verdict->err) == ERR_CLASS_RETRY &&
             ++piece->attempts < BUILD_ATTEMPTS) {
             piece->again = true;
@@ -431,8 +438,10 @@ static enum err commit(struct piece *piece,
         piece_unref(piece);
         return ERR_OK;
     }
+    piece->landing = elsewhere_has_new(piece);
     const enum err err = transaction_commit(transaction, detail);
     if (err != ERR_OK || transaction->applied == 0) {
+        piece->landing = false;
         piece_unref(piece);
     }
     return err;
@@ -454,6 +463,21 @@ void building_release(struct builder *builder)
     }
 }
 
+/* Of a child whose parent is in another space: events that the parent sent to
+ * it wait there. */
+static void open_parent(const struct piece *piece)
+{
+    const struct value child = child_of(piece);
+    const struct value space =
+        value_is_object(child) ? object_field(child, "space") : VALUE_NONE;
+    struct space *opened;
+    if (value_is_string(space)) {
+        const enum err err =
+            runtime_need_space(piece->runtime, space, false, &opened, NULL);
+        (void)err; /* then none of them can be seen */
+    }
+}
+
 void piece_build(struct piece *piece)
 {
     struct err_detail detail = {0};
@@ -464,6 +488,7 @@ void piece_build(struct piece *piece)
     }
     piece->generation = generation_of(piece);
     piece->resumed = exists(piece);
+    open_parent(piece);
     const struct transaction_options options = {
         .watch = {.settled = on_settled, .ctx = piece_ref(piece)},
     };
@@ -498,7 +523,13 @@ void piece_build(struct piece *piece)
     if (err == ERR_OK) {
         value_unref(piece->about);
         piece->about = about;
-        piece->state = PIECE_RUNNING;
+        piece->made = piece->made || !piece->resumed;
+        if (piece->landing) { /* R8: it is built again then */
+            builder_undo(piece);
+            piece->state = PIECE_LOADING;
+        } else {
+            piece->state = PIECE_RUNNING;
+        }
         return;
     }
     value_unref(about);

@@ -10,6 +10,7 @@
 #include "runtime/piece.h"
 #include "sched/lineage.h"
 #include "value/array.h"
+#include "value/compare.h"
 #include "value/object.h"
 
 /* Between the handler and the answer of the store; in the runtime's
@@ -20,12 +21,15 @@ struct launch {
     struct space *space;
     struct value name;
     struct pattern *pattern;
+    struct value origin; /* or absent */
+    bool taken_up;
 };
 
 static void launch_free(struct launch *launch)
 {
     list_remove(&launch->node);
     value_unref(launch->name);
+    value_unref(launch->origin);
     pattern_unref(launch->pattern);
     mem_free(launch, sizeof *launch);
 }
@@ -38,48 +42,56 @@ void launches_release(struct runtime *runtime)
     }
 }
 
-bool piece_is_launching(const struct runtime *runtime, struct value name)
+bool piece_is_launching(const struct runtime *runtime,
+                        const struct space *space,
+                        struct value name)
 {
     LIST_FOREACH (&runtime->launches, at) {
-        if (key_equal(CONTAINER_OF(at, struct launch, node)->name, name)) {
+        const struct launch *launch = CONTAINER_OF(at, struct launch, node);
+        if (launch->space == space && key_equal(launch->name, name)) {
             return true;
         }
     }
     return false;
 }
 
-/* `by` is the piece that launched it, if that is started; or NULL. */
-static void start(struct runtime *runtime,
-                  struct space *space,
-                  struct value name,
-                  struct pattern *pattern,
-                  const struct piece *by)
+void piece_start_as(struct runtime *runtime, const struct piece_options *given)
 {
-    const bool taken_up = by != NULL && by->taken_up;
-    struct piece *there = piece_find(runtime, space, name);
+    struct piece *there = piece_find(runtime, given->space, given->name);
     if (there != NULL && there->state == PIECE_FAILED) {
         piece_stop(there); /* there was none of that name, perhaps */
-    } else if (there != NULL && (taken_up || !there->taken_up)) {
-        return;
+    } else if (there != NULL && (given->taken_up || !there->taken_up)) {
+        if (value_is_absent(given->arguments) ||
+            there->state != PIECE_RUNNING ||
+            value_equal(given->arguments,
+                        object_field(there->about, "arguments"))) {
+            return;
+        }
+        piece_stop(there);
     }
-    const struct piece_options options = {
-        .name = name,
-        .pattern = pattern,
-        .space = space,
-        .note = by != NULL ? object_field(by->about, "note") : VALUE_NONE,
-        .must_exist = true,
-        .taken_up = taken_up,
-    };
     struct piece *piece;
     struct err_detail detail = {0};
-    const enum err err = piece_start(runtime, &options, &piece, &detail);
+    const enum err err = piece_start(runtime, given, &piece, &detail);
     (void)err; /* a piece that cannot be started says so itself */
 }
 
 static void on_landed(void *ctx)
 {
     struct launch *launch = ctx;
-    start(launch->runtime, launch->space, launch->name, launch->pattern, NULL);
+    const struct value origin = launch->origin;
+    const bool is_elsewhere = !value_is_absent(origin);
+    const struct piece_options options = {
+        .name = launch->name,
+        .pattern = launch->pattern,
+        .space = launch->space,
+        .origin = origin,
+        .arguments =
+            is_elsewhere ? object_field(origin, "arguments") : VALUE_NONE,
+        .note = is_elsewhere ? object_field(origin, "note") : VALUE_NONE,
+        .must_exist = !is_elsewhere,
+        .taken_up = launch->taken_up,
+    };
+    piece_start_as(launch->runtime, &options);
     launch_free(launch);
 }
 
@@ -98,9 +110,21 @@ void piece_start_launched(struct piece *piece)
         struct object_iter iter = object_iter(launched);
         struct value name;
         struct value item;
+        const struct value note = value_ref(object_field(piece->about, "note"));
+        const bool taken_up = piece->taken_up;
         while (object_next(&iter, &name, &item)) {
-            start(runtime, space, name, NULL, piece);
+            if (!elsewhere_start(piece, name, item)) {
+                const struct piece_options options = {
+                    .name = name,
+                    .space = space,
+                    .note = note,
+                    .must_exist = true,
+                    .taken_up = taken_up,
+                };
+                piece_start_as(runtime, &options);
+            }
         }
+        value_unref(note);
     }
     value_unref(launched);
 }
@@ -140,8 +164,7 @@ static enum err check_free(struct transaction *transaction,
     struct value whole = VALUE_NONE;
     (void)transaction_read(transaction, root, READ_DEEP, READ_FOR_BOTH, &whole);
     place_unref(root);
-    const struct value about =
-        value_is_object(whole) ? object_field(whole, "piece") : VALUE_NONE;
+    const struct value about = object_field(whole, "piece");
     enum err err = ERR_OK;
     if (value_is_object(about) &&
         value_is_absent(object_field(about, "removed"))) {
@@ -185,24 +208,31 @@ static struct value about_of(const struct piece *piece,
     return about;
 }
 
-static enum err put_below(struct transaction *transaction,
-                          struct entity *entity,
-                          const char *const *keys,
-                          size_t count,
-                          struct value last,
-                          struct value value,
-                          struct err_detail *detail)
+struct place *piece_launched_at(const struct piece *piece, struct value key)
 {
-    struct place *at = place_root(entity);
-    for (size_t i = 0; i <= count; i++) {
-        const struct value key =
-            i < count ? value_text_new(keys[i]) : value_ref(last);
-        struct place *child = place_child(at, key);
-        value_unref(key);
+    const struct value keys[] = {
+        value_text_new("piece"),
+        value_text_new("launched"),
+        value_ref(key),
+    };
+    struct place *at = place_root(piece->document);
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        struct place *child = place_child(at, keys[i]);
+        value_unref(keys[i]);
         place_unref(at);
         at = child;
     }
-    const enum err err = transaction_put_adopt(transaction, at, value, detail);
+    return at;
+}
+
+enum err piece_note_launched(const struct piece *piece,
+                             struct transaction *transaction,
+                             struct value key,
+                             struct value line,
+                             struct err_detail *detail)
+{
+    struct place *at = piece_launched_at(piece, key);
+    const enum err err = transaction_put_adopt(transaction, at, line, detail);
     place_unref(at);
     return err;
 }
@@ -215,40 +245,73 @@ static enum err write_both(struct piece *piece,
                            struct value name,
                            struct err_detail *detail)
 {
-    static const char *const launched[] = {"piece", "launched"};
     struct value whole = value_empty_object();
     object_put_adopt(&whole, "piece", value_ref(about));
     struct place *root = place_root(document);
     enum err err = transaction_put_adopt(transaction, root, whole, detail);
     place_unref(root);
     if (err == ERR_OK) {
-        err = put_below(transaction,
-                        piece->document,
-                        launched,
-                        COUNT_OF(launched),
-                        name,
-                        value_ref(object_field(about, "pattern")),
-                        detail);
+        err = piece_note_launched(piece,
+                                  transaction,
+                                  name,
+                                  value_ref(object_field(about, "pattern")),
+                                  detail);
     }
     return err;
 }
 
-/* It is started when the transaction has landed. */
-static void launch_later(const struct piece *piece,
-                         struct transaction *transaction,
-                         struct value name,
-                         struct pattern *pattern)
+void piece_launch_later(const struct piece *by,
+                        struct transaction *transaction,
+                        const struct piece_launching *launching)
 {
     struct launch *launch = mem_alloc_zero(sizeof *launch);
-    launch->runtime = piece->runtime;
-    launch->space = piece->space;
-    launch->name = value_ref(name);
-    launch->pattern = pattern_ref(pattern);
+    launch->runtime = by->runtime;
+    launch->space = launching->space;
+    launch->name = value_ref(launching->name);
+    launch->pattern = pattern_ref(launching->pattern);
+    launch->origin = value_ref(launching->origin);
+    launch->taken_up = !value_is_absent(launch->origin) && by->taken_up;
     list_node_init(&launch->node);
-    list_push_back(&piece->runtime->launches, &launch->node);
-    struct sched *sched = piece->runtime->sched;
+    list_push_back(&by->runtime->launches, &launch->node);
+    struct sched *sched = by->runtime->sched;
     lineage_stop_unless_landed(sched, transaction, on_failed, launch);
     lineage_after_landing(sched, transaction, on_landed, launch);
+}
+
+/* In the space of the piece. */
+static enum err launch_here(struct piece *piece,
+                            struct transaction *transaction,
+                            const struct piece_launch_options *options,
+                            struct value name,
+                            struct value *link,
+                            struct err_detail *detail)
+{
+    const struct value id = piece_document_id(name, VALUE_NONE);
+    struct entity *document;
+    int64_t generation = 0;
+    enum err err = entity_of(piece->space, SCOPE_SPACE, id, &document, detail);
+    if (err == ERR_OK && !value_is_absent(options->name)) {
+        err = check_free(transaction, document, name, &generation, detail);
+    }
+    if (err == ERR_OK) {
+        const struct value about =
+            about_of(piece, options->pattern, options->arguments, generation);
+        err = write_both(piece, transaction, document, about, name, detail);
+        value_unref(about);
+    }
+    if (err == ERR_OK) {
+        const struct piece_launching launching = {
+            .space = piece->space,
+            .name = name,
+            .pattern = options->pattern,
+        };
+        piece_launch_later(piece, transaction, &launching);
+        struct place *result = place_payload(document);
+        *link = cell_link(result, piece->space);
+        place_unref(result);
+    }
+    value_unref(id);
+    return err;
 }
 
 enum err piece_launch(struct piece *piece,
@@ -268,26 +331,13 @@ enum err piece_launch(struct piece *piece,
     struct transaction *transaction = handling_transaction(handling);
     const struct value name =
         is_named ? value_ref(options->name) : name_of(piece, handling);
-    const struct value id = piece_document_id(name, VALUE_NONE);
-    struct entity *document;
-    int64_t generation = 0;
-    err = entity_of(piece->space, SCOPE_SPACE, id, &document, detail);
-    if (err == ERR_OK && is_named) {
-        err = check_free(transaction, document, name, &generation, detail);
-    }
-    if (err == ERR_OK) {
-        const struct value about =
-            about_of(piece, options->pattern, options->arguments, generation);
-        err = write_both(piece, transaction, document, about, name, detail);
-        value_unref(about);
-    }
-    if (err == ERR_OK) {
-        launch_later(piece, transaction, name, options->pattern);
-        struct place *result = place_payload(document);
-        *link = cell_link(result, piece->space);
-        place_unref(result);
-    }
-    value_unref(id);
+    const bool is_here = value_is_absent(options->space) ||
+                         (value_is_string(options->space) &&
+                          key_equal(options->space, piece->space->id));
+    err =
+        is_here
+            ? launch_here(piece, transaction, options, name, link, detail)
+            : elsewhere_launch(piece, transaction, options, name, link, detail);
     value_unref(name);
     return err;
 }

@@ -75,8 +75,7 @@ void part_read_name(struct value about,
 struct value part_about(const struct entity *document)
 {
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     return value_is_object(about) &&
                    value_is_object(object_field(about, "cells"))
                ? about

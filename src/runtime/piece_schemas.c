@@ -265,8 +265,7 @@ static struct value piece_name(const struct entity *document)
 static struct value about_of(const struct entity *document)
 {
     const struct value rest = document->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     return value_is_object(about) ? about : VALUE_NONE;
 }
 

@@ -32,8 +32,7 @@ static enum err record_of(const struct piece *piece,
 static struct value record_about(const struct entity *record)
 {
     const struct value rest = record->visible.rest;
-    const struct value about =
-        value_is_object(rest) ? object_field(rest, "piece") : VALUE_NONE;
+    const struct value about = object_field(rest, "piece");
     return value_is_object(about) ? about : VALUE_NONE;
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/runtime.h"
 
+#include "base/text.h"
 #include "runtime/clock.h"
 #include "runtime/own_write.h"
 #include "runtime/owner.h"
@@ -10,6 +11,7 @@
 #include "runtime/schemas.h"
 #include "runtime/task.h"
 #include "sched/durable.h"
+#include "value/address.h"
 #include "value/object.h"
 
 /* What the code of this folder means to those who kept its runs. A change of
@@ -26,6 +28,7 @@ void runtime_init(struct runtime *runtime,
         .resume_ctx = options->resume_ctx,
         .fetch = options->fetch,
         .refresh = options->refresh,
+        .open_space = options->open_space,
         .fetch_ctx = options->fetch_ctx,
         .version = digest_of_bytes("heddle runtime",
                                    runtime_version,
@@ -108,6 +111,31 @@ struct space *runtime_space(const struct runtime *runtime, struct value name)
         }
     }
     return NULL;
+}
+
+enum err runtime_need_space(struct runtime *runtime,
+                            struct value name,
+                            bool create,
+                            struct space **out,
+                            struct err_detail *detail)
+{
+    *out = runtime_space(runtime, name);
+    if (*out != NULL) {
+        return ERR_OK;
+    }
+    const enum err err = space_id_check(name, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (runtime->open_space == NULL) {
+        const struct text text = value_text(&name);
+        return err_set(detail,
+                       ERR_NOT_FOUND,
+                       "the space '%.*s' is not open",
+                       text_shown(text.at, text.length, 60),
+                       text.at);
+    }
+    return runtime->open_space(runtime->fetch_ctx, name, create, out, detail);
 }
 
 /* What has come, and the pieces that waited for it. True if there were any. */

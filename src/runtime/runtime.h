@@ -38,6 +38,21 @@ typedef void runtime_fetch_fn(void *ctx, struct entity *entity);
  * done at once. */
 typedef void runtime_refresh_fn(void *ctx);
 
+/* Opens a space of this runtime's stores that is not open. `create`: it is made
+ * if it is not there; otherwise that is NOT_FOUND. ARGUMENT: the name. May be
+ * called inside of a run. */
+typedef enum err runtime_open_space_fn(void *ctx,
+                                       struct value name,
+                                       bool create,
+                                       struct space **out,
+                                       struct err_detail *detail);
+
+/* A piece that was started because of its parent in another space
+ * (runtime/piece_elsewhere.c) could not be. `name` is its own. */
+typedef void runtime_not_started_fn(void *ctx,
+                                    struct value name,
+                                    const struct err_detail *why);
+
 /* Finds the pattern of a piece that is started without one, by what its
  * document says of it (runtime/piece.h). NULL: *detail says why. Borrowed. */
 typedef struct pattern *runtime_pattern_fn(void *ctx,
@@ -87,7 +102,8 @@ struct runtime {
     void *resume_ctx;                      /* of both */
     runtime_fetch_fn *fetch;               /* or NULL */
     runtime_refresh_fn *refresh;           /* or NULL */
-    void *fetch_ctx;                       /* of both */
+    runtime_open_space_fn *open_space;     /* or NULL */
+    void *fetch_ctx;                       /* of the three */
     VEC(struct pattern *) patterns;        /* runtime/pattern.h */
     struct list pieces;                    /* struct piece: runtime/piece.h */
     struct list launches;                  /* likewise: piece_launch.c */
@@ -96,6 +112,8 @@ struct runtime {
     void *pattern_ctx;
     runtime_notice_fn *notice; /* or NULL */
     void *notice_ctx;
+    runtime_not_started_fn *not_started; /* or NULL */
+    void *not_started_ctx;
     struct own_writes own_writes;
     struct stored_events stored_events;
     VEC(struct clock *) clocks; /* runtime/clock.h */
@@ -128,7 +146,8 @@ struct runtime_options {
     void *resume_ctx;
     runtime_fetch_fn *fetch;     /* NULL: what has not come is not there */
     runtime_refresh_fn *refresh; /* NULL: what others did comes by itself */
-    void *fetch_ctx;             /* of both */
+    runtime_open_space_fn *open_space;         /* NULL: there are no others */
+    void *fetch_ctx;                           /* of the three */
     struct stored_events_source stored_events; /* all NULL: none are taken up */
     struct task_claims task_claims;
     sched_interrupted_fn *interrupted; /* P6 of sched/settle.h; NULL: never */
@@ -150,6 +169,13 @@ MUST_CHECK enum err runtime_open(struct runtime *runtime,
 
 /* The space of that name, or NULL. */
 struct space *runtime_space(const struct runtime *runtime, struct value name);
+
+/* The same; one that is not open is opened (runtime_open_space_fn). */
+MUST_CHECK enum err runtime_need_space(struct runtime *runtime,
+                                       struct value name,
+                                       bool create,
+                                       struct space **out,
+                                       struct err_detail *detail);
 
 /* U1. The first one runs one pass (sched/scheduler.h) and says whether there
  * was anything to do; the second as many as there is work for. */

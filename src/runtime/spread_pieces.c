@@ -25,15 +25,13 @@ static struct place *record_place(const struct spread *spread)
 /* The shape in a record, borrowed; absent: each element is to be looked at. */
 static struct value shape_in(struct value record)
 {
-    const struct value shape =
-        value_is_object(record) ? object_field(record, "shape") : VALUE_NONE;
+    const struct value shape = object_field(record, "shape");
     return value_is_string(shape) ? shape : VALUE_NONE;
 }
 
 static uint32_t next_in(struct value record)
 {
-    const struct value next =
-        value_is_object(record) ? object_field(record, "next") : VALUE_NONE;
+    const struct value next = object_field(record, "next");
     return value_kind(next) == VALUE_INT && value_integer(next) > 0
                ? (uint32_t)value_integer(next)
                : 0;
@@ -240,8 +238,7 @@ enum err spread_restore_pieces(struct builder *builder,
     }
     const struct value order = document->visible.payload;
     const struct value rest = document->visible.rest;
-    const struct value record =
-        value_is_object(rest) ? object_field(rest, "elements") : VALUE_NONE;
+    const struct value record = object_field(rest, "elements");
     struct spread_adding adding = {
         .origin = ELEMENT_ASSUMED,
         .transaction = builder->transaction,

@@ -38,6 +38,12 @@ static struct stream *stream_for(struct look *look,
                                ? here
                                : runtime_space(runtime, stored->space);
     struct entity *entity;
+    if (target == NULL &&
+        durable_has_sender(runtime->sched, here, stored->from) &&
+        runtime_need_space(runtime, stored->space, false, &target, NULL) !=
+            ERR_OK) {
+        return NULL; /* it waits until that space can be opened */
+    }
     if (target == NULL ||
         entity_of(target, SCOPE_SPACE, stored->stream, &entity, NULL) !=
             ERR_OK) {
@@ -46,6 +52,10 @@ static struct stream *stream_for(struct look *look,
     struct place *place = place_of(entity, stored->path);
     struct stream *stream = events_find(runtime->sched, place);
     look->denied = NULL;
+    if (stream == NULL || !events_is_handled(stream)) {
+        struct stream *behind = owner_stream(runtime, place);
+        stream = behind != NULL ? behind : stream;
+    }
     if (stream == NULL || !events_is_handled(stream)) {
         const bool has_sender =
             durable_has_sender(runtime->sched, here, stored->from);
@@ -247,6 +257,13 @@ static void add_spaces(struct runtime *runtime)
     }
 }
 
+/* Whether a space was opened since the stores were asked for the first time. */
+static bool has_new_space(const struct runtime *runtime)
+{
+    const size_t known = runtime->stored_events.spaces.count;
+    return known > 0 && known != runtime->spaces.count;
+}
+
 /* A handler that is new may be the one that events of before wait for; what was
  * queued here may be for one that is here. */
 static void notice_own(struct runtime *runtime)
@@ -256,7 +273,7 @@ static void notice_own(struct runtime *runtime)
     const uint64_t queued = events_queued(runtime->sched);
     const uint64_t due = timers_take_earliest(runtime->sched);
     if (LIKELY(registered == events->registered && queued == events->queued &&
-               due == TIMERS_NEVER)) {
+               due == TIMERS_NEVER && !has_new_space(runtime))) {
         return;
     }
     add_spaces(runtime);
@@ -398,7 +415,7 @@ bool stored_events_are_due(const struct runtime *runtime)
     }
     return events_registered(runtime->sched) != events->registered ||
            events_queued(runtime->sched) != events->queued ||
-           timers_are_noted(runtime->sched);
+           timers_are_noted(runtime->sched) || has_new_space(runtime);
 }
 
 mono_ms stored_events_next_wake(const struct runtime *runtime)

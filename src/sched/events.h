@@ -194,6 +194,10 @@ void events_no_owner(struct sched *sched,
                      const struct err_detail *why,
                      bool is_none);
 
+/* What waits for a stream without a handler waits for another one from now on:
+ * the place of the first one holds a link to the second. */
+void events_move(struct stream *from, struct stream *to);
+
 /* The stream at a place, or NULL: events_stream was not called for it. */
 struct stream *events_find(const struct sched *sched,
                            const struct place *place);

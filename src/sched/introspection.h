@@ -4,7 +4,8 @@
  *   N1  Every run is recorded in a ring, with its first causes. So is every
  *       notification, with its author. So "why did this run" has an answer for
  *       the last SCHED_RECORDS runs.
- *   N2  A node that does not run can say which condition is missing. */
+ *
+ * inspect/live_why.h turns these records into explanations. */
 
 #ifndef SCHED_INTROSPECTION_H
 #define SCHED_INTROSPECTION_H
@@ -116,14 +117,17 @@ const struct run_record *introspection_run_of_change(
  * is to run again) or "dropped". */
 const char *introspection_outcome(enum run_outcome outcome);
 
-/* One or several sentences: why the node ran last, and why it does not run
- * now. */
-void introspection_why(const struct sched *sched,
-                       const struct node *node,
-                       struct buf *out);
-void introspection_why_not(struct sched *sched,
-                           const struct node *node,
-                           struct buf *out);
+/* The status of a node, in a word: "clean", "invalid" or "never-ran"; and its
+ * kind: "computation", "materializer" or "effect". */
+const char *introspection_status(enum node_status status);
+const char *introspection_kind(const struct node *node);
+
+/* Adds the writers of what a link reads to a set, in which each is once. */
+struct writer_set {
+    VEC(const struct node *) at;
+};
+void introspection_add_writers(const struct read_link *read,
+                               struct writer_set *set);
 
 /* All nodes and edges as an object, new:
  *

@@ -16,18 +16,11 @@ static struct value node_id(const struct node *node)
     return value_text_new(text);
 }
 
-static struct value text_of(struct buf *text)
-{
-    const struct value value = value_string_new(text->at, text->length);
-    buf_release(text);
-    return value;
-}
-
 static struct value place_text(const struct place *place)
 {
     struct buf text = {0};
     introspection_write_place(&text, place);
-    return text_of(&text);
+    return value_string_adopt(&text);
 }
 
 static struct value entity_text(const char *prefix, const struct entity *entity)
@@ -35,17 +28,17 @@ static struct value entity_text(const char *prefix, const struct entity *entity)
     struct buf text = {0};
     buf_append_text(&text, prefix);
     introspection_write_entity(&text, entity);
-    return text_of(&text);
+    return value_string_adopt(&text);
 }
 
-static const char *status_name(enum node_status status)
+const char *introspection_status(enum node_status status)
 {
     return status == NODE_CLEAN     ? "clean"
            : status == NODE_INVALID ? "invalid"
                                     : "never-ran";
 }
 
-static const char *kind_name(const struct node *node)
+const char *introspection_kind(const struct node *node)
 {
     return node->kind == NODE_EFFECT ? "effect"
            : node->materializer      ? "materializer"
@@ -54,23 +47,18 @@ static const char *kind_name(const struct node *node)
 
 /* -- Nodes --------------------------------------------------------------- */
 
-static void put_number(struct value *object, const char *key, uint64_t number)
-{
-    object_put_adopt(object, key, value_int((int64_t)number));
-}
-
 struct value introspection_statistics(const struct node *node)
 {
     struct value value = value_empty_object();
-    put_number(&value, "runs", node->runs);
-    put_number(&value, "totalMs", node->busy_ms);
+    object_put_number(&value, "runs", node->runs);
+    object_put_number(&value, "totalMs", node->busy_ms);
     object_put_adopt(&value,
                      "averageMs",
                      value_double(node->runs == 0 ? 0.0
                                                   : (double)node->busy_ms /
                                                         (double)node->runs));
-    put_number(&value, "lastMs", node->last_ms);
-    put_number(&value, "endedAt", node->ended_at);
+    object_put_number(&value, "lastMs", node->last_ms);
+    object_put_number(&value, "endedAt", node->ended_at);
     return value;
 }
 
@@ -83,18 +71,18 @@ static void put_gates(struct value *value,
         return;
     }
     if (gate->debounce > 0) {
-        put_number(value, "debounceMs", gate->debounce);
+        object_put_number(value, "debounceMs", gate->debounce);
     }
     if (gate->throttle > 0) {
-        put_number(value, "throttleMs", gate->throttle);
+        object_put_number(value, "throttleMs", gate->throttle);
     }
     const char *reason = gates_reason(node, sched->now);
     if (reason != NULL && node_is_stale(node)) {
         const mono_ms at = gates_eligible_at(node);
         object_put_adopt(value, "gate", value_text_new(reason));
-        put_number(value,
-                   "eligibleInMs",
-                   at > sched->now ? at - sched->now : 0);
+        object_put_number(value,
+                          "eligibleInMs",
+                          at > sched->now ? at - sched->now : 0);
     }
 }
 
@@ -131,15 +119,13 @@ static struct value node_value(const struct sched *sched,
     if (value_is_string(node_name(node))) {
         object_put_adopt(&value, "name", value_ref(node_name(node)));
     }
-    object_put_adopt(&value, "type", value_text_new(kind_name(node)));
-    object_put_adopt(&value,
-                     "status",
-                     value_text_new(status_name(node->status)));
+    object_put_text(&value, "type", introspection_kind(node));
+    object_put_text(&value, "status", introspection_status(node->status));
     object_put_adopt(&value, "live", value_bool(node->counted));
     object_put_adopt(&value,
                      "queued",
                      value_bool(node->place_in_queue != QUEUE_NONE));
-    put_number(&value, "height", node->height);
+    object_put_number(&value, "height", node->height);
     if (node->parent != NULL) {
         object_put_adopt(&value, "parent", node_id(node->parent));
     }
@@ -202,38 +188,42 @@ static struct value edge_documents(const struct node *writer,
     return documents;
 }
 
+void introspection_add_writers(const struct read_link *read,
+                               struct writer_set *set)
+{
+    struct writer_walk walk = graph_writers(read);
+    for (const struct node *writer = graph_next_writer(&walk); writer != NULL;
+         writer = graph_next_writer(&walk)) {
+        bool known = false;
+        VEC_FOREACH (&set->at, other) {
+            known = known || *other == writer;
+        }
+        if (!known) {
+            vec_push(&set->at, writer);
+        }
+    }
+}
+
 /* From those whose outputs the node reads, each once. */
 static void put_data_edges(struct value *edges, const struct node *reader)
 {
-    VEC(const struct node *) writers = {0};
+    struct writer_set writers = {0};
     VEC_FOREACH (&reader->reads, read) {
-        struct writer_walk walk = graph_writers(read);
-        for (const struct node *writer = graph_next_writer(&walk);
-             writer != NULL;
-             writer = graph_next_writer(&walk)) {
-            bool known = false;
-            VEC_FOREACH (&writers, other) {
-                known = known || *other == writer;
-            }
-            if (known) {
-                continue;
-            }
-            vec_push(&writers, writer);
-            struct value edge = edge_value(node_id(writer), node_id(reader));
-            object_put_adopt(&edge,
-                             "documents",
-                             edge_documents(writer, reader));
-            *edges = array_push_adopt(*edges, edge);
-        }
+        introspection_add_writers(read, &writers);
     }
-    vec_release(&writers);
+    VEC_FOREACH (&writers.at, writer) {
+        struct value edge = edge_value(node_id(*writer), node_id(reader));
+        object_put_adopt(&edge, "documents", edge_documents(*writer, reader));
+        *edges = array_push_adopt(*edges, edge);
+    }
+    vec_release(&writers.at);
 }
 
 static void put_parent_edge(struct value *edges, const struct node *node)
 {
     if (node->parent != NULL) {
         struct value edge = edge_value(node_id(node->parent), node_id(node));
-        object_put_adopt(&edge, "type", value_text_new("parent"));
+        object_put_text(&edge, "type", "parent");
         *edges = array_push_adopt(*edges, edge);
     }
 }
@@ -283,7 +273,7 @@ static void put_inputs(const struct sched *sched,
         if (note_input(inputs, entity)) {
             struct value input = value_empty_object();
             object_put_adopt(&input, "id", entity_text("input:", entity));
-            object_put_adopt(&input, "type", value_text_new("input"));
+            object_put_text(&input, "type", "input");
             *nodes = array_push_adopt(*nodes, input);
         }
         struct value edge =
@@ -320,7 +310,7 @@ struct value introspection_graph(const struct sched *sched)
     }
     vec_release(&inputs.at);
     struct value graph = value_empty_object();
-    put_number(&graph, "at", sched->now);
+    object_put_number(&graph, "at", sched->now);
     object_put_adopt(&graph, "nodes", nodes);
     object_put_adopt(&graph, "edges", edges);
     return graph;
@@ -358,7 +348,7 @@ struct value introspection_counters(const struct sched *sched)
     };
     struct value value = value_empty_object();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        put_number(&value, rows[i].name, rows[i].count);
+        object_put_number(&value, rows[i].name, rows[i].count);
     }
     return value;
 }

@@ -316,8 +316,7 @@ static enum err relabel(struct labels *labels,
                            READ_DEEP,
                            READ_NOT_FOR_SCHEDULING,
                            &all);
-    const struct value before =
-        value_is_object(all) ? object_field(all, "derived") : VALUE_NONE;
+    const struct value before = object_field(all, "derived");
     struct derivation to = {
         .labels = labels,
         .set = set,

@@ -289,6 +289,26 @@ static enum head look_for_handler(struct event *event)
     return HEAD_ENDED;
 }
 
+/* The receipt belongs to an event of the other stream, even if the event is
+ * taken up again. */
+void events_move(struct stream *from, struct stream *to)
+{
+    LIST_FOREACH (&from->lane->events, at) {
+        struct event *event = EVENT_OF(at);
+        if (event->stream == from) {
+            event_leave_lane(event);
+            if (event->receipt != NULL) {
+                place_unref(event->receipt);
+                event->receipt = NULL;
+            }
+            event->stream = to;
+            event_put_back(event);
+        }
+    }
+    from->asked = false;
+    from->starting = false;
+}
+
 /* Whether it is known to have been handled, if its sender wants to know that
  * first. */
 static enum head look_for_receipt(struct event *event)

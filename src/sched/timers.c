@@ -266,8 +266,7 @@ static enum err cancel_at(struct transaction *transaction,
     *was = value_is_object(document) && event_is_waiting(document);
     if (*was) {
         const struct value event = object_field(document, "event");
-        const struct value stream =
-            value_is_object(event) ? object_field(event, "stream") : VALUE_NONE;
+        const struct value stream = object_field(event, "stream");
         err = transaction_put_adopt(
             transaction,
             place,

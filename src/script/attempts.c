@@ -3,7 +3,7 @@
 #include "script/attempts.h"
 
 #include "base/mem.h"
-#include "runtime/own_write.h"
+#include "front/commit_ticket.h"
 #include "script/cells.h"
 #include "script/convert.h"
 #include "script/reads.h"
@@ -67,7 +67,7 @@ static int attempt_abort(lua_State *L)
 static int attempt_log(lua_State *L)
 {
     struct frame *frame = check_attempt(L);
-    const struct transaction *transaction = frame->access.transaction;
+    const struct transaction *transaction = frame->call.access.transaction;
     struct value reads = value_empty_array();
     struct value shallow = value_empty_array();
     struct value writes = value_empty_array();
@@ -118,31 +118,16 @@ void attempts_push(lua_State *L, struct frame *frame)
 
 /* -- Commits ------------------------------------------------------------- */
 
-/* What has become of an edit: held by its transaction (runtime/own_write.h) and
- * by Lua. */
-struct fate {
-    uint32_t refs;
-    bool over;
-    struct err_detail error;
-};
-
 struct commit_handle {
-    struct fate *fate;
+    struct commit_ticket *ticket; /* a reference */
 };
-
-static void fate_unref(struct fate *fate)
-{
-    if (--fate->refs == 0) {
-        mem_free(fate, sizeof *fate);
-    }
-}
 
 static void handle_release(void *object)
 {
     struct commit_handle *handle = object;
-    if (handle->fate != NULL) {
-        fate_unref(handle->fate);
-        handle->fate = NULL;
+    if (handle->ticket != NULL) {
+        commit_ticket_unref(handle->ticket);
+        handle->ticket = NULL;
     }
 }
 
@@ -152,11 +137,11 @@ static int handle_state(lua_State *L)
 {
     const struct commit_handle *handle =
         script_object_check(L, 1, &handle_class);
-    const struct fate *fate = handle->fate;
+    const struct commit_ticket *ticket = handle->ticket;
     lua_pushstring(L,
-                   fate->error.err != ERR_OK ? "rejected"
-                   : fate->over              ? "confirmed"
-                                             : "pending");
+                   ticket->said.err != ERR_OK ? "rejected"
+                   : ticket->ended            ? "confirmed"
+                                              : "pending");
     return 1;
 }
 
@@ -181,7 +166,7 @@ static int handle_error(lua_State *L)
 {
     const struct commit_handle *handle =
         script_object_check(L, 1, &handle_class);
-    attempts_push_error(L, &handle->fate->error);
+    attempts_push_error(L, &handle->ticket->said);
     return 1;
 }
 
@@ -229,7 +214,6 @@ static int push_attempt(lua_State *L, void *ctx)
 struct edit {
     struct stage *stage;
     struct script_function function;
-    struct fate *fate;
     struct script_error
         *error; /* for who calls rt:edit(); NULL: has returned */
 };
@@ -242,8 +226,7 @@ static enum err edit_write(void *ctx,
     struct edit *edit = ctx;
     struct stage *stage = edit->stage;
     struct frame frame;
-    const struct cell_access access = {stage->runtime, NULL, transaction};
-    frame_begin(&frame, stage, &access);
+    frame_begin(&frame, stage, FRAME_EDIT, transaction);
     frame.random = stage->ground.random;
     const struct script_call call = {
         .function = edit->function,
@@ -258,10 +241,11 @@ static enum err edit_write(void *ctx,
     const enum script_cause cause = script_call(stage->script, &call, &error);
     stage->ground.random = frame.random;
     frame_end(&frame);
-    if (frame.stale || cause == SCRIPT_FINE) {
+    if (frame.call.stale || cause == SCRIPT_FINE) {
         script_error_release(&error);
-        return frame.stale ? err_set(detail, ERR_STALE, "it cannot be read now")
-                           : ERR_OK;
+        return frame.call.stale
+                   ? err_set(detail, ERR_STALE, "it cannot be read now")
+                   : ERR_OK;
     }
     if (frame.aborted) {
         script_error_release(&error);
@@ -279,26 +263,13 @@ static enum err edit_write(void *ctx,
     return ERR_GIVEN_UP;
 }
 
-static void edit_free(struct edit *edit)
-{
-    script_function_release(edit->stage->script, &edit->function);
-    fate_unref(edit->fate);
-    mem_free(edit, sizeof *edit);
-}
-
+/* It was reported, and the ticket says it. */
 static void edit_ended(void *ctx, const struct err_detail *said)
 {
     struct edit *edit = ctx;
-    edit->fate->over = true;
-    edit->fate->error = *said;
-    if (said->err != ERR_OK && said->err != ERR_CLOSED) {
-        const bool is_said = said->text[0] != '\0';
-        stage_report(edit->stage,
-                     VALUE_NONE,
-                     NULL,
-                     is_said ? said->text : err_text(said->err));
-    }
-    edit_free(edit);
+    (void)said;
+    script_function_release(edit->stage->script, &edit->function);
+    mem_free(edit, sizeof *edit);
 }
 
 int attempts_raise(lua_State *L, struct script_error *error)
@@ -325,11 +296,8 @@ int attempts_edit(lua_State *L, struct stage *stage)
         script_object_push(L, &handle_class, sizeof *handle);
     const struct script_function function = script_function_keep(L, 2);
     struct edit *edit = mem_alloc_zero(sizeof *edit);
-    handle->fate = mem_alloc_zero(sizeof *handle->fate);
-    handle->fate->refs = 2;
     edit->stage = stage;
     edit->function = function;
-    edit->fate = handle->fate;
     struct script_error error = {0};
     edit->error = &error;
     const struct own_write_spec spec = {
@@ -338,12 +306,14 @@ int attempts_edit(lua_State *L, struct stage *stage)
         .ctx = edit,
         .group = group,
         .several_spaces = true,
+        .reported = true,
     };
     struct err_detail detail = {0};
-    const enum err err = own_write_make(stage->runtime, &spec, &detail);
+    const enum err err =
+        commit_ticket_make(stage->runtime, &spec, &handle->ticket, &detail);
     if (err != ERR_OK) {
-        edit_free(edit);
-    } else if (!handle->fate->over) {
+        edit_ended(edit, &detail);
+    } else if (!handle->ticket->ended) {
         edit->error = NULL;
     }
     if (error.cause != SCRIPT_FINE) {

@@ -40,30 +40,25 @@ bool bodies_has_aborted(const char *message)
     return strcmp(message, aborted) == 0;
 }
 
-enum run_result bodies_result(struct run *run,
-                              const struct frame *frame,
+enum run_result bodies_result(const struct frame *frame,
                               enum script_cause cause,
                               struct script_error *error)
 {
     struct err_detail detail = {0};
-    if (cause != SCRIPT_FINE && !frame->stale && !frame->aborted) {
+    if (cause != SCRIPT_FINE && !frame->call.stale && !frame->aborted) {
         struct buf text = {0};
         script_error_write(&text, error);
         (void)err_set(&detail, ERR_GIVEN_UP, "%s", buf_text(&text));
         buf_release(&text);
     }
     script_error_release(error);
-    if (frame->stale) {
+    if (frame->aborted && frame->call.kind == FRAME_HANDLER) {
+        (void)err_set(&detail, ERR_GIVEN_UP, "%s", aborted); /* EVT-19 */
+    } else if (frame->aborted && !call_frame_waits(&frame->call)) {
         return RUN_AGAIN;
     }
-    if (frame->aborted && frame->handling == NULL) {
-        return RUN_AGAIN;
-    }
-    if (frame->aborted) { /* a handler is not called again for it (EVT-19) */
-        (void)err_set(&detail, ERR_GIVEN_UP, "%s", aborted);
-        return run_fail(run, &detail);
-    }
-    return cause == SCRIPT_FINE ? RUN_DONE : run_fail(run, &detail);
+    return call_frame_result(&frame->call,
+                             detail.err != ERR_OK ? &detail : NULL);
 }
 
 /* -- Calling ------------------------------------------------------------- */
@@ -76,7 +71,7 @@ static int push_for_node(lua_State *L, const struct calling *calling)
 
 static int push_for_handler(lua_State *L, const struct calling *calling)
 {
-    convert_push(L, handling_payload(calling->frame->handling));
+    convert_push(L, handling_payload(calling->frame->call.handling));
     attempts_push(L, calling->frame);
     return 2;
 }
@@ -113,11 +108,9 @@ static enum run_result call(struct run *run,
                             struct calling *calling)
 {
     struct stage *stage = body->stage;
-    const struct cell_access access = {stage->runtime, run, run->transaction};
     struct frame frame;
-    frame_begin(&frame, stage, &access);
-    frame.piece = body->piece;
-    frame.handling = run->handling;
+    frame_begin_run(&frame, stage, run, run->handling);
+    frame.call.piece = body->piece;
     if (run->handling != NULL) {
         frame_draw_event(&frame);
     } else {
@@ -133,7 +126,7 @@ static enum run_result call(struct run *run,
     struct script_error error = {0};
     const enum script_cause cause = script_call(stage->script, &call, &error);
     frame_end(&frame);
-    const enum run_result ended = bodies_result(run, &frame, cause, &error);
+    const enum run_result ended = bodies_result(&frame, cause, &error);
     body->recorded.again |= ended == RUN_AGAIN && run->view == NULL;
     return ended;
 }

@@ -57,8 +57,7 @@ bool bodies_fingerprint(struct stage *stage,
 bool bodies_has_aborted(const char *message);
 
 /* The result of a run whose Lua code has ended so; releases the error. */
-enum run_result bodies_result(struct run *run,
-                              const struct frame *frame,
+enum run_result bodies_result(const struct frame *frame,
                               enum script_cause cause,
                               struct script_error *error);
 

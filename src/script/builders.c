@@ -75,7 +75,8 @@ struct builder_object *builders_check(lua_State *L)
                          "its function");
     }
     script_charge(L, DECLARATION_STEPS);
-    if (object->stage->frame->node != NULL || !object->stage->frame->building) {
+    if (object->stage->frame->node != NULL ||
+        object->stage->frame->call.kind != FRAME_BUILD) {
         (void)luaL_error(L, "nothing can be declared inside a run");
     }
     return object;
@@ -126,22 +127,30 @@ void builders_check_options(lua_State *L,
 }
 
 /* The name in the options at `index`, or absent. */
-struct value builders_name_option(lua_State *L,
-                                  struct building_state *state,
-                                  int index,
-                                  const char *field)
+/* A string in the options at `index`, held there; or absent. */
+static struct value text_option(lua_State *L,
+                                struct value *held,
+                                int index,
+                                const char *field)
 {
-    struct value *name = builders_hold(state, 1);
     if (!lua_isnoneornil(L, index)) {
         const int type = lua_getfield(L, index, field);
         if (type == LUA_TSTRING) {
-            *name = convert_check(L, -1, field);
+            *held = convert_check(L, -1, field);
         } else if (type != LUA_TNIL) {
             (void)luaL_error(L, "%s must be a string", field);
         }
         lua_pop(L, 1);
     }
-    return *name;
+    return *held;
+}
+
+struct value builders_name_option(lua_State *L,
+                                  struct building_state *state,
+                                  int index,
+                                  const char *field)
+{
+    return text_option(L, builders_hold(state, 1), index, field);
 }
 
 /* -- Documents ----------------------------------------------------------- */
@@ -366,7 +375,7 @@ static int p_handler(lua_State *L)
 
 static int p_piece(lua_State *L)
 {
-    static const char *const names[] = {"name"};
+    static const char *const names[] = {"name", "space"};
     lua_settop(L, 4);
     const struct builder_object *p = builders_check(L);
     struct building_state *state = p->state;
@@ -378,6 +387,7 @@ static int p_piece(lua_State *L)
         .name = builders_name_option(L, state, 4, "name"),
         .pattern = pattern,
         .arguments = *arguments,
+        .space = text_option(L, builders_hold(state, 3), 4, "space"),
     };
     struct place *place = NULL;
     struct err_detail detail = {0};

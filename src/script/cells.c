@@ -236,7 +236,7 @@ enum {
 static uint64_t elements_at(const struct frame *frame, struct place *place)
 {
     struct value there = VALUE_NONE;
-    const enum err err = transaction_read(frame->access.transaction,
+    const enum err err = transaction_read(frame->call.access.transaction,
                                           place,
                                           READ_DEEP,
                                           READ_UNTRACKED,
@@ -257,7 +257,7 @@ static struct place *check_written(lua_State *L,
     struct place *place = cells_check(L, cell, stage);
     const struct frame *frame = (*stage)->frame;
     script_charge(L, WRITE_STEPS);
-    if (!frame->building && frame->access.transaction != NULL) {
+    if (frame->call.access.transaction != NULL) {
         script_hold(L, WRITE_BYTES + (place->refs > 1 ? 0 : PLACE_BYTES));
         if (kind == WRITE_ADD_UNIQUE || kind == WRITE_REMOVE_VALUE) {
             script_charge(L, elements_at(frame, place));
@@ -270,21 +270,9 @@ static struct place *check_written(lua_State *L,
 static void hold_converted(lua_State *L, const struct stage *stage)
 {
     struct script *script = script_of(L);
-    if (stage->frame->access.transaction != NULL) {
+    if (stage->frame->call.access.transaction != NULL) {
         script->host_bytes += script->converted;
     }
-}
-
-/* A transaction of its own (L2). What cannot be done now is an error here: no
- * run is made again. */
-static enum err write_alone_adopt(struct stage *stage,
-                                  struct place *place,
-                                  struct cell_writing writing,
-                                  struct err_detail *detail)
-{
-    const enum err err =
-        own_write_cell_adopt(stage->runtime, place, writing, detail);
-    return err == ERR_STALE ? ERR_BUSY : err;
 }
 
 /* Adopts the value. */
@@ -294,29 +282,24 @@ static enum err write_adopt(struct stage *stage,
                             struct err_detail *detail)
 {
     struct frame *frame = stage->frame;
-    if (frame->building) {
+    if (frame->call.kind == FRAME_BUILD) {
         value_unref(writing.value);
         return err_set(detail,
                        ERR_ARGUMENT,
                        "a pattern is built, not run: write in a function that "
                        "is given to p:computed, p:effect or p:handler");
     }
-    if (frame->outside) {
+    if (frame->call.kind == FRAME_TASK) {
         value_unref(writing.value);
         return err_set(detail,
                        ERR_ARGUMENT,
                        "a task cannot write cells: return its value, and write "
                        "in a handler or an effect");
     }
-    if (frame->access.transaction == NULL) {
-        return write_alone_adopt(stage, place, writing, detail);
-    }
-    const enum err err = own_write_in(&frame->access, place, &writing, detail);
-    value_unref(writing.value);
-    if (err == ERR_STALE) {
-        frame->stale = true;
-    }
-    return err;
+    const enum err err =
+        call_frame_write_adopt(&frame->call, place, writing, detail);
+    /* At the top level no run is made again: it cannot be done now. */
+    return err == ERR_STALE && frame_is_ground(frame) ? ERR_BUSY : err;
 }
 
 static int write_and_raise(lua_State *L,
@@ -423,12 +406,7 @@ static int cell_delete_method(lua_State *L)
     struct place *place = check_written(L, 1, WRITE_DELETE, &stage);
     struct err_detail detail = {0};
     struct place *at = NULL;
-    enum err err = cell_follow(&stage->frame->access,
-                               place,
-                               READ_FOR_BOTH,
-                               true,
-                               &at,
-                               &detail);
+    enum err err = call_frame_follow(&stage->frame->call, place, &at, &detail);
     if (err == ERR_OK) {
         struct place *whole =
             at == at->entity->payload ? place_root(at->entity) : place_ref(at);
@@ -436,8 +414,6 @@ static int cell_delete_method(lua_State *L)
         err = write_adopt(stage, whole, writing, &detail);
         place_unref(whole);
         place_unref(at);
-    } else if (err == ERR_STALE) {
-        stage->frame->stale = true;
     }
     reads_raise(L, err, &detail);
     return 0;

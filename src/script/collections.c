@@ -55,14 +55,14 @@ static struct collection_object *check_object(lua_State *L)
 static enum err refuse_frame(const struct frame *frame,
                              struct err_detail *detail)
 {
-    if (frame->building) {
+    if (frame->call.kind == FRAME_BUILD) {
         return err_set(detail,
                        ERR_ARGUMENT,
                        "a pattern is built, not run: use the collection in a "
                        "function that is given to p:computed, p:effect or "
                        "p:handler");
     }
-    if (frame->outside) {
+    if (frame->call.kind == FRAME_TASK) {
         return err_set(detail,
                        ERR_ARGUMENT,
                        "a task cannot use a collection: put what it needs into "
@@ -174,13 +174,8 @@ static void writing_unref(struct collection_writing *writing)
 
 static void alone_ended(void *ctx, const struct err_detail *said)
 {
-    struct collection_writing *writing = ctx;
-    const struct own_writes *writes = &writing->runtime->own_writes;
-    if (said->err != ERR_OK && said->err != ERR_CLOSED &&
-        writes->report != NULL) {
-        writes->report(writes->report_ctx, writing->collection->root, said);
-    }
-    writing_unref(writing);
+    (void)said; /* it was reported */
+    writing_unref(ctx);
 }
 
 /* script-collection-3. */
@@ -196,6 +191,8 @@ static enum err make_alone(struct collection_writing *writing,
         .write = write_alone,
         .ended = alone_ended,
         .ctx = own,
+        .reported = true,
+        .place = own->collection->root,
     };
     const enum err err = own_write_make(own->runtime, &spec, detail);
     if (err != ERR_OK) {
@@ -212,16 +209,12 @@ static enum err write_any(struct stage *stage,
 {
     struct frame *frame = stage->frame;
     writing->runtime = stage->runtime;
-    if (frame->access.transaction == NULL) {
+    if (frame->call.access.transaction == NULL) {
         return make_alone(writing, detail);
     }
-    const struct collection_access access = {frame->access.transaction,
-                                             frame->access.run};
-    const enum err err = write_in(writing, &access, detail);
-    if (err == ERR_STALE) {
-        frame->stale = true;
-    }
-    return err;
+    const struct collection_access access = {frame->call.access.transaction,
+                                             frame->call.access.run};
+    return call_frame_note(&frame->call, write_in(writing, &access, detail));
 }
 
 /* The write of a call whose values are held; raises what is wrong. */
@@ -240,7 +233,7 @@ static bool write_and_raise(lua_State *L,
     struct err_detail detail = {0};
     check_frame(L, stage);
     script_charge(L, WRITE_STEPS);
-    if (stage->frame->access.transaction != NULL) {
+    if (stage->frame->call.access.transaction != NULL) {
         script_hold(L, ROW_BYTES + script_of(L)->converted);
     }
     const enum err err = write_any(stage, &writing, &detail);
@@ -356,9 +349,9 @@ static enum err look_at(const struct collection_object *object,
 {
     struct stage *stage = object->binding.stage;
     struct frame *frame = stage->frame;
-    if (frame->access.transaction != NULL) {
-        const struct collection_access access = {frame->access.transaction,
-                                                 frame->access.run};
+    if (frame->call.access.transaction != NULL) {
+        const struct collection_access access = {frame->call.access.transaction,
+                                                 frame->call.access.run};
         return look(object, &access, ctx, detail);
     }
     enum err err = ERR_STALE;
@@ -382,10 +375,9 @@ static void raise_look(lua_State *L,
                        enum err err,
                        const struct err_detail *detail)
 {
-    if (err == ERR_STALE) {
-        object->binding.stage->frame->stale = true;
-    }
-    reads_raise(L, err, detail);
+    reads_raise(L,
+                call_frame_note(&object->binding.stage->frame->call, err),
+                detail);
 }
 
 struct finding {

@@ -92,9 +92,7 @@ static enum err declare(struct builder *builder,
     const struct lua_element *own = ctx;
     struct stage *stage = own->stage;
     struct declaring declaring = {.element = element};
-    const struct cell_access access = {stage->runtime, NULL, NULL};
-    frame_begin(&declaring.frame, stage, &access);
-    declaring.frame.building = true;
+    frame_begin(&declaring.frame, stage, FRAME_BUILD, NULL);
     declaring.state.builder = builder;
     struct building_state *outer = own->p->state;
     own->p->state = &declaring.state;

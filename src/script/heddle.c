@@ -63,7 +63,7 @@ static struct random *check_random(lua_State *L, const char *what)
 {
     const struct heddle *heddle = heddle_of(L);
     if (heddle->frame != NULL) {
-        if (heddle->frame->building) {
+        if (heddle->frame->call.kind == FRAME_BUILD) {
             (void)luaL_error(L,
                              "%s is not available while a pattern is built: a "
                              "pattern must declare the same each time",
@@ -119,7 +119,7 @@ static struct stage *check_stage(lua_State *L)
 static int do_clock(lua_State *L)
 {
     struct stage *stage = check_stage(L);
-    const struct piece *piece = stage->frame->piece;
+    const struct piece *piece = stage->frame->call.piece;
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err =
@@ -159,7 +159,7 @@ static const struct script_class asked_class = {
 static void check_effect(lua_State *L, const char *name)
 {
     const struct frame *frame = heddle_of(L)->frame;
-    const struct run *run = frame != NULL ? frame->access.run : NULL;
+    const struct run *run = frame != NULL ? frame->call.access.run : NULL;
     if (run == NULL || run->node->kind != NODE_EFFECT) {
         (void)luaL_error(L, "heddle.%s is only for effects", name);
     }

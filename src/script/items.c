@@ -181,8 +181,8 @@ static bool push_method(lua_State *L, struct stage *stage, struct place *place)
     }
     const char *name = lua_tolstring(L, 2, &length);
     const lua_CFunction method = cells_method(name);
-    if (method == NULL ||
-        (!stage->frame->building && has_field(stage, place, name, length))) {
+    if (method == NULL || (stage->frame->call.kind != FRAME_BUILD &&
+                           has_field(stage, place, name, length))) {
         return false;
     }
     lua_pushcfunction(L, method);
@@ -196,7 +196,7 @@ static int item_index(lua_State *L)
     if (push_method(L, stage, place)) {
         return 1;
     }
-    if (stage->frame->building) {
+    if (stage->frame->call.kind == FRAME_BUILD) {
         (void)cells_push_below(L, &item_class, stage, place, 2); /* I4 */
         return 1;
     }
@@ -233,7 +233,7 @@ static enum err item_value(void *object,
                        ERR_ARGUMENT,
                        "the runtime of this cell has ended");
     }
-    if (stage->frame->building) {
+    if (stage->frame->call.kind == FRAME_BUILD) {
         *out = cell_link(place, NULL);
         return ERR_OK;
     }
@@ -290,7 +290,7 @@ static int item_tostring(lua_State *L)
 {
     struct stage *stage;
     struct place *place = cells_check(L, 1, &stage);
-    if (stage->frame->building) {
+    if (stage->frame->call.kind == FRAME_BUILD) {
         lua_pushstring(L, "item");
         return 1;
     }
@@ -322,7 +322,8 @@ static enum err row_value(void *object,
 {
     struct stage *stage;
     struct place *place = cells_of(object, &stage);
-    const struct run *run = place != NULL ? stage->frame->access.run : NULL;
+    const struct run *run =
+        place != NULL ? stage->frame->call.access.run : NULL;
     if (run == NULL || run->handling != NULL ||
         run->node->kind != NODE_COMPUTATION) {
         return item_value(object, out, detail);

@@ -126,13 +126,10 @@ static enum err run_migration(struct migration *migration,
     const struct lua_migration *own = ctx;
     struct stage *stage = own->stage;
     struct calling calling = {.migration = migration};
-    const struct cell_access access = {
-        .runtime = stage->runtime,
-        .transaction = migration_transaction(migration),
-    };
-    frame_begin(&calling.frame, stage, &access);
-    calling.frame.migrating = true;
-    calling.frame.now = stage_wall(stage);
+    frame_begin(&calling.frame,
+                stage,
+                FRAME_MIGRATION,
+                migration_transaction(migration));
     random_init(&calling.frame.random, stage->seed);
     const struct script_call call = {
         .function = own->function,
@@ -141,7 +138,7 @@ static enum err run_migration(struct migration *migration,
     };
     struct script_error error = {0};
     const enum script_cause cause = script_call(stage->script, &call, &error);
-    const bool stale = calling.frame.stale;
+    const bool stale = calling.frame.call.stale;
     if (calling.old != NULL) {
         old_release(calling.old);
     }

@@ -147,9 +147,8 @@ static enum run_result run_node(struct run *run, void *ctx)
 {
     struct stage_node *node = ctx;
     struct stage *stage = node->stage;
-    const struct cell_access access = {stage->runtime, run, run->transaction};
     struct frame frame;
-    frame_begin(&frame, stage, &access);
+    frame_begin_run(&frame, stage, run, NULL);
     frame.node = node;
     frame_draw(&frame, run, &node->recorded);
     node->refs++;
@@ -161,10 +160,10 @@ static enum run_result run_node(struct run *run, void *ctx)
     struct script_error error = {0};
     const enum script_cause cause = script_call(stage->script, &call, &error);
     frame_end(&frame);
-    const enum run_result result = bodies_result(run, &frame, cause, &error);
+    const enum run_result result = bodies_result(&frame, cause, &error);
     node->recorded.again |= result == RUN_AGAIN && run->view == NULL;
     node_unref(node);
-    return run_is_waiting(run) ? RUN_WAITING : result;
+    return result;
 }
 
 /* -- Registering --------------------------------------------------------- */
@@ -311,7 +310,7 @@ static struct stage_node *push_node(lua_State *L, int function)
 
 static void refuse_handlers(lua_State *L, const struct stage *stage)
 {
-    if (stage->frame->handling != NULL) {
+    if (stage->frame->call.handling != NULL) {
         (void)luaL_error(L, "a handler cannot register nodes");
     }
 }
@@ -495,20 +494,6 @@ struct node *nodes_check(lua_State *L, int argument, const struct stage *stage)
     return node;
 }
 
-const char *nodes_status_name(enum node_status status)
-{
-    return status == NODE_CLEAN     ? "clean"
-           : status == NODE_INVALID ? "invalid"
-                                    : "never-ran";
-}
-
-const char *nodes_kind_name(const struct node *node)
-{
-    return node->kind == NODE_EFFECT ? "effect"
-           : node->materializer      ? "materializer"
-                                     : "computation";
-}
-
 static int node_runs(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)runs_at(check_object(L, 1)));
@@ -520,10 +505,10 @@ static int node_status_method(lua_State *L)
     struct node_object *object = check_object(L, 1);
     const struct node *node = node_at(object);
     lua_pushstring(L,
-                   nodes_status_name(node != NULL ? node->status
-                                     : object->node != NULL
-                                         ? object->node->ended_as
-                                         : NODE_NEVER_RAN));
+                   introspection_status(node != NULL ? node->status
+                                        : object->node != NULL
+                                            ? object->node->ended_as
+                                            : NODE_NEVER_RAN));
     return 1;
 }
 

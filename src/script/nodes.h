@@ -39,10 +39,6 @@ bool nodes_push_part(lua_State *L,
                      struct piece *piece,
                      struct value name);
 
-/* "computation", "clean": for tables. */
-const char *nodes_kind_name(const struct node *node);
-const char *nodes_status_name(enum node_status status);
-
 /* Collects the places of a cell or of a list of cells, the field `name` of the
  * table at `index`, into a buffer that it pushes; how many. */
 size_t nodes_check_places(lua_State *L,

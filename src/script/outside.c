@@ -38,12 +38,12 @@ void outside_note_adopt(struct heddle *heddle,
                         const struct frame *frame,
                         struct value arguments)
 {
-    if (run_is_thrown_away(frame->access.run)) {
+    if (run_is_thrown_away(frame->call.access.run)) {
         value_unref(arguments);
         return;
     }
     struct sched *sched = stage_sched(frame->stage);
-    struct transaction *transaction = frame->access.transaction;
+    struct transaction *transaction = frame->call.access.transaction;
     struct outside_call *call = mem_alloc_zero(sizeof *call);
     call->function = function;
     call->stage = frame->stage;

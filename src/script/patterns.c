@@ -130,9 +130,7 @@ static enum err build(struct builder *builder,
         return err_set(detail, ERR_ARGUMENT, "this runtime does not run Lua");
     }
     struct building building = {.builder = builder};
-    const struct cell_access access = {stage->runtime, NULL, NULL};
-    frame_begin(&building.frame, stage, &access);
-    building.frame.building = true;
+    frame_begin(&building.frame, stage, FRAME_BUILD, NULL);
     building.state.builder = builder;
     const struct script_call call = {
         .function = pattern->function,
@@ -287,8 +285,9 @@ const struct script_class pattern_class = {
 
 struct launch_object {
     struct value arguments;
-    struct value name; /* or absent */
-    struct value link; /* to the result of the piece */
+    struct value name;
+    struct value space; /* or absent */
+    struct value link;  /* to the result of the piece */
 };
 
 static void launch_release(void *object)
@@ -296,6 +295,7 @@ static void launch_release(void *object)
     struct launch_object *launch = object;
     value_unref(launch->arguments);
     value_unref(launch->name);
+    value_unref(launch->space);
     value_unref(launch->link);
     *launch = (struct launch_object){0};
 }
@@ -317,31 +317,30 @@ static const struct script_class launch_class = {
     .value = launch_value,
 };
 
-/* The name in the options at 3, new; or absent. */
-static struct value check_launch_name(lua_State *L)
+/* A string in the options at 3, new; or absent. */
+static struct value check_launch_option(lua_State *L, const char *field)
 {
-    static const char *const names[] = {"name"};
-    builders_check_options(L, 3, names, COUNT_OF(names));
-    struct value name = VALUE_NONE;
-    if (!lua_isnil(L, 3) && lua_getfield(L, 3, "name") != LUA_TNIL) {
+    struct value text = VALUE_NONE;
+    if (!lua_isnil(L, 3) && lua_getfield(L, 3, field) != LUA_TNIL) {
         if (lua_type(L, -1) != LUA_TSTRING) {
-            (void)luaL_error(L, "name must be a string");
+            (void)luaL_error(L, "%s must be a string", field);
         }
-        name = convert_check(L, -1, "name");
+        text = convert_check(L, -1, field);
     }
     lua_settop(L, 4);
-    return name;
+    return text;
 }
 
 int patterns_launch(lua_State *L)
 {
+    static const char *const names[] = {"name", "space"};
     lua_settop(L, 3);
     struct pattern *pattern = patterns_check(L, 1);
     struct frame *frame = heddle_of(L)->frame;
-    if (frame == NULL || frame->handling == NULL) {
+    if (frame == NULL || frame->call.handling == NULL) {
         return luaL_error(L, "heddle.launch is only for handlers");
     }
-    if (frame->piece == NULL) {
+    if (frame->call.piece == NULL) {
         return luaL_error(L,
                           "heddle.launch works only in a piece's handler: that "
                           "of rt:on has no piece; declare it with p:handler");
@@ -349,19 +348,21 @@ int patterns_launch(lua_State *L)
     struct launch_object *launch =
         script_object_push(L, &launch_class, sizeof *launch);
     launch->arguments = patterns_check_arguments(L, 2);
-    launch->name = check_launch_name(L);
+    builders_check_options(L, 3, names, COUNT_OF(names));
+    launch->name = check_launch_option(L, "name");
+    launch->space = check_launch_option(L, "space");
     const struct piece_launch_options options = {
         .pattern = pattern,
         .arguments = launch->arguments,
         .name = launch->name,
+        .space = launch->space,
     };
     struct err_detail detail = {0};
-    const enum err err = piece_launch(frame->piece,
-                                      frame->handling,
+    const enum err err = piece_launch(frame->call.piece,
+                                      frame->call.handling,
                                       &options,
                                       &launch->link,
                                       &detail);
-    frame->stale = frame->stale || err == ERR_STALE;
-    reads_raise(L, err, &detail);
+    reads_raise(L, call_frame_note(&frame->call, err), &detail);
     return 1;
 }

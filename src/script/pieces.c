@@ -49,9 +49,9 @@ enum err pieces_read(struct stage *stage,
 {
     struct frame *frame = stage->frame;
     if (!frame_is_ground(frame) || stage->host->settle == NULL) {
-        const enum err err = resolve_read(&frame->access, place, out, detail);
-        frame->stale = frame->stale || err == ERR_STALE;
-        return err;
+        return call_frame_note(
+            &frame->call,
+            resolve_read(&frame->call.access, place, out, detail));
     }
     struct glance glance = {.runtime = stage->runtime, .place = place};
     const struct node_spec spec = {
@@ -67,7 +67,7 @@ enum err pieces_read(struct stage *stage,
     scheduler_remove(stage_sched(stage), node);
     if (!glance.done) { /* somebody is still busy: what is there now */
         value_unref(glance.seen);
-        return resolve_read(&frame->access, place, out, detail);
+        return resolve_read(&frame->call.access, place, out, detail);
     }
     *out = glance.seen;
     *detail = glance.detail;

@@ -2,86 +2,22 @@
 
 #include "script/reads.h"
 
-/* Whether the code has met something that is still on its way: it does not go
- * on with nothing, or with what is old (docs/pieces.md). */
-static bool has_to_wait(const struct frame *frame)
-{
-    const struct run *run = frame->access.run;
-    const struct transaction *transaction = frame->access.transaction;
-    return run != NULL ? run_is_waiting(run)
-                       : transaction != NULL && transaction->unloaded > 0;
-}
-
-static enum err refuse_migrating(struct err_detail *detail)
-{
-    return err_set(detail,
-                   ERR_ARGUMENT,
-                   "a migration can read only the states and arguments of its "
-                   "piece");
-}
-
-/* What could not be known now ends the run: no pcall catches it. In a migration
- * all data is here, so that is a computation which would have to be
- * evaluated. */
-static enum err noted(struct frame *frame,
-                      enum err err,
-                      struct err_detail *detail)
-{
-    if (has_to_wait(frame)) {
-        err = ERR_STALE;
-    }
-    if (err == ERR_STALE && frame->migrating) {
-        return refuse_migrating(detail);
-    }
-    if (err == ERR_STALE) {
-        frame->stale = true;
-        return err_set(detail, err, "it cannot be read now: run again");
-    }
-    return err;
-}
-
 /* N1 of runtime/pattern.h. */
 static enum err check_readable(const struct frame *frame,
                                struct err_detail *detail)
 {
-    if (UNLIKELY(frame->outside)) {
+    if (UNLIKELY(frame->call.kind == FRAME_TASK)) {
         return err_set(detail,
                        ERR_ARGUMENT,
                        "a task cannot read cells: put what it needs into its "
                        "inputs");
     }
-    return frame->building
+    return frame->call.kind == FRAME_BUILD
                ? err_set(detail,
                          ERR_ARGUMENT,
                          "a pattern is built, not run: read in a function that "
                          "is given to p:computed, p:effect or p:handler")
                : ERR_OK;
-}
-
-/* A migration runs before any node of the piece: what is computed may be old,
- * and what is not data has not been loaded. */
-static enum err read_migrating(struct frame *frame,
-                               struct place *place,
-                               enum read_kind kind,
-                               unsigned flags,
-                               struct value *out,
-                               struct err_detail *detail)
-{
-    struct place *at = NULL;
-    const enum err err =
-        cell_read(&frame->access, place, kind, flags, out, &at, detail);
-    if (err != ERR_OK) {
-        return noted(frame, err, detail);
-    }
-    const bool is_data =
-        at->entity->loaded && at->entity->payload->writers.first == NULL;
-    place_unref(at);
-    if (is_data) {
-        return ERR_OK;
-    }
-    value_unref(*out);
-    *out = VALUE_NONE;
-    return refuse_migrating(detail);
 }
 
 enum err reads_whole(struct frame *frame,
@@ -92,15 +28,11 @@ enum err reads_whole(struct frame *frame,
                      struct err_detail *detail)
 {
     *out = VALUE_NONE;
-    enum err err = check_readable(frame, detail);
-    frame->stage->reads += frame->access.run != NULL;
-    if (UNLIKELY(frame->migrating) && err == ERR_OK) {
-        return read_migrating(frame, place, kind, flags, out, detail);
-    }
-    if (err == ERR_OK) {
-        err = cell_read(&frame->access, place, kind, flags, out, NULL, detail);
-    }
-    return noted(frame, err, detail);
+    const enum err err = check_readable(frame, detail);
+    frame->stage->reads += frame->call.access.run != NULL;
+    return err == ERR_OK
+               ? call_frame_read(&frame->call, place, kind, flags, out, detail)
+               : err;
 }
 
 bool reads_is_probe(const struct place *place)
@@ -133,7 +65,7 @@ static enum err read_kind_of(struct frame *frame,
  * read. */
 static bool is_plain_leaf(const struct frame *frame, const struct place *place)
 {
-    const struct run *run = frame->access.run;
+    const struct run *run = frame->call.access.run;
     const struct entity *entity = place->entity;
     const struct chain_link *writer = place->writers.first;
     const struct value value = entity->visible.payload;
@@ -152,11 +84,11 @@ static enum err log_failed(const struct frame *frame,
                            struct place *place,
                            enum err failed)
 {
-    if (frame->access.run != NULL && !frame->building) {
+    if (frame->call.access.run != NULL && frame->call.kind != FRAME_BUILD) {
         const struct cell_access access = {
-            frame->access.runtime,
-            failed == ERR_STALE ? NULL : frame->access.run,
-            frame->access.transaction,
+            frame->call.access.runtime,
+            failed == ERR_STALE ? NULL : frame->call.access.run,
+            frame->call.access.transaction,
         };
         struct value unseen = VALUE_NONE;
         const enum err err = cell_read(&access,
@@ -186,7 +118,7 @@ enum err reads_look(struct frame *frame,
                            detail);
     }
     /* D4: a look that runs nobody, after those who matter have run. */
-    const struct cell_access *access = &frame->access;
+    const struct cell_access *access = &frame->call.access;
     const struct cell_access loose = {access->runtime,
                                       NULL,
                                       access->transaction};
@@ -196,15 +128,14 @@ enum err reads_look(struct frame *frame,
         err = read_kind_of(frame, place, READ_UNTRACKED, detail);
     }
     if (err == ERR_OK) {
-        err = noted(frame,
-                    cell_read(&loose,
-                              place,
-                              READ_DEEP,
-                              READ_UNTRACKED,
-                              &out->value,
-                              &at,
-                              detail),
-                    detail);
+        err = cell_read(&loose,
+                        place,
+                        READ_DEEP,
+                        READ_UNTRACKED,
+                        &out->value,
+                        &at,
+                        detail);
+        err = call_frame_answer(&frame->call, err, detail);
     }
     if (err != ERR_OK) {
         if (at != NULL) { /* it was found, and has to wait all the same */

@@ -3,11 +3,11 @@
 #include "script/stage.h"
 
 #include "base/mem.h"
+#include "front/event_ticket.h"
 #include "runtime/pattern.h"
 #include "sched/handling.h"
 #include "script/attempts.h"
 #include "script/reads.h"
-#include "script/streams.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -41,21 +41,31 @@ bool stage_is_lua(const struct stage *stage, uint32_t ordinal)
 
 void frame_begin(struct frame *frame,
                  struct stage *stage,
-                 const struct cell_access *access)
+                 enum frame_kind kind,
+                 struct transaction *transaction)
 {
     *frame = (struct frame){
         .outer = stage->frame,
         .below = stage->heddle->frame,
         .stage = stage,
-        .access = *access,
         .now = stage_wall(stage),
     };
+    call_frame_init(&frame->call, kind, stage->runtime, transaction);
     reads_source(&frame->source);
     view_run_begin(&frame->views, &frame->source);
     stage->frame = frame;
     if (frame->outer != NULL) {
         stage->heddle->frame = frame;
     }
+}
+
+void frame_begin_run(struct frame *frame,
+                     struct stage *stage,
+                     struct run *run,
+                     struct handling *handling)
+{
+    frame_begin(frame, stage, FRAME_RUN, run->transaction);
+    call_frame_init_run(&frame->call, stage->runtime, run, handling);
 }
 
 void frame_end(struct frame *frame)
@@ -94,7 +104,7 @@ void frame_draw(struct frame *frame,
 
 void frame_draw_event(struct frame *frame)
 {
-    const struct event *event = frame->handling->event;
+    const struct event *event = frame->call.handling->event;
     const struct value id = event_id(event);
     frame->now = event_time(event);
     random_init(&frame->random, frame->stage->seed ^ value_hash(id));
@@ -151,8 +161,7 @@ void stage_set_up(struct stage *stage, const struct stage_options *options)
     list_init(&stage->tickets);
     stage->runtime->own_writes.report = report_write;
     stage->runtime->own_writes.report_ctx = stage;
-    const struct cell_access ground = {options->runtime, NULL, NULL};
-    frame_begin(&stage->ground, stage, &ground);
+    frame_begin(&stage->ground, stage, FRAME_TOPLEVEL, NULL);
     random_init(&stage->ground.random, options->seed);
     list_node_init(&stage->node);
     list_push_back(&stage->heddle->stages, &stage->node);
@@ -176,7 +185,7 @@ void stage_cut(struct stage *stage)
 
 void stage_clear_away(struct stage *stage)
 {
-    streams_end(stage);
+    event_tickets_end(&stage->tickets);
     list_remove(&stage->node);
     VEC_FOREACH (&stage->groups, group) {
         value_unref(**group);

@@ -30,7 +30,7 @@
 #define SCRIPT_STAGE_H
 
 #include "base/random.h"
-#include "runtime/cell.h"
+#include "front/frame.h"
 #include "script/heddle.h"
 #include "script/view.h"
 #include "script/vm.h"
@@ -69,7 +69,7 @@ struct stage_host {
     void (*load)(void *ctx, struct entity *entity);
 
     /* Pushes the call under way of a task, or nil: for tests
-     * (script/test_tasks.h). */
+     * (luatest/test_tasks.h). */
     void (*push_task)(lua_State *L,
                       void *ctx,
                       const struct piece *piece,
@@ -95,26 +95,25 @@ struct frame {
     struct frame *outer; /* of the same stage; NULL: this is the ground */
     struct frame *below; /* the innermost of all before it */
     struct stage *stage;
-    struct cell_access access;
-    struct handling *handling; /* or NULL */
-    struct stage_node *node;   /* whose run it is; or NULL */
-    struct piece *piece;       /* whose code it is; or NULL */
-    struct attempt *attempt;   /* its `tx`, or NULL: script/attempts.h */
+    struct call_frame call;
+    struct stage_node *node; /* whose run it is; or NULL */
+    struct attempt *attempt; /* its `tx`, or NULL: script/attempts.h */
     struct view_source source;
     struct view_run views;
     uint64_t now;         /* for heddle.now() */
     struct random random; /* for heddle.random() */
-    bool building;        /* a pattern: nothing can be read or written */
-    bool migrating;       /* a migration: only data can be read or written */
-    bool outside;         /* a task: nothing can be read or written */
-    bool stale;           /* a read could not be done now: run again */
     bool aborted;         /* tx:abort() */
 };
 
 /* The frame stays where it is until its end; they end in reverse order. */
 void frame_begin(struct frame *frame,
                  struct stage *stage,
-                 const struct cell_access *access);
+                 enum frame_kind kind,
+                 struct transaction *transaction);
+void frame_begin_run(struct frame *frame,
+                     struct stage *stage,
+                     struct run *run,
+                     struct handling *handling);
 void frame_end(struct frame *frame);
 
 /* Time and chance of a run of the node, drawn or as they were recorded (G4). */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "front/event_ticket.h"
 #include "runtime/timer.h"
 #include "sched/durable.h"
 #include "sched/handling.h"
@@ -90,12 +91,8 @@ int streams_new(lua_State *L, struct stage *stage)
 
 /* Held by its event, as long as that has not ended, and by Lua. */
 struct ticket {
-    struct list_node node; /* in the stage's tickets until it has ended */
     uint32_t refs;
-    bool ended;
-    enum event_outcome outcome;
-    struct value receipt;
-    struct err_detail error;
+    struct event_ticket inside;
 };
 
 struct ticket_object {
@@ -105,7 +102,7 @@ struct ticket_object {
 static void ticket_unref(struct ticket *ticket)
 {
     if (--ticket->refs == 0) {
-        value_unref(ticket->receipt);
+        event_ticket_release(&ticket->inside);
         mem_free(ticket, sizeof *ticket);
     }
 }
@@ -119,39 +116,23 @@ static void ticket_release(void *object)
     }
 }
 
-static void on_done(void *ctx, const struct event_result *result)
+static void on_end(struct event_ticket *ticket)
 {
-    struct ticket *ticket = ctx;
-    ticket->ended = true;
-    ticket->outcome = result->outcome;
-    ticket->error = result->error;
-    ticket->receipt = value_ref(result->receipt);
-    list_remove(&ticket->node);
-    ticket_unref(ticket);
-}
-
-void streams_end(struct stage *stage)
-{
-    while (!list_is_empty(&stage->tickets)) {
-        struct ticket *ticket =
-            CONTAINER_OF(list_first(&stage->tickets), struct ticket, node);
-        list_remove(&ticket->node);
-        ticket_unref(ticket);
-    }
+    ticket_unref(CONTAINER_OF(ticket, struct ticket, inside));
 }
 
 static const struct script_class ticket_class;
 
-static const struct ticket *check_ticket(lua_State *L)
+static const struct event_ticket *check_ticket(lua_State *L)
 {
     const struct ticket_object *handle =
         script_object_check(L, 1, &ticket_class);
-    return handle->ticket;
+    return &handle->ticket->inside;
 }
 
 static int ticket_state(lua_State *L)
 {
-    const struct ticket *ticket = check_ticket(L);
+    const struct event_ticket *ticket = check_ticket(L);
     lua_pushstring(L,
                    !ticket->ended                     ? "queued"
                    : ticket->outcome == EVENT_QUEUED  ? "stored"
@@ -169,7 +150,7 @@ static int ticket_receipt(lua_State *L)
 
 static int ticket_error(lua_State *L)
 {
-    const struct ticket *ticket = check_ticket(L);
+    const struct event_ticket *ticket = check_ticket(L);
     const struct heddle_source *source = &heddle_of(L)->source;
     if (source->asked != NULL && ticket->error.err != ERR_OK) {
         const bool is_said = ticket->error.text[0] != '\0';
@@ -352,8 +333,8 @@ static bool plan_letter(lua_State *L,
 {
     struct err_detail detail = {0};
     if (!timer_is_asked(&letter->request)) {
-        if (stage->frame->handling == NULL || value_is_absent(letter->id) ||
-            !value_is_absent(letter->session)) {
+        if (stage->frame->call.handling == NULL ||
+            value_is_absent(letter->id) || !value_is_absent(letter->session)) {
             return false;
         }
         letter->request.has_after = true;
@@ -379,35 +360,31 @@ static struct ticket *push_ticket(lua_State *L)
         script_object_push(L, &ticket_class, sizeof *handle);
     handle->ticket = mem_alloc_zero(sizeof *handle->ticket);
     handle->ticket->refs = 1;
-    list_node_init(&handle->ticket->node);
+    handle->ticket->inside.on_end = on_end;
     return handle->ticket;
 }
 
 int streams_send_to(lua_State *L, struct stage *stage, struct stream *stream)
 {
-    struct frame *frame = frame_is_ground(stage->frame) ? NULL : stage->frame;
     struct letter *letter = push_letter(L);
     const bool is_timer = plan_letter(L, stage, letter);
     struct ticket *ticket = push_ticket(L);
-    const struct event_spec spec = {
+    struct event_spec spec = {
         .payload = letter->payload,
-        .origin = frame != NULL ? frame->access.transaction : NULL,
         .id = is_timer ? VALUE_NONE : letter->id,
         .session = letter->session,
         .timer = is_timer ? &letter->timer : NULL,
         .time = stage_wall(stage),
-        .done = on_done,
-        .ctx = ticket,
     };
     ticket->refs++;
-    list_push_back(&stage->tickets, &ticket->node);
     struct err_detail detail = {0};
-    const enum err err =
-        frame != NULL && frame->handling != NULL
-            ? handling_send(frame->handling, stream, &spec, &detail)
-            : events_send(stage_sched(stage), stream, &spec, &detail);
+    const enum err err = event_ticket_send(&ticket->inside,
+                                           &stage->tickets,
+                                           &stage->frame->call,
+                                           stream,
+                                           &spec,
+                                           &detail);
     if (err != ERR_OK) {
-        list_remove(&ticket->node);
         ticket_unref(ticket);
         reads_raise(L, err, &detail);
     }
@@ -416,17 +393,17 @@ int streams_send_to(lua_State *L, struct stage *stage, struct stream *stream)
 
 static void refuse_building(lua_State *L, const struct stage *stage)
 {
-    if (stage->frame->building) {
+    if (stage->frame->call.kind == FRAME_BUILD) {
         (void)luaL_error(L,
                          "a pattern is built, not run: send in a function that "
                          "is given to p:handler");
     }
-    if (stage->frame->outside) {
+    if (stage->frame->call.kind == FRAME_TASK) {
         (void)luaL_error(L,
                          "a task cannot send events: return its value, which "
                          "an effect or a computation reads");
     }
-    if (stage->frame->migrating) {
+    if (stage->frame->call.kind == FRAME_MIGRATION) {
         (void)luaL_error(L,
                          "a migration cannot send events: send in a "
                          "handler");
@@ -462,11 +439,8 @@ static struct stream *check_target(lua_State *L,
     struct stream *stream = NULL;
     struct err_detail detail = {0};
     const enum err err =
-        cell_stream(&(*stage)->frame->access, place, &stream, &detail);
-    if (err == ERR_STALE) {
-        (*stage)->frame->stale = true;
-    }
-    reads_raise(L, err, &detail);
+        cell_stream(&(*stage)->frame->call.access, place, &stream, &detail);
+    reads_raise(L, call_frame_note(&(*stage)->frame->call, err), &detail);
     return stream;
 }
 
@@ -480,8 +454,8 @@ static void push_id(lua_State *L, struct stage *stage)
         return;
     }
     struct view_found *held = view_hold(&stage->frame->views);
-    held->value =
-        durable_last_sent(stage_sched(stage), stage->frame->access.transaction);
+    held->value = durable_last_sent(stage_sched(stage),
+                                    stage->frame->call.access.transaction);
     convert_push(L, held->value);
 }
 
@@ -489,7 +463,7 @@ int streams_follow_up(lua_State *L)
 {
     struct stage *stage = NULL;
     struct stream *stream = check_target(L, 1, &stage);
-    if (stage->frame->handling == NULL) {
+    if (stage->frame->call.handling == NULL) {
         return luaL_error(L,
                           "heddle.send is only for handlers: "
                           "elsewhere use stream:send(payload)");
@@ -569,21 +543,18 @@ int streams_cancel_at(lua_State *L,
     reads_raise(L, err, &detail);
     if (frame_is_ground(frame)) {
         err = cancel_outside(stage, space, owner, held->id, &was, &detail);
-    } else if (frame->access.run != NULL && frame->handling == NULL) {
+    } else if (frame->call.access.run != NULL && frame->call.handling == NULL) {
         return luaL_error(L, "only a handler or an edit can cancel a timer");
     } else {
         err = timers_cancel(stage_sched(stage),
-                            frame->access.transaction,
+                            frame->call.access.transaction,
                             space,
                             owner,
                             held->id,
                             &was,
                             &detail);
     }
-    if (err == ERR_STALE) {
-        stage->frame->stale = true;
-    }
-    reads_raise(L, err, &detail);
+    reads_raise(L, call_frame_note(&stage->frame->call, err), &detail);
     lua_pushboolean(L, was);
     return 1;
 }
@@ -611,15 +582,12 @@ static int cancel_beside(lua_State *L, struct stage *stage)
     held->value = convert_check(L, 1, "the id");
     const enum err err =
         timers_cancel_beside(stage_sched(stage),
-                             frame->access.transaction,
-                             handling_stream(frame->handling)->entity,
+                             frame->call.access.transaction,
+                             handling_stream(frame->call.handling)->entity,
                              held->value,
                              &was,
                              &detail);
-    if (err == ERR_STALE) {
-        stage->frame->stale = true;
-    }
-    reads_raise(L, err, &detail);
+    reads_raise(L, call_frame_note(&stage->frame->call, err), &detail);
     lua_pushboolean(L, was);
     return 1;
 }
@@ -627,14 +595,14 @@ static int cancel_beside(lua_State *L, struct stage *stage)
 int streams_cancel(lua_State *L)
 {
     const struct frame *frame = heddle_of(L)->frame;
-    if (frame == NULL || frame->handling == NULL) {
+    if (frame == NULL || frame->call.handling == NULL) {
         return luaL_error(L,
                           "heddle.cancel is only for handlers: "
                           "elsewhere use stream:cancel(id)");
     }
     lua_settop(L, 1);
     luaL_checktype(L, 1, LUA_TSTRING);
-    const struct entity *entity = handling_stream(frame->handling)->entity;
+    const struct entity *entity = handling_stream(frame->call.handling)->entity;
     (void)streams_cancel_at(L,
                             frame->stage,
                             entity->space,
@@ -754,7 +722,7 @@ static const struct script_class listener_class = {
 static int push_event(lua_State *L, void *ctx)
 {
     struct frame *frame = ctx;
-    convert_push(L, handling_payload(frame->handling));
+    convert_push(L, handling_payload(frame->call.handling));
     attempts_push(L, frame);
     return 2;
 }
@@ -763,7 +731,7 @@ static void take_result(lua_State *L, int count, void *ctx)
 {
     const struct frame *frame = ctx;
     if (count > 0 && !lua_isnil(L, 1)) {
-        handling_return_adopt(frame->handling,
+        handling_return_adopt(frame->call.handling,
                               convert_check(L, 1, "the result"));
     }
 }
@@ -772,11 +740,8 @@ static enum run_result run_listener(struct handling *handling, void *ctx)
 {
     struct listener *listener = ctx;
     struct stage *stage = listener->stage;
-    struct run *run = handling->run;
-    const struct cell_access access = {stage->runtime, run, run->transaction};
     struct frame frame;
-    frame_begin(&frame, stage, &access);
-    frame.handling = handling;
+    frame_begin_run(&frame, stage, handling->run, handling);
     frame_draw_event(&frame);
     const struct script_call call = {
         .function = listener->function,
@@ -787,7 +752,7 @@ static enum run_result run_listener(struct handling *handling, void *ctx)
     struct script_error error = {0};
     const enum script_cause cause = script_call(stage->script, &call, &error);
     frame_end(&frame);
-    return bodies_result(run, &frame, cause, &error);
+    return bodies_result(&frame, cause, &error);
 }
 
 size_t streams_check_reads(lua_State *L,

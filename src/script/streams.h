@@ -47,7 +47,4 @@ int streams_cancel_at(lua_State *L,
                       struct value owner,
                       int argument);
 
-/* After the end of the runtime: tickets whose events nobody has ended. */
-void streams_end(struct stage *stage);
-
 #endif

@@ -383,10 +383,8 @@ static void end_stretch(struct lua_attempt *attempt,
 static void frame_of(struct frame *frame, const struct lua_attempt *attempt)
 {
     struct stage *stage = attempt->own->stage;
-    const struct cell_access access = {.runtime = stage->runtime};
-    frame_begin(frame, stage, &access);
-    frame->outside = true;
-    frame->piece = task_piece(attempt->task);
+    frame_begin(frame, stage, FRAME_TASK, NULL);
+    frame->call.piece = task_piece(attempt->task);
     random_init(&frame->random,
                 stage->seed ^ value_hash(task_key(attempt->task)) ^
                     task_attempt(attempt->task));
@@ -504,9 +502,7 @@ static void cancelled(void *ctx, struct task *task)
     cancel_call(attempt);
     if (attempt->thread != NULL) {
         struct frame frame;
-        const struct cell_access access = {.runtime = own->stage->runtime};
-        frame_begin(&frame, own->stage, &access);
-        frame.outside = true;
+        frame_begin(&frame, own->stage, FRAME_TASK, NULL);
         script_task_cancel(attempt->thread);
         frame_end(&frame);
     }

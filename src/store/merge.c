@@ -280,11 +280,8 @@ static struct value collection_of(struct value id,
 
 static struct value definition_in(struct value document)
 {
-    const struct value about = value_is_object(document)
-                                   ? object_field(document, "collection")
-                                   : VALUE_NONE;
-    return value_is_object(about) ? object_field(about, "definition")
-                                  : VALUE_NONE;
+    const struct value about = object_field(document, "collection");
+    return object_field(about, "definition");
 }
 
 static int64_t collection_bits(const struct merge *merge, struct value root)

@@ -270,8 +270,8 @@ enum err space_id_check(struct value id, struct err_detail *detail)
         memchr(text.at, '\\', text.length) != NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a space id must not be '.' or '..' or contain '/' or "
-                       "'\\'");
+                       "the name of a space must not be '.' or '..' or contain "
+                       "'/' or '\\'");
     }
     return ERR_OK;
 }

@@ -256,12 +256,30 @@ struct value object_get_text(struct value object,
 
 struct value object_field(struct value object, const char *name)
 {
-    return object_get_text(object, name, strlen(name));
+    return value_is_object(object) ? object_get_text(object, name, strlen(name))
+                                   : VALUE_NONE;
 }
 
 void object_put_adopt(struct value *object, const char *name, struct value item)
 {
     *object = object_set_adopt(*object, value_text_new(name), item);
+}
+
+void object_put_number(struct value *object, const char *name, uint64_t number)
+{
+    object_put_adopt(object, name, value_int((int64_t)number));
+}
+
+void object_put_text(struct value *object, const char *name, const char *text)
+{
+    object_put_adopt(object, name, value_text_new(text));
+}
+
+uint64_t object_number(struct value object, const char *name)
+{
+    const struct value number = object_field(object, name);
+    return value_kind(number) == VALUE_INT ? (uint64_t)value_integer(number)
+                                           : 0;
 }
 
 struct value *object_own_slot(struct value *object, struct value key)

@@ -27,13 +27,19 @@ struct value object_get_text(struct value object,
                              const char *key,
                              size_t length);
 
-/* The item of a key that is a C string. */
+/* The item of a key that is a C string; absent if there is none, and of a value
+ * that is no object. */
 struct value object_field(struct value object, const char *name);
 
 /* Sets a key that is a C string in *object; adopts the item. */
 void object_put_adopt(struct value *object,
                       const char *name,
                       struct value item);
+void object_put_number(struct value *object, const char *name, uint64_t number);
+void object_put_text(struct value *object, const char *name, const char *text);
+
+/* The whole number of a key that is a C string; 0 if there is none. */
+uint64_t object_number(struct value object, const char *name);
 
 struct value object_set_adopt(struct value object,
                               struct value key,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "value/array.h"
 #include "value/link.h"
 #include "value/node.h"
@@ -313,6 +314,13 @@ struct value value_string_new(const char *bytes, size_t length)
 struct value value_text_new(const char *text)
 {
     return value_string_new(text, strlen(text));
+}
+
+struct value value_string_adopt(struct buf *text)
+{
+    const struct value string = value_string_new(buf_text(text), text->length);
+    buf_release(text);
+    return string;
 }
 
 bool value_is_type_name(struct value string)

@@ -52,6 +52,7 @@ enum {
     VALUE_INLINE_MAX = 15
 };
 
+struct buf;  /* base/buf.h */
 struct heap; /* value/node.h */
 
 /* Two words and nothing else, so that compilers keep it in two registers: as a
@@ -159,6 +160,9 @@ static inline struct value value_empty_object(void)
  * LIMIT_STRING_BYTES at the edge. */
 struct value value_string_new(const char *bytes, size_t length);
 struct value value_text_new(const char *text); /* up to its zero byte */
+
+/* A string of what is in the buffer, which is released. */
+struct value value_string_adopt(struct buf *text);
 
 /* The leaf {"/":{type:state}}: a DOUBLE for the well-formed "number@1" (NaN
  * and the infinities, which JSON lacks), a LINK for a well-formed "link@1",

@@ -61,7 +61,7 @@ says "a renamed piece has its rows" '[{"age":61,"id":"ann"}]' get shop old
 says "and its indexes" 17 send shop count '{"index":"by_age","from":[7],"to":[7]}'
 "$HEDDLE" export shop shop.jsonl >/dev/null 2>&1
 "$HEDDLE" rm shop --yes >/dev/null 2>&1
-same "nothing is left of a removed piece" "$("$HEDDLE" export --space - 2>/dev/null | grep -c '"id":"piece:shop/')" 0
+same "nothing is left of a removed piece" "$("$HEDDLE" export --all - 2>/dev/null | grep -c '"id":"piece:shop/')" 0
 "$HEDDLE" import shop.jsonl >/dev/null 2>&1
 says "an imported piece has its rows" 1002 get shop people/count
 says "a row is removed" '{"existed":true}' send shop drop '{"id":"ann"}'

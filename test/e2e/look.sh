@@ -174,8 +174,21 @@ has "ps: who has it started" "^shop  started by run (pid $runner)" ps
 has "ps: what an effect reads is live" '^  net .*clean .*live' ps
 has "ps: and what the process itself looks at" '^  idle .*clean .*live' ps
 has "doctor: who is there" "running: run (pid $runner)" doctor
+for node in net total idle alert add; do
+    "$HEDDLE" why shop "$node"
+    "$HEDDLE" why shop "$node" --json
+done >beside.out 2>&1
+"$HEDDLE" why-not shop net >>beside.out
 kill -9 "$runner"
 wait "$runner" 2>/dev/null
+for node in net total idle alert add; do
+    "$HEDDLE" why shop "$node"
+    "$HEDDLE" why shop "$node" --json
+done >after.out 2>&1
+"$HEDDLE" why-not shop net >>after.out
+check "why and why-not say the same beside a running process and after it" cmp beside.out after.out
+check "why: the sentence of an account" \
+    grep -q '"sentence":"net ran, because piece:shop/items#/value changed by event add of shop' after.out
 has "after a kill -9 it sleeps" '^shop  asleep' ps
 has "and why knows everything" 'by event add of shop' why shop total
 has "and check finds nothing" 'no error found' check
@@ -236,8 +249,8 @@ has "why-not: nothing waits" '^look: it is up to date' why-not slow look --dir w
 "$HEDDLE" send slow bump --dir waits.d >/dev/null
 "$HEDDLE" set slow n --increment 1 --dir waits.d
 has "why-not: what reads from a node that has to run waits for it" \
-    '^more: its inputs are stale: another node must run first$' why-not slow more --dir waits.d
-has "why-not: also behind others" '^look: its inputs are stale' why-not slow look --dir waits.d
+    '^more: it waits for late, which must run first$' why-not slow more --dir waits.d
+has "why-not: also behind others" '^look: it waits for late, which must run first$' why-not slow look --dir waits.d
 has "why-not: and which node that is" 'heddle why-not slow late$' why-not slow look --dir waits.d
 has "why-not: the same for programs" '"condition":"waits".*"waitsFor":{"piece":"slow","node":"late"}' why-not slow look --dir waits.d --json
 hasnt "why-not: that node is not up to date either" 'up to date' why-not slow late --dir waits.d

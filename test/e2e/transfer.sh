@@ -128,7 +128,7 @@ run import board.jsonl --dir to --name copy --replace
 same "or replaced" "$code" 0
 same "it is as it was exported" "$(alice get copy --dir to)" "$full"
 check "the copy fits together" sound to
-"$HEDDLE" export --space all.jsonl --dir from 2>/dev/null
+"$HEDDLE" export --all all.jsonl --dir from 2>/dev/null
 try "a space is not imported into another one" 2 '' "heddle: the space is not empty: --replace removes its data" \
     import all.jsonl --dir to
 "$HEDDLE" import all.jsonl --dir to --replace 2>/dev/null
@@ -175,7 +175,7 @@ end)
 END
 "$HEDDLE" run bell.lua --once --dir bells >/dev/null 2>&1
 "$HEDDLE" send bell ring --every '0 9 * * 1-5' --zone UTC --id work --dir bells >/dev/null
-"$HEDDLE" export --space bells.jsonl --dir bells 2>/dev/null
+"$HEDDLE" export --all bells.jsonl --dir bells 2>/dev/null
 line=$(grep -n '"id":"receipt:timer:' bells.jsonl | cut -d: -f1)
 edited() { # NAME WHY SED: an import of the edited file is refused with WHY
     sed "$3" bells.jsonl >edited.jsonl

@@ -115,7 +115,7 @@ def figures_have_three_digits_and_a_unit():
 # ---- the page ----
 
 CHAINS = [row(f"update of a chain of {size}", 100 + size / 100, spread_percent=1, apart_percent=1) for size in (10, 1000, 100000)]
-SLEEPERS = [row(f"write, {size} sleeping readers", 50) for size in (0, 100)]
+SLEEPERS = [row(f"write, {size} dormant readers", 50) for size in (0, 100)]
 
 
 @test
@@ -137,7 +137,7 @@ def a_size_of_0_is_drawn():
 @test
 def a_ratio_begins_with_1_where_its_peer_is():
     plot = next(plot for plot in page.PLOTS if plot.name == "commits")
-    rows = [row("commit 10,000 beside 1,000 (memory)", 12, peer=10)]
+    rows = [row("commit 10,000 against 1,000 (memory)", 12, peer=10)]
     expect_equal(page.points_of(results_of(*rows, group="store"), plot.lines[0]), [(1000, 1.0), (10000, 1.2)])
 
 
@@ -166,7 +166,7 @@ def a_page_without_the_lines_is_refused():
 
 @test
 def the_page_of_this_tree_has_them():
-    with open(os.path.join(ROOT, "docs/performance.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs/performance-results.md"), encoding="utf-8") as file:
         page.page_with(file.read(), "new")
 
 

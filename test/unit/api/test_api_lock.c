@@ -215,6 +215,55 @@ TEST(a_wait_for_the_lock_ends_at_an_interrupt)
     kit_folder_remove(folder);
 }
 
+/* -- An edit whose caller stops waiting ---------------------------------- */
+
+struct left {
+    const char *folder;
+    hd_cell *n;
+    struct holder holder;
+    unsigned calls;
+};
+
+/* Another runtime changes what was read, a process takes the lock, and the wait
+ * for the answer is interrupted. */
+static hd_status conflict_and_interrupt(hd_runtime *runtime, void *context)
+{
+    struct left *left = context;
+    int64_t found = 0;
+    left->calls++;
+    const hd_status status = hd_cell_get_int(left->n, &found, NULL);
+    hd_runtime *other = open_at(left->folder);
+    hd_cell *n = cell_at(other, "n");
+    set_json(n, "7");
+    settle(other);
+    hd_cell_free(n);
+    hd_runtime_free(other);
+    holder_begin(&left->holder, left->folder);
+    EXPECT_INT(hd_interrupt(runtime), HD_OK);
+    return status == HD_OK ? hd_cell_set_int(left->n, found + 1, NULL) : status;
+}
+
+TEST(an_edit_is_not_called_again_after_its_caller_was_interrupted)
+{
+    char folder[256];
+    folder_begin(folder, sizeof folder);
+    hd_runtime *runtime = open_at(folder);
+    struct left left = {.folder = folder, .n = cell_at(runtime, "n")};
+    expect_json(left.n, "1");
+    hd_error error;
+    EXPECT_INT(hd_runtime_edit(runtime, conflict_and_interrupt, &left, &error),
+               HD_INTERRUPTED);
+    EXPECT_INT(error.attempts, 1);
+    EXPECT(error.may_have_happened);
+    holder_end(&left.holder);
+    settle(runtime); /* the store refuses it, and it ends */
+    EXPECT_INT(left.calls, 1);
+    expect_json(left.n, "7");
+    hd_cell_free(left.n);
+    hd_runtime_free(runtime);
+    kit_folder_remove(folder);
+}
+
 TEST(a_holder_that_was_stopped_is_said_to_be)
 {
     char folder[256];

@@ -187,6 +187,8 @@ enum {
     X(hd_run_attempt, WITHOUT, (h->run, &r->attempt))                          \
     X(hd_run_new_document, WITHOUT, (h->run, &r->text))                        \
     X(hd_run_launch, WITHOUT, (h->run, h->pattern, NULL, &r->value, E))        \
+    X(hd_run_launch_with, WITHOUT,                                             \
+      (h->run, h->pattern, NULL, NULL, &r->value, E))                          \
     X(hd_build_state, WITHOUT, (h->builder, "n", NULL, &r->cell, E))           \
     X(hd_build_schema, WITHOUT, (h->builder, "n", h->value, E))                \
     X(hd_build_argument, WITHOUT, (h->builder, "n", NULL, &r->cell, E))        \
@@ -217,6 +219,8 @@ enum {
     X(hd_task_user, KNOWS, (h->task, &r->user))                                \
     X(hd_build_piece, WITHOUT,                                                 \
       (h->builder, "n", h->pattern, NULL, &r->cell, E))                        \
+    X(hd_build_piece_in, WITHOUT,                                              \
+      (h->builder, "s", "n", h->pattern, NULL, &r->cell, E))                   \
     X(hd_build_result, WITHOUT, (h->builder, "n", h->cell, E))                 \
     X(hd_build_result_value, WITHOUT, (h->builder, "n", h->value, E))          \
     X(hd_runtime_nodes, 0, (h->runtime, NULL, &r->value, E))                   \

@@ -276,9 +276,13 @@ TEST(why_names_the_handler_and_the_event)
     send(&act, 1, NULL);
     send(&act, 2, NULL);
     kit_idle(&act.kit);
-    struct buf why = {0};
-    introspection_why(act.kit.sched, e->node, &why);
-    EXPECT_CONTAINS(buf_text(&why), "changed by the handler H, event 2");
-    buf_release(&why);
+    const struct sched *sched = act.kit.sched;
+    const struct run_record *run = introspection_last_run(sched, e->node);
+    const struct run_record *behind = introspection_run_of_change(
+        sched,
+        introspection_change(sched, run->causes[0].version));
+    EXPECT(behind->kind == NODE_HANDLER);
+    EXPECT(value_is_text(behind->name, "H"));
+    EXPECT_EQ(behind->event, 2);
     end(&act);
 }

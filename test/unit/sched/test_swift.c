@@ -53,8 +53,23 @@ static void pair_end(struct pair *pair)
 static const char *why(struct sched_kit *kit, const struct node *node)
 {
     struct buf *text = &kit->texts[kit->next_text++ % KIT_ANSWERS];
+    const struct run_record *run = introspection_last_run(kit->sched, node);
     buf_clear(text);
-    introspection_why(kit->sched, node, text);
+    if (run == NULL) {
+        return "never";
+    }
+    buf_printf(text,
+               "pass %llu, sweep %u, %s",
+               (unsigned long long)run->pass,
+               run->sweep,
+               introspection_outcome(run->outcome));
+    for (uint32_t i = 0; i < introspection_kept_causes(run->cause_count); i++) {
+        const struct change_record *change =
+            introspection_change(kit->sched, run->causes[i].version);
+        buf_append_text(text, ", ");
+        introspection_write_place(text, run->causes[i].place);
+        buf_printf(text, " by %u", change != NULL ? change->source : 0);
+    }
     return buf_text(text);
 }
 

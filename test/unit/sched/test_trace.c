@@ -5,6 +5,7 @@
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"
+#include "sched/preflight.h"
 #include "value/json.h"
 
 static const char *name_of(struct value name)
@@ -331,17 +332,15 @@ static void add_random(struct sched_kit *kit, struct random *random, unsigned i)
 
 static void ask_everything(struct sched_kit *kit)
 {
-    struct buf text = {0};
     VEC_FOREACH (&kit->nodes, node) {
         if ((*node)->node != NULL) {
-            introspection_why(kit->sched, (*node)->node, &text);
-            introspection_why_not(kit->sched, (*node)->node, &text);
+            (void)introspection_last_run(kit->sched, (*node)->node);
+            (void)preflight_stale_source(kit->sched, (*node)->node);
         }
     }
     value_unref(introspection_graph(kit->sched));
     value_unref(introspection_counters(kit->sched));
     (void)settling_look(kit->sched, kit->sim.now);
-    buf_release(&text);
 }
 
 /* What ran in which order, what there is, and how much work it was. */

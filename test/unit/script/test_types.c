@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "lib/test.h"
-#include "script/testing.h"
+#include "luatest/testing.h"
 #include "script/vm.h"
 
 /* Makes an object of each class, and prints the functions of the module. */

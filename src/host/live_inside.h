@@ -1,0 +1,65 @@
+/* What live.c and live_lock.c share: a live host, and its spaces. */
+
+#ifndef HOST_LIVE_INSIDE_H
+#define HOST_LIVE_INSIDE_H
+
+#include "host/event_source.h"
+#include "host/hub.h"
+#include "host/link.h"
+#include "host/live.h"
+#include "host/mirrors.h"
+#include "host/wake.h"
+
+struct claim;
+
+struct live_space {
+    struct live *live;
+    struct value name;
+    bool stored; /* has a store (L7): the next three, and the watch */
+    struct engine engine;
+    struct hub hub;
+    struct link link;
+    struct space *space;
+    int watch;                 /* of its lock file (host/wake.h) */
+    bool written;              /* by a process, since the last step */
+    mono_ms busy_since;        /* when the write lock was asked for and not
+                                  had (L8); 0: it is not waited for */
+    mono_ms ask_again;         /* at the latest */
+    mono_ms pause;             /* until then */
+    struct err_detail busy;    /* the process that has it, once it was looked
+                                  for; OK: not yet */
+    bool busy_long;            /* that is to be reported */
+    struct err_detail trouble; /* as it was reported; OK: none */
+};
+
+struct live {
+    struct live_options options; /* without what was borrowed for the call */
+    struct runtime runtime;
+    struct host *host;
+    struct wake wake;
+    struct buf folder; /* empty: in memory */
+    struct value user; /* or absent */
+    struct value session;
+    struct value instance;
+    bool new_session;
+    struct claim *claim; /* NULL: the session needs none (L4) */
+    struct event_source event_source;
+    bool more;        /* the last step was cut short */
+    mono_ms deadline; /* of who waits for it to settle, or MONO_NEVER */
+    bool postponed;   /* it ran nothing, because other processes are first */
+    struct mirrors mirrors;
+    VEC(struct live_space *) spaces;
+};
+
+/* -- The write lock (live_lock.c) ---------------------------------------- */
+
+/* Looks for the process that has it, as a sentence. It costs reading in
+ * /proc. */
+void live_find_holder(struct live_space *at, mono_ms now);
+
+/* It was asked for, and is not to be had; it was had, or is not wanted any
+ * more (L8). */
+void live_begin_wait(struct live_space *at, mono_ms now);
+void live_end_wait(struct live_space *at);
+
+#endif
