@@ -1,4 +1,5 @@
-/* From the log of a transaction that waits to the documents it needs next. */
+/* From the log of a transaction that waits to the documents it will need
+ * next. */
 
 #include "replica/ahead.h"
 
@@ -10,25 +11,26 @@
 #include "value/object.h"
 
 enum {
-    WAY_LINKS = 16 /* of a way that is looked at */
+    WAY_LINKS = 16 /* links considered per path */
 };
 
-/* One link on the way: where it stands, and the length of the part of its path
- * that the link before it names. */
+/* One link on the path: the place that holds it, and the length of the part of
+ * its path that the previous link names. */
 struct way_link {
     const struct place *place;
     uint32_t named;
 };
 
-/* From the container that the code goes over to the missing document. */
+/* From the container that the code iterates over to the missing document. */
 struct way {
     expected_fn *expected; /* or NULL */
     void *ctx;
     struct value container;             /* borrowed; absent: none was found */
-    const struct path_segment *present; /* the element that the code is at */
+    const struct path_segment *present; /* the element that the code has
+                                           reached */
     uint32_t first; /* segments of the first link's path up to that element */
     size_t start;   /* in `links`; they end with 0, the last link */
-    struct way_link links[WAY_LINKS]; /* the last one first */
+    struct way_link links[WAY_LINKS]; /* the last link first */
     size_t count;
 };
 
@@ -46,8 +48,8 @@ static struct space *space_named(const struct replica *replica,
     return NULL;
 }
 
-/* The document that a link in `holder` means: its space, scope and id. False if
- * it names something that there is not. */
+/* The document that a link in `holder` names: its space, scope and id. False if
+ * there is no such document. */
 static bool target_of(const struct entity *holder,
                       const struct link *link,
                       struct space **space,
@@ -78,7 +80,7 @@ static bool leads_to(const struct read_entry *read, const struct entity *entity)
            key_equal(id, entity->id);
 }
 
-/* How much of a path in its target a link names. */
+/* How many segments of a path in its target a link names. */
 static uint32_t named_by(struct value link)
 {
     const struct value path = link_of(link).path;
@@ -87,7 +89,7 @@ static uint32_t named_by(struct value link)
 
 /* -- Values -------------------------------------------------------------- */
 
-/* What is at the first segment of a path, borrowed, and absent if the document
+/* The value at the first segment of a path, borrowed; absent if the document
  * has no such part. */
 static struct value part_of(const struct entity *entity,
                             const struct path_segment *first)
@@ -116,9 +118,9 @@ static uint32_t count_of(struct value container)
     return value_kind(container) == VALUE_OBJECT ? object_count(container) : 0;
 }
 
-/* -- The way that the code went ------------------------------------------ */
+/* -- The path that the code took ----------------------------------------- */
 
-/* The containers on the path of a link: the largest so far is kept. */
+/* The containers on the path of a link: keeps the largest so far. */
 static void look_at_containers(struct way *way, const struct place *place)
 {
     const struct path *path = place->path;
@@ -143,8 +145,8 @@ static void look_at_containers(struct way *way, const struct place *place)
     }
 }
 
-/* The last document in the log that is not available, or of all; and where in
- * the log. */
+/* The last document in the log that is not available, or the last of all; and
+ * its index in the log. */
 static const struct entity *missing_of(const struct transaction *transaction,
                                        size_t *from)
 {
@@ -162,7 +164,7 @@ static const struct entity *missing_of(const struct transaction *transaction,
     return *from > 0 ? transaction->reads.at[--*from].place->entity : NULL;
 }
 
-/* ahead-1: from the missing document back, as far as links have led. */
+/* ahead-1: from the missing document backwards, as far as links led to it. */
 static void find_way(const struct transaction *transaction, struct way *way)
 {
     size_t at;
@@ -187,9 +189,9 @@ static void find_way(const struct transaction *transaction, struct way *way)
     }
 }
 
-/* -- The same way from another element ----------------------------------- */
+/* -- The same path from another element ---------------------------------- */
 
-/* The document that a link means; or NULL. */
+/* The document that a link names; or NULL. */
 static struct entity *follow(const struct entity *holder, struct value value)
 {
     const struct link link = link_of(value);
@@ -220,8 +222,8 @@ static struct value named_value(const struct entity *entity, struct value link)
     return value;
 }
 
-/* Requests the first document on the way from an element that is not available.
- * Whether something was done. */
+/* Requests the first unavailable document on the path from an element. Returns
+ * whether something was done. */
 static bool request_behind(const struct way *way, struct value element)
 {
     const struct entity *holder = way->links[way->start].place->entity;
@@ -233,7 +235,7 @@ static bool request_behind(const struct way *way, struct value element)
                      link->place->path,
                      i == way->start ? way->first : link->named);
         if (value_kind(value) != VALUE_LINK) {
-            return wanted; /* not known yet, or another kind of element */
+            return wanted; /* not known yet, or a different kind of element */
         }
         struct entity *entity = follow(holder, value);
         if (entity == NULL) {

@@ -1,22 +1,22 @@
-/* What a transaction that has to wait for a document will read next.
+/* Read-ahead for a transaction that has to wait for a document.
  *
- * Code that goes over a list of links stops at the first target that has not
- * come, and starts over when it has. If each attempt requested one document, n
- * targets would need n attempts, and time in the square of n.
+ * Code that iterates over a list of links stops at the first target that has
+ * not arrived, and starts over when it has. If each attempt requested one
+ * document, n targets would need n attempts, and time quadratic in n.
  *
- *   ahead-1  When a transaction ends that has read a document which is not
- *            available, the links that led to it are found in its log of reads.
- *            Of the arrays and objects that they stand in, the one with the
- *            most elements is what the code goes over. From the elements behind
- *            the present one the same way is walked, and the first document on
- *            it that is not available is requested.
+ *   ahead-1  When a transaction that has read an unavailable document ends, the
+ *            links that led to it are found in its read log. Of the arrays and
+ *            objects that contain these links, the one with the most elements
+ *            is what the code iterates over. The same path is followed from the
+ *            later elements, and the first unavailable document on each is
+ *            requested.
  *   ahead-2  At most as many documents are requested as the transaction has
- *            logged reads. So the documents on their way double with each
- *            attempt, n targets need O(log n) attempts, and code that looks at
- *            one element requests few documents that it does not need.
+ *            logged reads. So the number of documents in flight doubles with
+ *            each attempt, n targets need O(log n) attempts, and code that
+ *            reads one element requests few documents in vain.
  *
- * Nothing waits for what is requested here, and nothing is read: if the code
- * goes another way, some documents have come in vain. */
+ * Nothing waits for these requests, and nothing is read: if the code takes
+ * another path, some documents have arrived in vain. */
 
 #ifndef REPLICA_AHEAD_H
 #define REPLICA_AHEAD_H
@@ -28,13 +28,13 @@
 struct entity;
 struct transaction;
 
-/* The transaction waits, and is open: so nothing arrives meanwhile. */
+/* The transaction waits, and is still open: so nothing arrives meanwhile. */
 COLD void ahead_request(struct transaction *transaction);
 
-/* The same, in an array only, for the layer above: `expected` is called with
- * the document at the end of the way from each element, and says whether it has
- * done something for it. If each document on the way is available, that of the
- * last read is what the code waits for. */
+/* The same for the layer above, and for arrays only: `expected` is called with
+ * the document at the end of the path from each element, and returns whether it
+ * did anything for it. If every document on the path is available, the code
+ * waits for that of the last read. */
 typedef bool expected_fn(void *ctx, const struct entity *entity);
 
 COLD void ahead_walk(struct transaction *transaction,

@@ -1,4 +1,4 @@
-/* Collecting changes, and telling of them. */
+/* Collects changes, and notifies subscribers. */
 
 #include "replica/channel.h"
 
@@ -45,8 +45,7 @@ void change_list_touch(struct change_list *list, struct entity *entity)
     change->before.rest = value_ref(entity->visible.rest);
 }
 
-/* Keeps what looks different now, in order; and whether more than payloads
- * does. */
+/* Keeps what changed visibly, in order; and whether more than payloads did. */
 static void keep_changed(struct change_list *list,
                          uint64_t version,
                          bool all_differ,
@@ -92,8 +91,8 @@ void telling_take_answer(const struct replica *replica,
               notification_name(what->kind));
 }
 
-/* Two nodes of our own say how far we are and where to stop: whoever is called
- * may take others out, and who comes now is behind the end (C4). */
+/* Two list nodes of our own mark the position and the end: a subscriber may
+ * remove others, and a new subscriber is behind the end (C4). */
 COLD static void tell_between(struct replica *replica,
                               const struct notification *what,
                               struct list_node *at,
@@ -144,8 +143,8 @@ void channel_publish(struct replica *replica,
     if (!empty) {
         replica->version++;
     }
-    /* A commit always has an effect, and a revert is told of even if it has
-     * none: each is exactly one. */
+    /* A commit always has an effect, and a revert is published even if it has
+     * none: exactly one each. */
     if (!empty || kind != NOTIFY_INTEGRATE) {
         notification->changes = list->at.at;
         notification->count = list->at.count;

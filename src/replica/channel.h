@@ -1,19 +1,19 @@
-/* The change channel: the one way in which anybody learns that something has
- * changed.
+/* The change channel: the only way to learn that something has changed.
  *
  * A local commit, a remote change, a revert and the first load of a document
- * are the same thing to those above: a notification with the documents that
- * look different now, each with its state before and after.
+ * look the same to subscribers: a notification with the documents that changed
+ * visibly, each with its state before and after.
  *
- *   C1  Notifications come in the order of the changes, one at a time, and
- *       folding them over the initial state gives the visible state after
- *       each. A hidden intermediate state is never told of.
+ *   C1  Notifications come in the order of the changes, one at a time. Folding
+ *       them over the initial state gives the visible state after each. Hidden
+ *       intermediate states are never published.
  *   C2  A local commit's notification is delivered before the commit returns.
- *   C3  A commit has exactly one COMMIT and at most one REVERT; none, if
- *       nothing looks different for it (a condition, or a document that must
- *       be new and is the same as one that waits for its verdict).
+ *   C3  A commit has exactly one COMMIT and at most one REVERT; none, if it
+ *       changes nothing visible (a condition, or a document that must be new
+ *       and equals one that waits for its verdict).
  *   C4  A subscriber sees every notification from its subscription on until it
- *       says that it is done, whatever the others do. It may not commit. */
+ *       says that it is done, whatever other subscribers do. It may not
+ *       commit. */
 
 #ifndef REPLICA_CHANNEL_H
 #define REPLICA_CHANNEL_H
@@ -24,11 +24,11 @@
 struct verdict;
 
 enum notification_kind {
-    NOTIFY_COMMIT,    /* this runtime's own, applied just now */
-    NOTIFY_REVERT,    /* one of those did not land */
+    NOTIFY_COMMIT,    /* of this runtime, just applied */
+    NOTIFY_REVERT,    /* a local commit did not land */
     NOTIFY_PULL,      /* the answer to a watch; may be without changes */
-    NOTIFY_INTEGRATE, /* somebody else's commit */
-    NOTIFY_RESET,     /* everything was forgotten; without changes */
+    NOTIFY_INTEGRATE, /* a commit of another session */
+    NOTIFY_RESET,     /* everything was dropped; without changes */
 };
 
 struct change {
@@ -43,26 +43,26 @@ struct notification {
     struct space *space;
     const struct change *changes;
     size_t count;
-    bool more;          /* something beside payloads is different, or all is */
-    uint64_t version;   /* of the entities that changed (N1) */
-    uint64_t local_seq; /* commit, revert: whose; 0 in a local space */
-    const void *source; /* commit, revert: who wrote, by identity, or NULL */
-    const void *group;  /* likewise: its change group, or NULL */
-    const struct verdict *reason; /* revert: why */
+    bool more;          /* something outside payloads changed, or everything */
+    uint64_t version;   /* of the changed entities (N1) */
+    uint64_t local_seq; /* of the commit or reverted commit; 0 in a local
+                           space */
+    const void *source; /* commit, revert: the author, by identity, or NULL */
+    const void *group;  /* likewise: the author's change group, or NULL */
+    const struct verdict *reason; /* revert: the refusal */
 };
 
 enum channel_answer {
     CHANNEL_MORE,
-    CHANNEL_DONE,   /* never call again */
-    CHANNEL_FAILED, /* something went wrong in there: logged, and no more */
+    CHANNEL_DONE,   /* do not call again */
+    CHANNEL_FAILED, /* an internal error: logged, and not called again */
 };
 
 typedef enum channel_answer channel_fn(void *ctx,
                                        const struct notification *notification);
 
-/* A commit has given one payload, of which nobody has read a part, another
- * value; nobody in particular made it, in no group, and nobody waits for an
- * answer. */
+/* A commit gave another value to one payload of which no part was read. It has
+ * no author and no group, and nothing waits for its verdict. */
 typedef void channel_leaf_fn(void *ctx,
                              const struct place *payload,
                              uint64_t version);
@@ -71,35 +71,36 @@ typedef void channel_leaf_fn(void *ctx,
 struct subscriber {
     struct list_node node;
     channel_fn *fn;
-    channel_leaf_fn *leaf; /* called instead of `fn` for such commits while
-                              there is no other subscriber, and no space with a
-                              store; or NULL */
+    channel_leaf_fn *leaf; /* called instead of `fn` for such commits while this
+                              is the only subscriber and no space has a store;
+                              or NULL */
     void *ctx;
 };
 
 struct replica;
 
-/* At the end of the list; called in the order of subscription. */
+/* Appends; subscribers are called in the order of subscription. */
 void channel_subscribe(struct replica *replica, struct subscriber *subscriber);
 void channel_unsubscribe(struct subscriber *subscriber);
 
 const char *notification_name(enum notification_kind kind);
 
-/* -- For the files of this folder ---------------------------------------- */
+/* -- Internal to this directory ------------------------------------------ */
 
-/* Changes being collected: what an entity was before the first of them. */
+/* Changes being collected: the state of each entity before the first of
+ * them. */
 struct change_list {
     VEC(struct change)
-    at; /* of entities that are `listed`; one list a
-           replica */
+    at; /* of entities that are `listed`; one list per replica */
 };
 
-/* Remembers the state of `entity` as it is, unless it is in the list. */
+/* Records the present state of `entity`, unless it is in the list. */
 void change_list_touch(struct change_list *list, struct entity *entity);
 
-/* Reads the states after, drops entities that look as before, gives the others
- * a new version, and tells everybody; then the list is empty. Without any
- * change nobody is told, unless the kind says that there may be none. */
+/* Compares with the states after, drops entities that look as before, gives the
+ * others a new version, and notifies the subscribers; then the list is empty.
+ * Without any change there is no notification, unless the kind allows an empty
+ * one. */
 void channel_publish(struct replica *replica,
                      struct change_list *list,
                      struct notification *notification);

@@ -1,7 +1,7 @@
 /* From the log of a transaction to the reads and preconditions of a commit.
  *
- * The store must know what the commit depends on, and no more: a read below
- * another deep one says nothing new, and what is content-addressed or inline
+ * The store must know what the commit depends on, and no more. A read below
+ * another deep one adds nothing, and content-addressed or inline documents
  * cannot change. A document with pending layers was read through all of them,
  * so all of them are named, with the confirmed seq below. */
 
@@ -14,7 +14,7 @@
 #include "replica/overlay.h"
 #include "value/compare.h"
 
-/* -- Which reads say something ------------------------------------------- */
+/* -- Reads that matter --------------------------------------------------- */
 
 static bool is_for_commit(const struct space *space,
                           const struct read_entry *read)
@@ -24,8 +24,7 @@ static bool is_for_commit(const struct space *space,
            (read->flags & READ_NOT_FOR_COMMIT) == 0;
 }
 
-/* Whether `by` makes `read` superfluous; of two that are equal, the first
- * stays. */
+/* Whether `by` makes `read` redundant; of two equal reads, the first stays. */
 static bool absorbs(const struct read_entry *by, const struct read_entry *read)
 {
     if (by->place->entity != read->place->entity) {
@@ -48,7 +47,7 @@ static void add_read(struct commit *commit,
     read->target.id = value_ref(entity->id);
     read->target.scope = entity->scope;
     read->path = path_ref(path);
-    /* What is hollow has not changed since it was known (N4). */
+    /* A hollow document has not changed since it was known (N4). */
     read->seq = UNLIKELY(entity->hollow) ? entity->known : entity->seq;
     if (entity->overlay != NULL) {
         read->pending = true;
@@ -58,7 +57,8 @@ static void add_read(struct commit *commit,
     }
 }
 
-/* Few reads: each against all, in the order in which they were made. */
+/* Few reads: each is compared with all, in the order in which they were
+ * made. */
 enum {
     FEW_READS = 16
 };
@@ -82,7 +82,7 @@ static void add_few(struct commit *commit,
     }
 }
 
-/* By document and path, so that what absorbs comes before what it absorbs. */
+/* By document and path, so that a read comes after the one that absorbs it. */
 static int compare_reads(const void *a, const void *b)
 {
     const struct read_entry *left = *(const struct read_entry *const *)a;
@@ -120,8 +120,8 @@ static void add_many(struct commit *commit,
         }
     }
     qsort(sorted, count, sizeof *sorted, compare_reads);
-    /* The last deep read that was kept absorbs what is below it, and comes
-     * directly before it but for shape reads of the same place. */
+    /* The last deep read that was kept absorbs what is below it. Only shape
+     * reads of the same place can come between the two. */
     const struct read_entry *deep = NULL;
     const struct read_entry *last = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -137,7 +137,7 @@ static void add_many(struct commit *commit,
     mem_free(sorted, mem_array_size(room, sizeof *sorted));
 }
 
-/* -- Reads that were not to count ---------------------------------------- */
+/* -- Reads that were excluded -------------------------------------------- */
 
 static bool was_ignored(const struct transaction *transaction,
                         const struct entity *entity)
@@ -151,8 +151,8 @@ static bool was_ignored(const struct transaction *transaction,
     return false;
 }
 
-/* A write that rests on reads which the store is not told of still rests on
- * what it was written into: its parent must have the keys that it had. */
+/* A write that depends on reads which the store is not told of still depends on
+ * its container: the parent must have the same keys. */
 static void add_parents(struct commit *commit,
                         const struct space *space,
                         const struct transaction *transaction)
@@ -174,7 +174,7 @@ static void add_parents(struct commit *commit,
     }
 }
 
-/* What the commit says anyway of the document. */
+/* The reads of the document that the commit has anyway. */
 static void collect_reads(const struct space *space,
                           const struct transaction *transaction,
                           const struct entity *entity,
@@ -188,7 +188,7 @@ static void collect_reads(const struct space *space,
     }
 }
 
-/* What operations are right for only if it is as it was (W4 of
+/* What must be unchanged for the operations to be right (W4 of
  * replica/draft.h). */
 static void add_claims(struct commit *commit,
                        const struct space *space,
@@ -213,7 +213,7 @@ static void add_claims(struct commit *commit,
     }
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole commit ---------------------------------------------------- */
 
 void commit_reads_add(struct commit *commit,
                       const struct space *space,

@@ -1,4 +1,5 @@
-/* What a commit tells the store about what its author read and requires. */
+/* What a commit declares to the store: what its author read, and what must
+ * hold. */
 
 #ifndef REPLICA_COMMIT_READS_H
 #define REPLICA_COMMIT_READS_H

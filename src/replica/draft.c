@@ -21,8 +21,8 @@ struct draft *draft_find(const struct transaction *transaction,
     return draft;
 }
 
-/* What an entity is before the first write of the transaction: what is visible
- * or, for a scratch, what the transaction under it has made of that. */
+/* An entity before the first write of the transaction: its visible state or,
+ * for a scratch, what the transaction under it has made of that. */
 static const struct entity_state *state_under(
     const struct transaction *transaction,
     const struct entity *entity)
@@ -130,7 +130,7 @@ enum patch_kind draft_patch_kind(enum write_kind kind)
     UNREACHABLE("all kinds are above");
 }
 
-/* What a patch says, said of a write. */
+/* Translates the error of a patch to that of a write. */
 static enum err err_of_write(enum err err)
 {
     if (err == ERR_PATCH_MISSING) {
@@ -142,7 +142,7 @@ static enum err err_of_write(enum err err)
     return err == ERR_PATCH_INDEX ? ERR_RANGE : err;
 }
 
-/* The write as a patch of one step on the whole document. */
+/* Applies the write as a patch of one step on the whole document. */
 static enum err apply_as_patch(struct entity_state *state,
                                struct patch_op *op,
                                struct patch_trace *trace,
@@ -194,7 +194,7 @@ static enum err write_root(struct entity_state *state,
     return ERR_OK;
 }
 
-/* The array in which `path` is an element, if it is in one. Owned. */
+/* The array that contains the element at `path`, if any. Owned. */
 static struct value array_around(const struct entity_state *state,
                                  struct path *path,
                                  struct path **parent)
@@ -217,10 +217,10 @@ static void step_up(struct write_entry *write, size_t length)
     }
 }
 
-/* Where else than at its path a write shows that was just applied: at a
- * container that became a leaf by it (V4), below which nothing can be sought
- * any more; at an array that has a new element (W3); at the first container
- * that it had to create on the way. */
+/* Where else than at its path a write that was just applied shows: at a
+ * container that became a leaf (V4), below which no difference can be found any
+ * more; at an array that has a new element (W3); at the first container that it
+ * had to create. */
 static void place_step(const struct entity_state *state,
                        const struct patch_trace *trace,
                        struct write_entry *write)
@@ -241,8 +241,8 @@ static void place_step(const struct entity_state *state,
     }
 }
 
-/* A put or a delete below the root; the writes that merge need no more than
- * their own operation. Sets write->step. */
+/* A put or a delete below the root; for writes that merge, their own operation
+ * is enough. Sets write->step. */
 static enum err write_below(struct entity_state *state,
                             struct write_entry *write,
                             struct err_detail *detail)
@@ -299,7 +299,7 @@ static enum err apply_write(const struct replica *replica,
     struct path *path = write->place->path;
     if (write->kind == WRITE_PUT && path == replica->payload_path &&
         (!value_is_absent(state->payload) || !entity_state_exists(state))) {
-        /* Nearly every write there is. A document may begin with it. */
+        /* Nearly every write. A document may begin with it. */
         write->vacant = value_is_absent(state->payload);
         value_unref(state->payload);
         state->payload = value_ref(write->value);
@@ -413,7 +413,7 @@ enum err draft_rebase(struct draft *draft, struct err_detail *detail)
     return ERR_OK;
 }
 
-/* -- What reads ask ------------------------------------------------------ */
+/* -- Queries by reads ---------------------------------------------------- */
 
 enum {
     FEW_WRITES = 16
@@ -450,8 +450,7 @@ static void add_moving(struct draft *draft, struct path *step)
     vec_push(&draft->moving, step);
 }
 
-/* A draft that is written and read in turn is looked at once, not once for
- * each read. */
+/* Indexes each write once, however often writes and reads alternate. */
 static void complete_index(struct draft *draft)
 {
     for (; draft->indexed < draft->writes.count; draft->indexed++) {
@@ -480,7 +479,7 @@ bool draft_covers(struct draft *draft, const struct path *path)
     return false;
 }
 
-/* The shorter one of two arrays above `path`, of which one may be NULL. */
+/* The shorter one of two arrays above `path`, one of which may be NULL. */
 static struct path *outer_array(struct path *found,
                                 struct path *step,
                                 const struct path *path)
@@ -518,7 +517,7 @@ bool draft_finish(struct draft *draft)
                    !entity_state_equal(&draft->base, &draft->work);
     }
     if (draft->writes.count == 1 && !entity_state_exists(&draft->base)) {
-        /* A document that is new as a whole: a receipt, mostly. */
+        /* A document that is new as a whole: usually a receipt. */
         return draft->writes.at[0].changed = entity_state_exists(&draft->work);
     }
     bool changed = false;

@@ -1,8 +1,8 @@
-/* From the writes of a draft to the operation that the store gets.
+/* From the writes of a draft to the operation for the store.
  *
- * The writes are sorted by path and cut into clusters: a path and everything
- * written below it. Each cluster becomes steps in one of three ways (W2 to
- * W4): its final value as a whole, its writes as they were made, or a
+ * The writes are sorted by path and grouped into clusters: a path and
+ * everything written below it. Each cluster becomes steps in one of three ways
+ * (W2 to W4): its final value as a whole, its writes as they were made, or a
  * difference from what was there, which the commit then claims to have read.
  * The first two are right whatever the document holds when they land. */
 
@@ -16,8 +16,8 @@
 #include "value/compare.h"
 
 enum {
-    /* An array that replaces one at least that long is sent as what is
-     * different, if that is less than half of it. */
+    /* An array that replaces one at least this long is sent as a difference, if
+     * that is less than half of it. */
     ARRAY_COMPARED_MIN = 32,
 };
 
@@ -26,7 +26,7 @@ struct maker {
     struct patch *out;
 };
 
-/* The operation is right only if what is at the path is what it was. */
+/* The operation is right only if the value at the path is unchanged. */
 static void claim(struct maker *maker, struct path *path)
 {
     vec_push(&maker->draft->claims, path_ref(path));
@@ -48,8 +48,8 @@ static void push_step(struct maker *maker,
                      });
 }
 
-/* A key that is new. One that an array would take for a position is set: added,
- * it would be inserted if there is an array when it lands. */
+/* A new key. One that an array would take for an index is set: an add would
+ * insert it if there is an array when it lands. */
 static enum patch_kind kind_of_new_key(const struct path *path)
 {
     const struct path_segment *last = &path->at[path->length - 1];
@@ -77,7 +77,7 @@ static void replace_elements(struct maker *maker,
     }
 }
 
-/* Two arrays: what is between their common ends. */
+/* Two arrays: what is between their common prefix and suffix. */
 static void splice_elements(struct maker *maker,
                             struct path *path,
                             struct value before,
@@ -103,7 +103,7 @@ static uint32_t count_differing(struct value before, struct value after)
     return differing;
 }
 
-/* How many elements of `after` are not among the common ends. */
+/* How many elements of `after` are outside the common prefix and suffix. */
 static uint32_t count_between(struct value before, struct value after)
 {
     const uint32_t before_count = array_count(before);
@@ -124,9 +124,9 @@ static uint32_t count_between(struct value before, struct value after)
     return after_count - head - tail;
 }
 
-/* Two arrays that are much alike: what is different, which is right for nothing
- * but the array that was there. False if they are not, or if one has less than
- * `least` elements. */
+/* Two similar arrays: their difference, which is right only for the array that
+ * was there. False if they are not similar, or one has fewer than `least`
+ * elements. */
 static bool compare_arrays(struct maker *maker,
                            struct path *path,
                            struct value before,
@@ -150,8 +150,8 @@ static bool compare_arrays(struct maker *maker,
     return true;
 }
 
-/* The value that is at the path now. Only arrays with `least` elements are
- * compared with what was there. True if it is another value. */
+/* Sets the present value at the path. Only arrays with `least` elements are
+ * compared with what was there. True if the value differs. */
 static bool set_at(struct maker *maker, struct path *path, uint32_t least)
 {
     struct value before;
@@ -160,7 +160,7 @@ static bool set_at(struct maker *maker, struct path *path, uint32_t least)
     (void)entity_state_at(&maker->draft->work, path, &after);
     const bool changed = !value_equal(before, after);
     if (!changed) {
-        claim(maker, path); /* T3: to write what is there is to read it */
+        claim(maker, path); /* T3: writing what is there is reading it */
     } else if (value_is_absent(before)) {
         push_step(maker,
                   kind_of_new_key(path),
@@ -176,7 +176,7 @@ static bool set_at(struct maker *maker, struct path *path, uint32_t least)
     return changed;
 }
 
-/* The same of writes that depended on what was there. */
+/* The same for writes that depend on what was there. */
 static void compare_at(struct maker *maker, struct path *path)
 {
     const size_t claimed = maker->draft->claims.count;
@@ -187,11 +187,11 @@ static void compare_at(struct maker *maker, struct path *path)
 
 /* -- Steps that are writes ----------------------------------------------- */
 
-/* Whether the write does the same to whatever is there when it lands: it
+/* Whether the write has the same effect on whatever is there when it lands: it
  * merges, replaces what exists, or removes it. Not a put behind the last
- * element of an array, which inserts in one and replaces in a longer one, and
- * not a put that had to create objects on the way, which would overwrite those
- * of others. */
+ * element of an array, which inserts here and replaces in a longer array; and
+ * not a put that had to create objects, which would overwrite those of other
+ * writers. */
 static bool can_be_replayed(const struct write_entry *write)
 {
     switch (write->kind) {
@@ -208,7 +208,7 @@ static bool can_be_replayed(const struct write_entry *write)
     UNREACHABLE("all kinds are above");
 }
 
-/* Each as it was made, in order. */
+/* Each write as it was made, in order. */
 static void replay(struct maker *maker,
                    struct write_entry *const *writes,
                    size_t count)
@@ -233,8 +233,8 @@ static int compare_order(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* By path, and in the order of writing at one path, which is the order of the
- * entries in memory. */
+/* By path, then in the order of writing, which is the order of the entries in
+ * memory. */
 static int compare_writes(const void *a, const void *b)
 {
     const struct write_entry *left = *(struct write_entry *const *)a;
@@ -243,8 +243,8 @@ static int compare_writes(const void *a, const void *b)
     return order != 0 ? order : compare_order(a, b);
 }
 
-/* The first put or delete at the path of the cluster, or NULL: what is there
- * from then on is this transaction's alone. */
+/* The first put or delete at the path of the cluster, or NULL: from then on the
+ * value there is this transaction's alone. */
 static const struct write_entry *find_cover(struct write_entry *const *writes,
                                             size_t count,
                                             const struct path *path)
@@ -258,8 +258,8 @@ static const struct write_entry *find_cover(struct write_entry *const *writes,
     return NULL;
 }
 
-/* Whether a write before that one went to a position of an array. It leaves
- * nothing, but it succeeded on what was there, and fails on a shorter array. */
+/* Whether an earlier write went to a position of an array. It leaves nothing,
+ * but it succeeded on what was there, and would fail on a shorter array. */
 static bool has_earlier_position(struct write_entry *const *writes,
                                  size_t count,
                                  const struct write_entry *cover)
@@ -335,9 +335,9 @@ static void make_patch(struct draft *draft, struct patch *out)
     mem_free(sorted, mem_array_size(count, sizeof *sorted));
 }
 
-/* Steps that were made one by one may meet on the way: an object of which only
- * the keys of an envelope are left for a moment is a leaf (V4), and the next
- * step cannot go through it. */
+/* Steps that were derived one by one may interfere: an object that for a moment
+ * has only the keys of an envelope is a leaf (V4), and the next step cannot
+ * pass through it. */
 static bool gives_work(const struct draft *draft, const struct patch *patch)
 {
     const struct value base = entity_state_document(&draft->base);
@@ -377,12 +377,12 @@ static void make_common_step(struct draft *draft, struct patch *out)
 /* How a draft writes the document. */
 enum extent {
     EXTENT_PARTS, /* somewhere in it */
-    EXTENT_OWN,   /* as a whole, which is this transaction's alone */
-    EXTENT_SEEN,  /* as a whole, which depends on what there was */
+    EXTENT_OWN,   /* as a whole, independent of what was there */
+    EXTENT_SEEN,  /* as a whole, depending on what was there */
 };
 
-/* W1. A document that does not exist is patched as well: the store takes it for
- * an empty one, and another writer may be creating it at the same time. */
+/* W1. A document that does not exist is patched as well: the store treats it as
+ * empty, and another writer may be creating it concurrently. */
 static enum extent extent_of(const struct draft *draft)
 {
     enum extent extent = EXTENT_PARTS;
@@ -409,8 +409,8 @@ static void set_document(struct draft *draft, struct commit_op *op)
     }
 }
 
-/* The writes as one difference. At the root, where the paths part, there is
- * nothing but the whole. */
+/* The writes as one difference. If the paths have only the root in common, the
+ * whole document. */
 static void set_common(struct draft *draft, struct commit_op *op)
 {
     patch_clear(&op->patch);

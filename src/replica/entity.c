@@ -30,8 +30,8 @@ struct entity_state entity_state_of(struct value document)
     if (object_count(document) == 1) {
         return (struct entity_state){value_ref(payload), value_empty_object()};
     }
-    /* An object that could become an envelope when its payload is cut off (V4)
-     * stays whole. */
+    /* An object that could become an envelope without its payload (V4) is not
+     * split. */
     if (value_is_near_envelope(document)) {
         return (struct entity_state){VALUE_NONE, value_ref(document)};
     }
@@ -137,7 +137,7 @@ static bool is_entity(const void *item, const void *key)
     return entity->scope == want->scope && key_equal(entity->id, want->id);
 }
 
-/* Of a short id, its two words: the map itself spreads their bits. */
+/* For a short id, its two words: the map itself spreads their bits. */
 static inline uint64_t entity_hash(enum scope scope, struct value id)
 {
     if (UNLIKELY(value_is_heap(id))) {
@@ -158,8 +158,8 @@ struct entity *entity_find(struct space *space,
                     &(struct entity_key){scope, id});
 }
 
-/* What follows from the id of a new entity: whether the document cannot
- * change, and whether it is a clock. */
+/* What follows from the id of a new entity: whether the document is immutable,
+ * and whether it is a clock. */
 static void note_kind(struct entity *entity)
 {
     const struct value id = entity->id;

@@ -1,4 +1,4 @@
-/* What becomes of commits: verdicts, markers and reverts. */
+/* Commits after they were applied: verdicts, markers and reverts. */
 
 #include "replica/fate.h"
 
@@ -48,7 +48,7 @@ void pending_free(struct pending *pending)
     mem_free(pending, sizeof *pending);
 }
 
-/* Answers come in order, mostly: from the last one that was found on. */
+/* Verdicts mostly come in order: searches from the last one found. */
 static struct pending *find(struct space *space, uint64_t local_seq)
 {
     const struct pending *last = space->last_found;
@@ -92,7 +92,7 @@ static bool is_ahead(const struct pending *pending)
     return !pending->promoted && !commit_is_batch(&pending->commit);
 }
 
-/* -- Telling ------------------------------------------------------------- */
+/* -- Callbacks ----------------------------------------------------------- */
 
 static void tell_verdict(const struct pending *pending)
 {
@@ -104,7 +104,7 @@ static void tell_verdict(const struct pending *pending)
     }
 }
 
-/* The last thing that is heard of a commit. */
+/* The last step of a commit. */
 static void settle(struct pending *pending)
 {
     pending->space->dead -= is_dead(pending);
@@ -122,8 +122,8 @@ static void settle(struct pending *pending)
 
 /* -- Refused ------------------------------------------------------------- */
 
-/* Takes the layers of one commit away and tells. Others that read from them
- * are not looked at. */
+/* Removes the layers of one commit and notifies. Commits that read from them
+ * are not examined. */
 static void drop_one(struct pending *pending)
 {
     struct space *space = pending->space;
@@ -161,7 +161,7 @@ static void refuse_locally(struct pending *pending, uint64_t dependency)
     }
 }
 
-/* Whether a layer that it read from is dead and still waits to be dropped. */
+/* Whether a layer that it read from is dead and not dropped yet. */
 static bool waits_for_another(const struct pending *pending)
 {
     LIST_FOREACH (&pending->space->pending, node) {
@@ -205,10 +205,10 @@ static uint64_t dead_dependency(const struct pending *pending)
     return newest;
 }
 
-/* What read from a dead layer is dead from this moment on, though it goes only
- * after that layer: it must not be sent in between (S3). One pass does it,
- * because a commit reads from earlier ones. Those that the store has decided
- * about go their own way. */
+/* A commit that read from a dead layer is dead from this moment on, though it
+ * is dropped only after that layer: it must not be sent in between (S3). One
+ * pass is enough, because a commit reads from earlier ones only. Commits with a
+ * verdict follow that instead. */
 static void doom_readers(struct space *space)
 {
     LIST_FOREACH (&space->pending, node) {
@@ -223,7 +223,7 @@ static void doom_readers(struct space *space)
     }
 }
 
-/* Drops a commit and, one after the other, everything that falls with it. */
+/* Drops a commit and, one by one, everything that depends on it. */
 static void drop(struct pending *pending)
 {
     struct space *space = pending->space;
@@ -245,9 +245,9 @@ void fate_inherit(struct pending *pending)
     }
 }
 
-/* Whether the store has told everything up to what the verdict speaks of. A
- * marker alone does not say so: it may be from before the commit was sent
- * again, about an answer that was lost. */
+/* Whether the store has sent everything up to what the verdict refers to. A
+ * marker alone does not prove that: it may be from before the commit was
+ * resent, about a verdict that was lost. */
 static bool is_caught_up(const struct pending *pending, uint64_t marker)
 {
     const struct verdict *verdict = &pending->verdict;
@@ -308,7 +308,7 @@ void fate_drop_overdue(struct space *space, mono_ms now)
 
 /* -- Accepted ------------------------------------------------------------ */
 
-/* `told`: the store has told what happened before it (overlay_promote). */
+/* `told`: the store has sent what happened before it (overlay_promote). */
 static void promote(struct pending *pending, bool told)
 {
     struct change_list *changes = &pending->space->replica->changes;
@@ -349,8 +349,8 @@ static bool is_contained(const struct pending *pending,
            pending->verdict.seq <= entity->seq;
 }
 
-/* Whether no layer from there on is contained: for deep checks, and in other
- * builds nothing calls it. */
+/* Whether no layer from there on is contained: for deep checks; unused in other
+ * builds. */
 __attribute__((unused)) static bool is_all_open(const struct entity *entity,
                                                 size_t from)
 {
@@ -364,11 +364,11 @@ __attribute__((unused)) static bool is_all_open(const struct entity *entity,
     return true;
 }
 
-/* The store decides in the order of sending, and its answers come in that
- * order: behind a layer without a verdict there is none that is contained. So
- * this costs what it settles, and not what is in flight. A layer that landed
- * later than one behind it was refused first, because its patch did not apply,
- * and landed when it was sent again. */
+/* The store decides in the order of sending, and its verdicts come in that
+ * order: behind a layer without a verdict no layer is contained. So the cost is
+ * what is settled, not what is in flight. A layer that landed later than one
+ * behind it was refused first, because its patch did not apply, and landed when
+ * it was resent. */
 void fate_absorb(struct entity *entity)
 {
     for (size_t i = 0;
@@ -413,8 +413,8 @@ static void take_acceptance(struct pending *pending)
     fate_settle_promoted(space);
 }
 
-/* A patch that could be applied here and cannot at the store: the document has
- * changed. That is a conflict, and can be tried again on what it is now. */
+/* A patch that applied here and does not apply at the store: the document has
+ * changed. That is a conflict, and can be retried on the present state. */
 static void take_as_conflict(struct verdict *verdict)
 {
     switch ((int)verdict->err) {
@@ -439,8 +439,8 @@ void fate_take_verdict(struct space *space,
     struct pending *pending = find(space, local_seq);
     if (pending == NULL || is_dead(pending) ||
         pending->state == PENDING_ACCEPTED) {
-        /* Its fate was known already. Refused here because of what it read,
-         * it is refused there for the same reason. */
+        /* Its outcome was known already: refused here because of what it read,
+         * it is refused at the store for the same reason. */
         if (verdict->err == ERR_OK && pending != NULL && pending->doomed) {
             log_write(space->replica->log,
                       LOG_LEVEL_WARNING,
@@ -462,7 +462,7 @@ void fate_take_verdict(struct space *space,
     }
 }
 
-/* -- The end of it all --------------------------------------------------- */
+/* -- Settling everything ------------------------------------------------- */
 
 void fate_confirm_landed(struct space *space)
 {
@@ -477,7 +477,7 @@ void fate_confirm_landed(struct space *space)
 
 void fate_fail_all(struct space *space, enum err err, const char *why)
 {
-    /* What is committed by those who are told is not sent: it fails, too. */
+    /* Commits made by the callbacks are not sent: they fail, too. */
     struct replica *replica = space->replica;
     const bool settling = replica->settling;
     replica->settling = true;

@@ -9,7 +9,7 @@
 #include "replica/overlay.h"
 #include "replica/session.h"
 
-/* -- Their life ---------------------------------------------------------- */
+/* -- Recycling ----------------------------------------------------------- */
 
 struct observation *observe_take(struct replica *replica)
 {
@@ -24,7 +24,7 @@ void observe_put(struct replica *replica, struct observation *observation)
         return;
     }
     if (observation->refs > 1) {
-        observation_unref(observation); /* somebody else still looks at it */
+        observation_unref(observation); /* it is still referenced */
         return;
     }
     observation_clear(observation);
@@ -94,9 +94,8 @@ static void add_layers(struct layer_list *layers,
     }
 }
 
-/* Everything that was told up to space->seq is in view, and of the documents
- * that were read, or were already what the run would have made of them, the
- * layers on top. */
+/* Everything received up to space->seq is in view, and for documents that were
+ * read, or already held what the run would have written, the layers on top. */
 static void set_basis(struct observation *observation,
                       const struct space *space,
                       const struct transaction *transaction)
@@ -114,8 +113,8 @@ static void set_basis(struct observation *observation,
     }
 }
 
-/* Whether the store is not told of something that the run will be repeated
- * for: then its admission proves nothing about that. */
+/* Whether the commit omits a read for which the node would run again: then its
+ * admission proves nothing about that read. */
 static bool reads_unproven(const struct space *space,
                            const struct transaction *transaction)
 {
@@ -144,7 +143,7 @@ void observe_attach(struct pending *pending, struct transaction *transaction)
     transaction->observed = NULL;
 }
 
-/* -- Alone --------------------------------------------------------------- */
+/* -- In a batch ---------------------------------------------------------- */
 
 /* The batch that is still being filled: the last one, if it has not been
  * sent. */
@@ -202,7 +201,7 @@ void space_observe(struct space *space,
     space->replica->restless = true;
 }
 
-/* -- What comes back ----------------------------------------------------- */
+/* -- Answers of the store ------------------------------------------------ */
 
 void observe_told(struct space *space, const struct message *message)
 {

@@ -15,7 +15,7 @@ static struct replica *replica_of(const struct entity *entity)
 
 /* -- One layer ----------------------------------------------------------- */
 
-/* Most patches give the payload another value, and need no object for it. */
+/* Most patches replace the payload, and need no object for it. */
 static bool is_payload_step(const struct commit_op *op,
                             const struct entity_state *state,
                             const struct path *payload_path)
@@ -26,8 +26,8 @@ static bool is_payload_step(const struct commit_op *op,
            !value_is_absent(state->payload);
 }
 
-/* The state with one operation applied, in place. False, and nothing is
- * changed, if it cannot be. */
+/* Applies one operation to the state, in place. False, with nothing changed, if
+ * it does not apply. */
 static bool apply_operation(struct entity_state *state,
                             const struct commit_op *op,
                             const struct path *payload_path)
@@ -67,7 +67,7 @@ static bool apply_operation(struct entity_state *state,
     return true;
 }
 
-/* N3: the visible state, from the confirmed one. */
+/* N3: computes the visible state from the confirmed one. */
 static void fold(struct entity *entity)
 {
     const struct overlay *overlay = entity->overlay;
@@ -91,7 +91,7 @@ void overlay_free(struct overlay *overlay)
     mem_free(overlay, sizeof *overlay);
 }
 
-/* Back to no overlay, with the confirmed state visible. */
+/* Ends the overlay; the confirmed state is visible. */
 static void overlay_end(struct entity *entity)
 {
     struct overlay *overlay = entity->overlay;
@@ -130,7 +130,7 @@ void overlay_push(struct entity *entity,
     vec_push(&overlay->layers, layer);
 }
 
-/* The place of a layer in the stack, or its height if it is not there. */
+/* The index of a layer in the stack, or the stack's size if it is not there. */
 static size_t position_of(const struct overlay *overlay, uint64_t local_seq)
 {
     size_t at = 0;
@@ -190,7 +190,7 @@ void overlay_promote(struct entity *entity,
         entity->seq = told ? seq : entity->seq;
     }
     take_out(overlay, at);
-    /* The lowest layer that becomes confirmed leaves the fold as it was. */
+    /* Promoting the lowest layer leaves the fold unchanged. */
     if (newer && at == 0 && overlay->layers.count > 0) {
         return;
     }

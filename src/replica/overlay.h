@@ -1,13 +1,13 @@
-/* Overlays: the layers of one entity that wait for the store.
+/* Overlays: the pending layers of one entity.
  *
  * A layer is one operation of a commit that has no verdict yet, or whose
- * verdict has not been caught up with. What is visible is the confirmed state
+ * verdict has not been caught up with. The visible state is the confirmed state
  * with all layers replayed on it, in local order: operations are replayed,
- * values are never merged. A layer that cannot be applied to what is below it
- * is skipped, and may well apply again when that changes.
+ * values are never merged. A layer that cannot be applied to the state below it
+ * is skipped, and may apply again when that state changes.
  *
  *   O1  Layers are in ascending order of local sequence numbers; a commit has
- *       at most one for an entity. */
+ *       at most one per entity. */
 
 #ifndef REPLICA_OVERLAY_H
 #define REPLICA_OVERLAY_H
@@ -25,32 +25,32 @@ struct overlay {
     VEC(struct layer) layers;
 };
 
-/* A new layer on top. The entity's visible state is already what it makes;
- * `below` is what it was before. */
+/* A new layer on top. The entity's visible state includes it already; `below`
+ * is the state before. */
 void overlay_push(struct entity *entity,
                   const struct entity_state *below,
                   uint64_t local_seq,
                   const struct commit_op *op);
 
-/* Takes a layer out: it did not land. The visible state is folded anew. */
+/* Removes a layer that did not land, and folds the visible state again. */
 void overlay_drop(struct entity *entity, uint64_t local_seq);
 
-/* Takes a layer out: it landed at `seq`. Unless the confirmed state is at
- * least that new, the layer becomes part of it. Unless the store has `told`
- * what happened before, it keeps its seq all the same: who reads it has not
- * seen what others did up to `seq`, and must not say so. */
+/* Removes a layer that landed at `seq`. It becomes part of the confirmed state,
+ * unless that is at least as new. If the store has not `told` what happened
+ * before, the confirmed state keeps its seq: a reader has not seen the commits
+ * of others up to `seq`, and must not claim so. */
 void overlay_promote(struct entity *entity,
                      uint64_t local_seq,
                      uint64_t seq,
                      bool told);
 
-/* The store says what the document is at `seq`. Older than what is confirmed:
- * ignored, false. */
+/* The state of the document at `seq`, from the store. False: ignored, because
+ * the confirmed state is newer. */
 bool overlay_confirm(struct entity *entity,
                      uint64_t seq,
                      struct value document);
 
-/* No layers, nothing confirmed: the document is absent. */
+/* Drops all layers and the confirmed state: the document is absent. */
 void overlay_forget(struct entity *entity);
 
 /* The confirmed state, borrowed. */
@@ -61,12 +61,12 @@ static inline const struct entity_state *overlay_confirmed(
                                    : &entity->visible;
 }
 
-/* Whether what is visible does not depend on the confirmed state: a pending
- * commit sets or deletes the document as a whole. */
+/* Whether the visible state does not depend on the confirmed one: a pending
+ * commit sets or deletes the whole document. */
 bool overlay_replaces_document(const struct entity *entity);
 
 /* Whether the state of the document is known here: the store has sent it, or
- * this replica's own pending commits determine it. */
+ * pending local commits determine it. */
 static inline bool entity_is_available(const struct entity *entity)
 {
     return LIKELY(entity->loaded) || overlay_replaces_document(entity);

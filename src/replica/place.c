@@ -1,4 +1,4 @@
-/* The trie of places: finding and making them, and their end. */
+/* The trie of places: lookup, creation and removal. */
 
 #include "replica/place.h"
 
@@ -33,7 +33,7 @@ static bool is_place(const void *item, const void *key)
     return place->parent == want->parent && key_equal(key_of(place), want->key);
 }
 
-/* The map is never walked, so that an address in the hash does no harm. */
+/* The map is never iterated, so hashing an address is harmless. */
 static uint64_t place_hash(const struct place *parent, struct value key)
 {
     return value_hash(key) + (uint64_t)(uintptr_t)parent * 31;
@@ -68,8 +68,8 @@ struct place *place_find_child(const struct place *place, struct value key)
                                               &(struct place_key){place, key});
 }
 
-/* The one of the two places without a parent that is above `path`, and how
- * many segments it has. */
+/* Which of the two places without a parent is above `path`, and how many
+ * segments it has. */
 static struct place *top_of(const struct entity *entity,
                             const struct path *path,
                             uint32_t *length)
@@ -90,7 +90,7 @@ struct place *place_find(const struct entity *entity, const struct path *path)
     return place;
 }
 
-/* Makes one of the two that need no parent. */
+/* Creates one of the two that need no parent. */
 static inline struct place *top_new(struct entity *entity, struct path *path)
 {
     struct place *place =
@@ -101,7 +101,7 @@ static inline struct place *top_new(struct entity *entity, struct path *path)
     return place;
 }
 
-/* Makes any other. The caller's reference to the parent is taken over. */
+/* Creates any other. Takes over the caller's reference to the parent. */
 static struct place *place_new(struct place *parent, struct path *path)
 {
     struct place *place = top_new(parent->entity, path);
@@ -170,7 +170,7 @@ struct place *place_child(struct place *place, struct value key)
 
 void place_free(struct place *place)
 {
-    /* A long chain of places of which each held the next goes in a loop. */
+    /* A long chain of places, each holding the next, is freed in a loop. */
     while (place != NULL) {
         CHECK(place->refs == 0);
         CHECK(place->children.first == NULL);

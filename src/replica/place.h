@@ -1,20 +1,18 @@
 /* Places: a document and a path in it, interned.
  *
- * What is read and written is named by a place: a pointer that was found once
- * and then costs no hashing and no comparison of strings. The places of an
- * entity form a trie along their paths, which is also where the layers above
- * hang their indexes of readers and writers.
+ * Reads and writes name a place: a pointer that was looked up once, and then
+ * costs no hashing and no string comparison. The places of an entity form a
+ * trie along their paths. The layers above hang their indexes of readers and
+ * writers into it.
  *
- *   P1  One place an entity and path: equal places are the same pointer.
+ *   P1  One place per entity and path: equal places are the same pointer.
  *   P2  `parent` is the place one segment shorter, and NULL for the two that
- *       need none: the root and the payload. place_parent knows better.
- *   P3  A place lives as long as somebody holds a reference; a child holds
- *       one to its parent, an index link in `readers` or `writers` holds one
- *       as well.
+ *       need none: the root and the payload. place_parent handles both.
+ *   P3  A place lives as long as it has references; a child holds one to its
+ *       parent, and so does an index link in `readers` or `writers`.
  *
- * The payload, at "value", is where nearly everything happens. So it has a
- * place that needs no other, and a document that holds one number has one
- * place. */
+ * Nearly all reads and writes are of the payload, at "value". So its place
+ * needs no other, and a document that holds one number has one place. */
 
 #ifndef REPLICA_PLACE_H
 #define REPLICA_PLACE_H
@@ -28,19 +26,19 @@ struct entity;
 /* What every read and write touches comes first. */
 struct place {
     struct entity *entity;
-    uint64_t logged; /* the last transaction that logged it, times 4, and a
-                        bit for each kind of read (replica/transaction.h) */
+    uint64_t logged; /* epoch * 4 of the last transaction that logged it, plus
+                        one bit per kind of read (replica/transaction.h) */
     uint32_t refs;
     uint32_t child_count : 31;
     uint32_t ranges : 1; /* a child is, or was, a range (value/key_range.h) */
 
-    /* For the layer above: how many of the places below it, by way of their
-     * parents, somebody writes to; and a number to find its own again. */
+    /* For the layer above: how many places below it, by way of their parents,
+     * have writers; and a number to find its own record again. */
     uint32_t writers_below;
     uint32_t scratch;
 
-    /* For the layer above: links of who reads here, by kind of read, and of
-     * who writes here. */
+    /* For the layer above: links of the readers, by kind of read, and of the
+     * writers. */
     struct chain readers[2];
     struct chain writers;
 
@@ -71,11 +69,11 @@ static inline void place_unref(struct place *place)
     }
 }
 
-/* The place above, if it exists as a place, or NULL: no place is made. */
+/* The place above if it exists, or NULL: none is created. */
 struct place *place_parent(const struct place *place);
 
-/* The place at `path`, or one segment below a place; borrowed, or NULL: none
- * is made. */
+/* The place at `path`, or one segment below a place; borrowed, or NULL: none is
+ * created. */
 struct place *place_find(const struct entity *entity, const struct path *path);
 struct place *place_find_child(const struct place *place, struct value key);
 

@@ -1,4 +1,4 @@
-/* Another payload, and nothing else. */
+/* Quick writes: the fast path for replacing payloads. */
 
 #include "replica/quick.h"
 
@@ -53,8 +53,8 @@ bool quick_finish(struct transaction *transaction, size_t *effective)
     return true;
 }
 
-/* Exchanges the payload. The change takes over what was there; the rest of it
- * is borrowed from the entity, which nobody can change while it is told of. */
+/* Exchanges the payload. The change takes over the old value; the rest of it is
+ * borrowed from the entity, which cannot change during the notification. */
 static inline void exchange(const struct write_entry *write,
                             uint64_t version,
                             struct change *change)
@@ -73,7 +73,7 @@ static inline void exchange(const struct write_entry *write,
     entity->seq = entity->space->seq;
 }
 
-/* Tells of a commit, and does what has to be done after that. */
+/* Publishes a commit, and does what follows. */
 static inline void tell(struct space *space,
                         const struct transaction *transaction,
                         const struct change *changes,

@@ -1,19 +1,17 @@
-/* Quick writes: the way of the most frequent transactions.
+/* Quick writes: the fast path of the most frequent transactions.
  *
- * Nearly every transaction gives documents of a space without a store another
- * payload, or their first one, and writes nothing else. Such writes need no
- * drafts: they are a list of places and values, and applying them is an
- * exchange of payloads.
+ * Nearly every transaction only replaces the payloads of documents, or writes
+ * their first ones, in a space without a store. Such writes need no drafts:
+ * they are a list of places and values, and applying them exchanges payloads.
  *
- *   Q1  All quick writes of a transaction are puts to the payloads of
- *       different documents of one local space, and it has no drafts.
- *   Q2  Whatever goes beyond this (another kind of write, a read of what was
- *       written, a condition) first turns them into drafts, and then finds
- *       what it would have found without them.
+ *   Q1  All quick writes of a transaction are puts to the payloads of different
+ *       documents of one local space, and it has no drafts.
+ *   Q2  Anything else (another kind of write, a read of what was written, a
+ *       condition) first turns them into drafts, and then finds what it would
+ *       have found without them.
  *   Q3  `written` of an entity is the latest epoch of the transactions that
- *       wrote to it quickly, or what 32 bits hold of it: an earlier one says
- *       that this transaction has not, any other that the list has to be
- *       asked. */
+ *       wrote to it quickly, or its low 32 bits. An earlier epoch means that
+ *       this transaction has not; for any other, the list is searched. */
 
 #ifndef REPLICA_QUICK_H
 #define REPLICA_QUICK_H
@@ -22,8 +20,8 @@
 #include "replica/transaction.h"
 #include "value/compare.h"
 
-/* Whether the payload of an entity can be exchanged, or be its first: nothing
- * is beside it that could make more of it. */
+/* Whether the payload of an entity can be exchanged, or be its first: the
+ * document has no other keys that matter. */
 static inline bool quick_can_exchange(const struct entity *entity)
 {
     return !value_is_absent(entity->visible.payload) ||
@@ -39,11 +37,11 @@ static inline bool quick_is_earlier(const struct entity *entity,
     return (int32_t)(entity->written - (uint32_t)transaction->epoch) < 0;
 }
 
-/* The rest of quick_has. */
+/* The slow path of quick_has. */
 COLD bool quick_has_among(const struct transaction *transaction,
                           const struct entity *entity);
 
-/* Whether the transaction has written to this entity so far, quickly (Q3). */
+/* Whether the transaction has made a quick write to this entity (Q3). */
 static inline bool quick_has(const struct transaction *transaction,
                              const struct entity *entity)
 {
@@ -51,7 +49,7 @@ static inline bool quick_has(const struct transaction *transaction,
            quick_has_among(transaction, entity);
 }
 
-/* Whether a put to the place can be quick (Q1), if nothing else was written. */
+/* Whether a put to the place can be quick (Q1), as the first write. */
 static inline bool quick_takes_first(const struct place *place)
 {
     const struct entity *entity = place->entity;
@@ -59,8 +57,8 @@ static inline bool quick_takes_first(const struct place *place)
            entity->space->session == NULL;
 }
 
-/* The same after others that were, and to a document that nobody else has
- * written to so quickly. */
+/* The same after other quick writes, for a document to which neither this
+ * transaction nor a later one has made a quick write. */
 static inline bool quick_takes_next(const struct transaction *transaction,
                                     const struct place *place)
 {
@@ -71,7 +69,7 @@ static inline bool quick_takes_next(const struct transaction *transaction,
            transaction->quick.at[0].place->entity->space == entity->space;
 }
 
-/* Whether a put to the place can be a quick one. */
+/* Whether a put to the place can be quick. */
 static inline bool quick_takes(const struct transaction *transaction,
                                const struct place *place)
 {
@@ -86,7 +84,8 @@ static inline bool quick_takes(const struct transaction *transaction,
                : transaction->quick.at[0].place->entity->space == entity->space;
 }
 
-/* Notes a put that can be one, and for which there is room. Adopts `value`. */
+/* Records a put that can be quick, and for which there is room. Adopts
+ * `value`. */
 static inline void quick_put_adopt(struct transaction *transaction,
                                    struct place *place,
                                    struct value value)
@@ -107,9 +106,10 @@ static inline void quick_put_adopt(struct transaction *transaction,
     write->changed = false;
 }
 
-/* -- The straight way ---------------------------------------------------- */
+/* -- Commits without a notification -------------------------------------- */
 
-/* The part of the following that the writes and the listeners decide. */
+/* The part of quick_is_straight that depends on the writes and the
+ * listeners. */
 static inline bool quick_is_simple(const struct transaction *transaction,
                                    const struct subscriber *listener)
 {
@@ -126,10 +126,10 @@ static inline bool quick_is_simple(const struct transaction *transaction,
            !value_is_absent(entity->visible.payload);
 }
 
-/* Whether a commit can be made without being told of: it is one quick write to
- * a document that holds a value already, of which nobody has read more or less
- * than that value; nothing has changed since the transaction began; nobody
- * waits for an answer; and nobody listens but `listener`, who asks. */
+/* Whether a commit needs no notification: it is one quick write to a document
+ * that holds a value already, and its readers read exactly that value; nothing
+ * has changed since the transaction began; nothing waits for its verdict; and
+ * `listener`, the caller, is the only subscriber. */
 static inline bool quick_is_straight(const struct transaction *transaction,
                                      const struct subscriber *listener)
 {
@@ -155,8 +155,7 @@ static inline void quick_exchange(struct transaction *transaction)
     value_unref(before);
 }
 
-/* Commits it, and tells nobody: the listener knows. False if it changes
- * nothing. */
+/* Commits it without a notification. False if it changes nothing. */
 static inline bool quick_commit_straight(struct transaction *transaction)
 {
     struct write_entry *write = transaction->quick.at;
@@ -170,17 +169,17 @@ static inline bool quick_commit_straight(struct transaction *transaction)
     return write->changed;
 }
 
-/* -- Any number ---------------------------------------------------------- */
+/* -- Several writes ------------------------------------------------------ */
 
-/* Marks the writes that change something, and tells how many do. False, and
- * they were turned into drafts, if they cannot be applied quickly any more. */
+/* Marks the writes that change something, and counts them. False if they cannot
+ * be applied quickly any more; they are drafts then. */
 bool quick_finish(struct transaction *transaction, size_t *effective);
 
-/* Applies those that do, of which there is one, and tells. */
+/* Applies the marked writes, of which there is at least one, and notifies. */
 void quick_apply(struct transaction *transaction);
 
-/* The same for a transaction with one write that changes something. It can be
- * applied: nothing has changed since it was taken. */
+/* The same for a transaction whose only write changes something. It still
+ * applies: nothing has changed since it was recorded. */
 void quick_apply_one(struct transaction *transaction);
 
 #endif

@@ -58,7 +58,7 @@ void replica_release(struct replica *replica)
 
 void replica_settle(struct replica *replica)
 {
-    /* One call does it for all: those that come from inside find it busy. */
+    /* One call handles everything: nested calls find it busy. */
     while (replica->restless && replica->open == 0 && !replica->telling &&
            !replica->settling) {
         replica->settling = true;

@@ -1,17 +1,17 @@
 /* The replica: a runtime's view of its spaces.
  *
- * It keeps what is confirmed, replays on top what this runtime has committed
- * and the store has not answered yet, and tells of every change through one
- * channel. The files, from the bottom:
+ * It keeps the confirmed state, replays this runtime's commits without a
+ * verdict on top, and publishes every change through one channel. The files,
+ * from the bottom:
  *
  *   place        a document and a path, interned
- *   entity       a document: what is visible
+ *   entity       a document: its visible state
  *   channel      notifications
  *   overlay      the pending layers of one entity
- *   transaction  reads that are logged, writes that are collected
- *   ahead        what a transaction that waits will read next
+ *   transaction  logged reads, collected writes
+ *   ahead        read-ahead for a transaction that waits
  *   draft        the writes of a transaction to one entity, as operations
- *   space        commits on their way: applied, accepted, refused, reverted
+ *   space        pending commits: applied, accepted, refused, reverted
  *   session      the connection to the store: open, resume, send again
  *   transport    what a host implements
  *
@@ -39,25 +39,24 @@ struct replica {
     struct path *root_path;    /* the path of a document itself, */
     struct path *payload_path; /* and of its payload */
     struct map places;         /* struct place by parent and key */
-    struct pool place_pool;    /* of those, and of the ones that no map has */
+    struct pool place_pool;    /* of those, and of the places in no map */
     struct pool entity_pool;
     struct list spaces;          /* struct space */
     size_t sessions;             /* of those, with a store */
     struct list subscribers;     /* struct subscriber */
-    VEC(struct entity *) clocks; /* those of value/clock_id.h */
+    VEC(struct entity *) clocks; /* documents of value/clock_id.h */
     bool telling;                /* a notification is being delivered */
     const struct log *log;       /* or NULL */
 
     uint64_t version;             /* of the last notification with changes */
     uint64_t epoch;               /* of the last transaction */
     uint32_t open;                /* transactions now */
-    struct transaction *follower; /* of those, the one that logs no reads as
-                                     long as they are those that it is expected
-                                     to make; or NULL */
+    struct transaction *follower; /* of those, the one that logs no reads while
+                                     it reads what is expected; or NULL */
     bool restless;                /* something is to be sent, or has arrived */
-    bool settling;                /* and is being seen to */
+    bool settling;                /* inside replica_settle */
 
-    /* What is kept for the next one. */
+    /* Kept for reuse. */
     struct transaction *idle_transactions; /* by next_idle */
     VEC(struct pending *) idle_pendings;
     VEC(struct overlay *) idle_overlays;
@@ -65,30 +64,31 @@ struct replica {
     struct change_list changes;
 
     struct replica_counters {
-        uint64_t commits;       /* with an effect */
-        uint64_t notifications; /* delivered, whoever listens */
-        uint64_t folds;         /* overlays computed anew */
+        uint64_t commits;       /* that changed something */
+        uint64_t notifications; /* delivered, with or without subscribers */
+        uint64_t folds;         /* overlays computed again */
         uint64_t layers_skipped;
-        uint64_t documents; /* that have come from a store */
+        uint64_t documents; /* received from a store */
     } counters;
 };
 
 /* `log` may be NULL. */
 void replica_init(struct replica *replica, const struct log *log);
 
-/* All transactions are closed; spaces that are open are closed at once. */
+/* All transactions are closed; open spaces are closed at once. */
 void replica_release(struct replica *replica);
 
-/* Everything that is due at `now`, in all spaces; and when to call again. */
+/* Does everything that is due at `now`, in all spaces; and when to call
+ * again. */
 void replica_step(struct replica *replica, mono_ms now);
 mono_ms replica_next_wake(const struct replica *replica);
 
-/* Sends what is to be sent and handles what has arrived, as far as it may be
- * done now: not while a transaction is open or somebody is being told. */
+/* Sends what is queued and handles what has arrived, unless a transaction is
+ * open or a notification is being delivered. */
 COLD void replica_settle(struct replica *replica);
 
-/* Whether a flush would ask for documents: an answer of the store may be the
- * reason for that. */
+/* Whether a flush would request documents: a message of the store may cause
+ * that. */
 bool replica_has_questions(const struct replica *replica);
 
 #endif

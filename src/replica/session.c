@@ -1,4 +1,4 @@
-/* Connecting, sending, and sending again. */
+/* A session's connection: connecting, sending, and resending. */
 
 #include "replica/session.h"
 
@@ -92,10 +92,10 @@ void session_free(struct session *session)
     mem_free(session, sizeof *session);
 }
 
-/* -- Losing a connection, and making one --------------------------------- */
+/* -- Disconnecting and reconnecting -------------------------------------- */
 
-/* 25 ms, 50 ms, ... and up to a fifth more, so that many do not come back at
- * the same moment. */
+/* 25 ms, 50 ms, ... and up to a fifth more, so that many sessions do not
+ * reconnect at the same moment. */
 static mono_ms backoff(struct session *session)
 {
     mono_ms delay = session->backoff_max;
@@ -108,8 +108,8 @@ static mono_ms backoff(struct session *session)
     return delay + random_below(&session->random, delay / 5 + 1);
 }
 
-/* Nothing that was sent can be counted on any more. What was received stays:
- * it is true, and in order. */
+/* Nothing that was sent can be relied on any more. What was received stays: it
+ * is valid, and in order. */
 static void lose(struct session *session)
 {
     session->state = SESSION_WAITING;
@@ -243,8 +243,9 @@ static void send_unwatch(struct session *session)
     space_forget_unwanted(space);
 }
 
-/* The first that has not been looked at on this connection, or the head: from
- * the back, because what is outstanding may be much more than what is new. */
+/* The first commit that has not been examined on this connection, or the head:
+ * searches from the back, because there may be much more outstanding than
+ * new. */
 static struct list_node *first_unsent(struct session *session)
 {
     struct list_node *head = &session->space->pending.head;
@@ -274,7 +275,7 @@ static bool send_commits(struct session *session)
             continue;
         }
         pending->state = PENDING_SENT;
-        /* The id may have been chosen by the store in the meantime. */
+        /* The store may have chosen the id in the meantime. */
         value_unref(pending->commit.session);
         pending->commit.session = value_ref(session->id);
         vec_push(&message->commits, &pending->commit);
@@ -331,7 +332,7 @@ bool session_has_commits(const struct session *session)
     return false;
 }
 
-/* At most so many messages of commits. */
+/* At most that many messages of commits. */
 static void flush(struct session *session, size_t messages)
 {
     if (session->state == SESSION_IDLE &&
@@ -341,13 +342,13 @@ static void flush(struct session *session, size_t messages)
     if (session->state != SESSION_OPEN || session->flushing) {
         return;
     }
-    /* A synchronous store answers inside: that waits until all is sent, and
-     * what is committed because of an answer goes out in the next round. */
+    /* A synchronous store answers inside: its answers wait until everything is
+     * sent, and commits that they cause go out in the next round. */
     struct replica *replica = session->space->replica;
     const bool settling = replica->settling;
     replica->settling = true;
     session->flushing = true;
-    send_unwatch(session); /* what was forgotten may be watched again */
+    send_unwatch(session); /* a dropped document may be watched again */
     send_watch(session);
     while (messages > 0 && session->state == SESSION_OPEN &&
            !session->space->held && send_commits(session)) {
@@ -369,8 +370,8 @@ void session_flush_group(struct session *session)
 
 /* -- Receiving ----------------------------------------------------------- */
 
-/* The store does not know this session any more. What it has decided is in its
- * files; what it was to tell is not. */
+/* The store does not know this session any more. Its verdicts are in its file;
+ * what it was going to send is lost. */
 static void begin_anew(struct session *session)
 {
     struct space *space = session->space;
@@ -407,8 +408,8 @@ static void integrate(struct session *session, const struct message *message)
     }
 }
 
-/* Watches are answered in their order. What was not told of in an answer is
- * what it was known to be. */
+/* Watches are answered in order. A document that is not in an answer is
+ * unchanged since it was known. */
 static void take_pull(struct session *session)
 {
     if (session->pulls_owed == 0) {
@@ -479,8 +480,8 @@ static void take_opened(struct session *session, struct message *message)
         }
     }
     if (message->resumed) {
-        /* The marker is of no use yet: what it stands for, and was not seen,
-         * comes in a sync, which has it as well. */
+        /* The marker is not used yet: what it stands for, and was not seen,
+         * comes in a sync, which has the marker as well. */
         session->counters.resumed++;
     } else {
         begin_anew(session);
@@ -523,7 +524,7 @@ static void take(struct session *session, struct message *message)
     case MESSAGE_WATCH:
     case MESSAGE_UNWATCH:
     case MESSAGE_ACK:
-        give_up(session); /* not for us: the other side is confused */
+        give_up(session); /* not for us: a protocol error of the other side */
         return;
     }
     UNREACHABLE("all kinds are above");
@@ -558,7 +559,7 @@ void session_receive_garbage(struct session *session)
 }
 
 /* Whether the store owes an answer. It owes none for a commit that was not
- * sent to it, as while the space is held. */
+ * sent, as while the space is held. */
 static bool is_owed(const struct session *session)
 {
     struct list_node *first = list_first(&session->space->pending);
@@ -585,7 +586,7 @@ void session_drain(struct session *session)
     bool any = false;
     while (session->inbox_read < session->inbox.count && replica->open == 0 &&
            !replica->telling) {
-        /* Handled outside of the vector, which may grow meanwhile. */
+        /* Moved out of the vector, which may grow meanwhile. */
         struct message message = session->inbox.at[session->inbox_read++];
         take(session, &message);
         message_release(&message);
@@ -614,7 +615,7 @@ void session_step(struct session *session, mono_ms now)
     if (session->wake <= now) {
         session->wake = MONO_NEVER;
         if (has_connection(session)) {
-            give_up(session); /* silence for too long */
+            give_up(session); /* no answer for too long */
         } else if (session->state == SESSION_WAITING) {
             connect(session);
         }

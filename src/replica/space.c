@@ -150,7 +150,7 @@ bool space_unwant(struct space *space, struct entity *entity)
     const struct target target = {value_ref(entity->id), entity->scope};
     vec_push(&space->unwanted, target);
     entity->watched = false;
-    (void)space_is_loading(space); /* which forgets what has come */
+    (void)space_is_loading(space); /* drops what has arrived */
     return true;
 }
 
@@ -280,13 +280,13 @@ static enum err apply_at_once(struct space *space,
 
 /* -- With a store -------------------------------------------------------- */
 
-/* The commit that goes to the store; nothing is applied yet. */
+/* Builds the commit for the store; nothing is applied yet. */
 static void build_commit(struct pending *pending,
                          const struct space *space,
                          struct transaction *transaction)
 {
     struct commit *commit = &pending->commit;
-    /* Its name may still be the store's to choose: it is put in again when the
+    /* The store may still have to choose the name: it is set again when the
      * commit is sent. */
     const struct text name = value_text(&space->session->id);
     commit->session = name.length > 0 ? value_ref(space->session->id)
@@ -311,8 +311,8 @@ static void build_commit(struct pending *pending,
     }
 }
 
-/* Each operation becomes a layer. The states before are in the change list,
- * in the same order. */
+/* Each operation becomes a layer. The states before are in the change list, in
+ * the same order. */
 static void push_layers(struct pending *pending)
 {
     const struct change_list *changes = &pending->space->replica->changes;

@@ -1,4 +1,4 @@
-/* What the store tells about documents, applied under the pending layers. */
+/* Documents from the store, applied under the pending layers. */
 
 #include "proto/message.h"
 #include "replica/fate.h"
@@ -6,7 +6,7 @@
 #include "replica/session.h"
 #include "replica/space.h"
 
-/* It is here from now on. */
+/* The document is here from now on. */
 static void load(struct space *space, struct entity *entity)
 {
     entity_set_loaded(entity, true);
@@ -16,9 +16,10 @@ static void load(struct space *space, struct entity *entity)
     entity->torn = false;
 }
 
-/* A document that is told of with what it was when it was known here: first it
- * is that. Who relies on it is not told anything new by this, and then sees the
- * change as if it had been here all the time. True if there was such a one. */
+/* A document that arrives together with its state when it was known here: first
+ * it gets that state. This is no news for nodes that rely on it, and then they
+ * see the change as if the document had been here all the time. True if there
+ * was such a state. */
 static bool take_before(struct space *space, const struct upsert *upsert)
 {
     struct entity *entity =
@@ -50,13 +51,13 @@ static void take_befores(struct space *space, const struct message *message)
     }
 }
 
-/* True if it is the first that is told of the document. */
+/* True if this is the first state received of the document. */
 static bool take_upsert(struct space *space, const struct upsert *upsert)
 {
     struct entity *entity =
         entity_find(space, upsert->target.scope, upsert->target.id);
     if (entity == NULL) {
-        return false; /* nobody here knows it */
+        return false; /* not known here */
     }
     const bool first = !entity->loaded;
     change_list_touch(&space->replica->changes, entity);
@@ -68,7 +69,8 @@ static bool take_upsert(struct space *space, const struct upsert *upsert)
     return first;
 }
 
-/* It left the watch: what the store has is unknown from now on. */
+/* The document left the watch: its state at the store is unknown from now
+ * on. */
 static void take_remove(struct space *space, const struct target *target)
 {
     struct entity *entity = entity_find(space, target->scope, target->id);
@@ -89,7 +91,7 @@ void space_take_sync(struct space *space, const struct message *message)
     bool pull = message->pull;
     take_befores(space, message);
     VEC_FOREACH (&message->upserts, upsert) {
-        /* After a resume, the answer to a watch comes as any other sync. */
+        /* After a resume, the answer to a watch comes like any other sync. */
         pull = take_upsert(space, upsert) || pull;
     }
     VEC_FOREACH (&message->targets, target) {
@@ -167,7 +169,7 @@ void space_reset(struct space *space)
     fate_fail_all(space, ERR_SESSION_LOST, "the replica was reset");
     space->caught_up = 0;
     space->seq = 0;
-    /* Every document is another one now, and nobody is told which. */
+    /* Every document has changed, and there is no list. */
     const uint64_t version = ++space->replica->version;
     MAP_FOREACH (&space->entities, slot) {
         struct entity *entity = slot->item;

@@ -1,6 +1,6 @@
-/* Telling: the delivery of one notification, for the files of this folder.
+/* The delivery of one notification, for the files of this folder.
  *
- * Inline, because each run of a node tells once, and nearly always one
+ * Inline, because each run of a node delivers one, nearly always to one
  * subscriber (C1 to C4 of replica/channel.h). */
 
 #ifndef REPLICA_TELLING_H
@@ -9,7 +9,7 @@
 #include "replica/channel.h"
 #include "replica/replica.h"
 
-/* Several, or one that does not answer MORE. */
+/* The slow path: several subscribers, or one that does not return MORE. */
 COLD void telling_many(struct replica *replica,
                        const struct notification *what);
 COLD void telling_take_answer(const struct replica *replica,

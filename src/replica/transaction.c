@@ -40,7 +40,7 @@ APART static void give(struct transaction *transaction,
     transaction->cause_count = options->cause_count;
 }
 
-/* What was given to it is gone. */
+/* Clears the options. */
 COLD static void take_back(struct transaction *transaction)
 {
     give(transaction, &(struct transaction_options){0});
@@ -83,7 +83,7 @@ void transaction_abort(struct transaction *transaction)
     transaction_close(transaction, TRANSACTION_ABORTED);
 }
 
-/* What it has collected beside reads and quick writes, gone; the room stays. */
+/* Empties everything beside reads and quick writes; the memory stays. */
 void transaction_empty_rest(struct transaction *transaction)
 {
     CHECK(transaction->scratch == NULL); /* T8 */
@@ -102,7 +102,7 @@ void transaction_empty_rest(struct transaction *transaction)
     transaction->has_more = false;
 }
 
-/* For the next one: it is empty, and has all the room that it had. */
+/* Returns it to the pool: empty, with all its memory. */
 static inline void give_back(struct transaction *transaction)
 {
     transaction->next_idle = transaction->replica->idle_transactions;
@@ -150,7 +150,7 @@ static enum err look(const struct entity_state *state,
     return entity_state_at(state, place->path, out);
 }
 
-/* Nothing has changed what was read: that would have taken another
+/* Nothing that was read can have changed: that would have taken another
  * transaction. */
 void transaction_unfollow_any(struct transaction *transaction)
 {
@@ -180,8 +180,8 @@ void transaction_log_more(struct transaction *transaction,
     transaction_log_read(transaction, place, kind, flags, seen);
 }
 
-/* Whether a read at the place sees nothing but writes of the transaction and of
- * its scratch. */
+/* Whether a read at the place sees only writes of the transaction and of its
+ * scratch. */
 static bool is_own(const struct transaction *transaction,
                    const struct place *place)
 {
@@ -204,8 +204,8 @@ static void log_read(struct transaction *transaction,
     vec_last(&transaction->reads)->own = is_own(transaction, place);
 }
 
-/* A read of what was elsewhere in an array before this transaction's own
- * writes is one of the whole array: its place says nothing. */
+/* A read of an element that the transaction's own writes have moved counts as a
+ * read of the whole array: its index means nothing to others. */
 static bool log_moved(struct transaction *transaction,
                       struct draft *draft,
                       unsigned flags,
@@ -227,8 +227,8 @@ static bool log_moved(struct transaction *transaction,
     return true;
 }
 
-/* The draft that decides what the transaction sees of an entity; or NULL: what
- * is visible does. */
+/* The draft that determines what the transaction sees of an entity; or NULL:
+ * the visible state. */
 static struct draft *draft_seen(struct transaction *transaction,
                                 const struct entity *entity)
 {
@@ -296,7 +296,7 @@ struct transaction *transaction_scratch(struct transaction *transaction)
             &(struct transaction_options){.several_spaces = true});
         scratch->under = transaction;
         scratch->has_more = true;
-        scratch->unwritten = false; /* no fast way leads past the scratch */
+        scratch->unwritten = false; /* no fast path may bypass the scratch */
         transaction->scratch = scratch;
         transaction->has_more = true;
         transaction->unwritten = false;
@@ -327,7 +327,7 @@ bool transaction_differs(struct transaction *transaction,
     }
     struct value visible;
     struct value seen;
-    /* How far one gets counts as well. */
+    /* The error codes count as well. */
     bool same = look(&place->entity->visible, place, &visible) ==
                 look(&draft->work, place, &seen);
     same = same && (kind == READ_DEEP ? value_equal(visible, seen)
@@ -354,8 +354,8 @@ static enum err check_space(const struct transaction *transaction,
 }
 
 /* Whether the document must be new: then there is nothing to load. */
-/* From the last on: a document that is created is written right after its
- * condition was made, and there may be many (events that a handler sends). */
+/* From the last on: a document is usually written right after its condition was
+ * added, and there may be many (events that a handler sends). */
 static bool must_be_new(const struct transaction *transaction,
                         const struct entity *entity)
 {
@@ -406,9 +406,8 @@ void transaction_await(struct transaction *transaction, struct entity *entity)
 }
 
 /* Whether the write is right whatever the document holds, and changes it even
- * if there is none. A document that
- * nodes here rely on (N4) has to come all the same: what is different then has
- * to be told. */
+ * if there is none. A document that nodes here rely on (N4) has to be loaded
+ * all the same, to find the difference. */
 static bool is_independent(enum write_kind kind, const struct place *place)
 {
     return place->entity->known == 0 &&
@@ -490,8 +489,8 @@ enum err transaction_put_adopt(struct transaction *transaction,
                                struct value value,
                                struct err_detail *detail)
 {
-    /* Nearly always a number, the first write or one of many, and there is
-     * room for it. */
+    /* Nearly always a number, the first write or one of many, with room for
+     * it. */
     if (LIKELY(!value_is_heap(value) && !value_is_absent(value) &&
                transaction->quick.count < transaction->quick.capacity &&
                (transaction->unwritten
@@ -510,8 +509,8 @@ enum err transaction_delete(struct transaction *transaction,
     return write_adopt(transaction, WRITE_DELETE, place, VALUE_NONE, detail);
 }
 
-/* An increment by 0, which no patch has: it creates a 0 where nothing is, as
- * any other increment does, and leaves a number as it is. */
+/* An increment by 0, which is not a patch operation: it creates a 0 where
+ * nothing is, like any other increment, and leaves a number unchanged. */
 static enum err increment_by_zero(struct transaction *transaction,
                                   struct place *place,
                                   struct err_detail *detail)
@@ -651,7 +650,7 @@ void transaction_claim_input(struct transaction *transaction,
 
 /* -- Committing ---------------------------------------------------------- */
 
-/* T2: whether what was read is what it was. */
+/* T2: whether what was read is unchanged. */
 static enum err validate_reads(const struct transaction *transaction,
                                struct err_detail *detail)
 {
@@ -679,7 +678,7 @@ static enum err validate_reads(const struct transaction *transaction,
     return ERR_OK;
 }
 
-/* Nothing has changed at all since it began, nearly always. */
+/* Nearly always, nothing at all has changed since it began. */
 static inline enum err validate(const struct transaction *transaction,
                                 struct err_detail *detail)
 {
@@ -688,7 +687,7 @@ static inline enum err validate(const struct transaction *transaction,
                : validate_reads(transaction, detail);
 }
 
-/* Finishes the drafts, and drops those without effect to the end. */
+/* Finishes the drafts, and moves those without effect to the end. */
 static enum err finish_drafts(struct transaction *transaction,
                               size_t *effective,
                               struct err_detail *detail)
@@ -702,8 +701,8 @@ static enum err finish_drafts(struct transaction *transaction,
                 return err;
             }
         }
-        /* What creates a document says so, also if it is here already: the
-         * one that is here may not land. */
+        /* Creating a document is sent even if it is here already: the one that
+         * is here may not land. */
         draft->effective =
             draft_finish(draft) || must_be_new(transaction, draft->entity);
         *effective += draft->effective;
@@ -711,7 +710,7 @@ static enum err finish_drafts(struct transaction *transaction,
     return ERR_OK;
 }
 
-/* In one space, once. */
+/* Applies to one space, once. */
 static enum err apply_to(struct transaction *transaction,
                          struct space *space,
                          struct err_detail *detail)
@@ -809,7 +808,7 @@ COLD static enum err commit_any(struct transaction *transaction,
     return err;
 }
 
-/* The only subscriber, if it can be told of the one write as that of a leaf
+/* The only subscriber, if the one write can be delivered to it as a leaf
  * (replica/channel.h); or NULL. */
 static inline const struct subscriber *leaf_listener(
     const struct transaction *transaction)
@@ -865,7 +864,7 @@ enum err transaction_commit(struct transaction *transaction,
     return ERR_OK;
 }
 
-/* Anything but the following. */
+/* The slow path of transaction_finish. */
 COLD static enum err finish_any(struct transaction *transaction,
                                 struct err_detail *detail)
 {
@@ -874,7 +873,7 @@ COLD static enum err finish_any(struct transaction *transaction,
     return err;
 }
 
-/* One payload that was put and nothing else: nearly always. */
+/* Nearly always: one payload was put and nothing else. */
 enum err transaction_finish(struct transaction *transaction,
                             struct err_detail *detail)
 {

@@ -1,38 +1,38 @@
-/* Transactions: reads that are logged, writes that are collected.
+/* Transactions: logged reads, collected writes.
  *
  * A transaction sees the visible state of every space, and its own writes. It
- * changes nothing until it is committed; then it is applied whole, and told of
- * once, before the commit returns. What becomes of it at the store is told
- * later (struct commit_watch).
+ * changes nothing until it is committed; then it is applied as a whole, with
+ * one notification, before the commit returns. The store's verdict comes later
+ * (struct commit_watch).
  *
- *   T1  Each place is logged once a kind of read. (Where transactions
- *       interleave, perhaps more than once, which says nothing new.)
- *   T2  A commit validates first: what was read must still be what it was, or
- *       nothing is applied and the answer is STALE. Writes to a document that
- *       somebody else has changed since are replayed on what it is now.
- *   T3  A write that changes nothing is not sent; beside others that do, it
+ *   T1  Each place is logged once per kind of read. (Interleaved transactions
+ *       may log it more often, which adds no information.)
+ *   T2  A commit validates first: if something that was read has changed,
+ *       nothing is applied and the result is STALE. Writes to a document that
+ *       has changed since are replayed on its present state.
+ *   T3  A write that changes nothing is not sent; beside writes that do, it
  *       counts as a read of what is there. A transaction without effect and
  *       without conditions is OK without any check: nothing depends on it. With
  *       a condition it is a commit, whatever it writes.
- *   T4  While a transaction is open nothing arrives from a store: verdicts and
+ *   T4  While a transaction is open, nothing arrives from a store: verdicts and
  *       remote changes wait until the last one is closed.
- *   T5  After the end, the log of reads and writes can still be read until the
+ *   T5  After the end, the log of reads and writes stays readable until the
  *       transaction is released.
- *   T6  Who runs again reads nearly always what it has read before, in the same
- *       order. A transaction that is told what that was (transaction_follow)
- *       logs nothing as long as this is so: it notes the versions in the links
- *       of those reads. With the first read that is another one, and before
- *       another transaction begins, which might change what was read, the log
- *       is made up for. Who looks at the log asks for that first
+ *   T6  A node that runs again nearly always reads the same places in the same
+ *       order. A transaction that is given this expectation
+ *       (transaction_follow) logs nothing as long as it holds: it stores the
+ *       versions in the links of those reads. The log is completed at the first
+ *       different read, and before another transaction begins, which might
+ *       change what was read. Code that inspects the log asks for that first
  *       (transaction_unfollow).
- *   T7  `scope` is the narrowest scope of all documents that it has read, the
- *       reads that are not logged included.
+ *   T7  `scope` is the narrowest scope of all documents that it has read,
+ *       including reads that are not logged.
  *   T8  A transaction can have a scratch: another one that begins with what the
  *       transaction sees, and is never committed. The layer above writes there
- *       what computations come to on the view of the transaction. While there
- *       is a scratch, reads of the transaction find what it holds, and what is
- *       read in either is logged in the transaction. The next write of the
- *       transaction drops the scratch, and so does its end.
+ *       what computations evaluate to on the view of the transaction. While
+ *       there is a scratch, reads of the transaction see it, and reads of
+ *       either are logged in the transaction. The next write of the transaction
+ *       drops the scratch, and so does its end.
  *   T9  A write depends on what the document holds, unless it replaces the
  *       document or one of its keys, or merges. A transaction that makes such a
  *       dependent write to a document which is not available here cannot be
@@ -40,14 +40,14 @@
  *       requested and listed in `awaited`. The caller waits for it and starts
  *       over. So no write is ever computed from a document that merely has not
  *       arrived yet.
- *   T10 A transaction that has read computations rests on what they were
- *       computed from, though it has not read that itself. Who commits it says
- *       so in one of two ways: that it rests on all that is in view here, which
- *       costs nothing and is refused if others have committed meanwhile; or by
- *       each of those inputs, which costs as much as they are and is refused if
- *       one of them has changed. Neither is among the reads.
+ *   T10 A transaction that has read computations depends on their inputs,
+ *       though it has not read those itself. Its committer declares that in one
+ *       of two ways. It claims everything in view here, which costs nothing and
+ *       is refused if another session has committed meanwhile. Or it names each
+ *       input, which costs as much as there are, and is refused only if one of
+ *       them has changed. Neither is among the reads.
  *
- * They come from a pool: after a while, a run that reads and writes numbers
+ * Transactions are pooled: after a while, a run that reads and writes numbers
  * allocates nothing. */
 
 #ifndef REPLICA_TRANSACTION_H
@@ -67,23 +67,23 @@ struct observation;
 enum read_flags {
     READ_FOR_BOTH = 0,
     READ_NOT_FOR_COMMIT = 1,     /* the store need not check it */
-    READ_NOT_FOR_SCHEDULING = 2, /* nobody is to run again because of it */
+    READ_NOT_FOR_SCHEDULING = 2, /* its changes do not invalidate the node */
     READ_UNTRACKED = 3,          /* neither: not logged at all */
 };
 
 struct read_entry {
     struct place *place; /* holds a reference */
-    struct value seen;   /* what was visible there, own writes left aside */
-    uint64_t version;    /* of the entity, then */
+    struct value seen;   /* what was visible there, without own writes */
+    uint64_t version;    /* of the entity at that time */
     enum read_kind kind;
     uint8_t flags;
-    bool own; /* all of it was this transaction's own writing */
+    bool own; /* entirely this transaction's own writes */
 };
 
 enum write_kind {
     WRITE_PUT,
     WRITE_DELETE,
-    WRITE_APPEND, /* the rest can be merged with those of others */
+    WRITE_APPEND, /* this and the rest merge with concurrent writes */
     WRITE_ADD_UNIQUE,
     WRITE_REMOVE_VALUE,
     WRITE_INCREMENT,
@@ -91,51 +91,53 @@ enum write_kind {
 
 struct write_entry {
     struct place *place; /* holds a reference */
-    struct path *step;   /* where the difference is sought: its path, or that
-                            of the array whose length it changed, or of what
-                            became a leaf by it, or of the first that it had to
-                            create on the way; a reference */
-    struct value value;  /* what was given; absent for a delete */
+    struct path *step;   /* where the difference is: its path, or that of the
+                            array whose length changed, or of what became a
+                            leaf, or of the first part that it had to create; a
+                            reference */
+    struct value value;  /* as given; absent for a delete */
     enum write_kind kind;
-    bool creates; /* `step` is what it had to create on the way */
-    bool vacant;  /* nothing was at its place before it */
-    bool changed; /* after the end: there is something else now */
+    bool creates; /* `step` is a part that it had to create */
+    bool vacant;  /* its place was empty before */
+    bool changed; /* after the end: the value differs */
 };
 
-/* What is told of a commit after it was applied. Both are called exactly once
- * a space in which the transaction had an effect or a condition, `verdict`
- * first, and both after the notification: from inside transaction_commit if the
- * space has no store or one that answers at once, later otherwise. Either may
- * be NULL. verdict   the store has decided settled   and what is visible shows
- * it: a retry may read now */
+/* Callbacks for a commit after it was applied. Both are called exactly once per
+ * space in which the transaction had an effect or a condition, `verdict` first,
+ * and both after the notification: from inside transaction_commit if the space
+ * has no store or one that answers at once, later otherwise. Either may be
+ * NULL.
+ *
+ *   verdict   the store has decided
+ *   settled   and the visible state shows it: a retry may read now */
 struct commit_watch {
     void (*verdict)(void *ctx, const struct verdict *verdict);
     void (*settled)(void *ctx, const struct verdict *verdict);
     void *ctx;
 };
 
-/* Why somebody runs: a place looked different after a notification. */
+/* Why a node runs: a place changed visibly with a notification. */
 struct cause {
     struct place *place;
     uint64_t version; /* of the notification */
 };
 
-/* What the last run here has to do with a link. */
+/* How a link relates to the node's last run here. */
 enum link_unread {
-    LINK_READ,     /* it made it */
+    LINK_READ,     /* the run read it */
     LINK_DECLARED, /* not read yet: for the order only */
-    LINK_RESTORED, /* a run made it of which only the store knows: `version` is
-                      the seq of the space up to which all is known */
+    LINK_RESTORED, /* read by a run that only the store knows: `version` is the
+                      seq of the space up to which all is known */
 };
 
-/* One read of a node of the layer above, which keeps them and hangs them into
- * the places. Here they are what a transaction is expected to read. */
+/* One read of a node of the layer above, which owns the links and hangs them
+ * into the places. Here they are what a transaction is expected to read. */
 struct read_link {
     struct chain_link in_place;
     struct node *node;
     struct place *place; /* a reference */
     uint64_t version;    /* of the entity when it was read */
-    uint32_t mark;       /* of the read delta that looked at it last */
+    uint32_t mark;       /* of the last read delta that visited it */
     uint8_t kind;        /* enum read_kind */
     uint8_t unread;      /* enum link_unread */
     bool caused;         /* is among the causes */
@@ -147,12 +149,11 @@ struct origin {
     uint64_t local_seq;
 };
 
-/* What must hold of a document at the store: one of the preconditions with a
- * target. */
+/* A precondition on a document at the store. */
 struct document_condition {
     struct entity *entity;
     enum precondition_kind kind;
-    bool has_digest; /* of the event that waits */
+    bool has_digest; /* of the waiting event */
     struct digest digest;
 };
 
@@ -164,23 +165,23 @@ enum transaction_state {
 
 struct transaction {
     struct replica *replica;
-    struct transaction *next_idle; /* while nobody has it */
+    struct transaction *next_idle; /* while it is in the pool */
     uint64_t epoch;
     uint64_t began; /* the replica's version at the beginning */
     enum transaction_state state;
-    bool unwritten; /* open, and nothing was written so far */
-    bool has_more;  /* than reads and quick writes: what comes after them in
-                       this record may be in use */
-    bool given;     /* something of what follows, or an observation: it is
-                       taken back at the release */
-    enum scope scope : 8; /* the narrowest of what it has read: T7 */
+    bool unwritten; /* open, without any write so far */
+    bool has_more;  /* more than reads and quick writes: the fields after them
+                       may be in use */
+    bool given;     /* one of the fields below, or an observation, is set:
+                       cleared at release */
+    enum scope scope : 8; /* the narrowest scope that it has read: T7 */
 
-    /* Given at the beginning. */
-    const void *source;  /* who runs, by identity, or NULL */
+    /* Set at the beginning. */
+    const void *source;  /* the author, by identity, or NULL */
     const void *group;   /* a change group, or NULL */
     uint32_t attempt;    /* from 0 */
-    bool refused;        /* the attempt before this one was, by the store */
-    bool several_spaces; /* may write to more than one */
+    bool refused;        /* the store refused the attempt before this one */
+    bool several_spaces; /* may write to several spaces */
     struct commit_watch watch;
     const struct cause *causes; /* why it runs; borrowed until the release */
     size_t cause_count;
@@ -193,8 +194,8 @@ struct transaction {
     VEC(struct read_entry) reads;
     VEC(struct write_entry) quick; /* replica/quick.h */
     VEC(struct draft *)
-    drafts; /* one an entity that was written, in order;
-               those from `drafts_used` on are spare */
+    drafts; /* one per entity that was written, in order; those from
+               `drafts_used` on are spare */
     size_t drafts_used;
     struct transaction *scratch; /* T8; or NULL */
     struct transaction *under;   /* whose scratch this is; or NULL */
@@ -204,28 +205,27 @@ struct transaction {
     bool claims_view;              /* likewise */
 
     struct observation *observation; /* replica/observe.h; or NULL, */
-    struct space *observed;          /* and whose */
+    struct space *observed;          /* and its owner space */
 
-    uint32_t unloaded; /* reads of documents that have not come */
+    uint32_t unloaded; /* reads of documents that have not arrived */
     VEC(struct entity *)
-    awaited;                    /* T9: documents without which it cannot be
-                                   committed */
-    uint64_t local_seq;         /* after a commit to a space with a store, */
+    awaited;            /* T9: documents that the commit has to wait for */
+    uint64_t local_seq; /* after a commit to a space with a store, */
     VEC(struct origin) commits; /* each of those; */
-    uint32_t applied; /* and how many spaces it was applied to: as often is its
-                         watch told */
+    uint32_t applied; /* and the number of spaces it was applied to, which is
+                         how often its watch is called */
 
-    void *launched; /* for the layer above: what lives and dies with its
+    void *launched; /* for the layer above: what shares the outcome of its
                        commit, or NULL */
 };
 
-/* -- Its life ------------------------------------------------------------ */
+/* -- Begin and end ------------------------------------------------------- */
 
 struct transaction_options {
     const void *source;
     const void *group;
     uint32_t attempt;
-    bool refused; /* so was the attempt before this one */
+    bool refused; /* the store refused the attempt before this one */
     bool several_spaces;
     struct commit_watch watch;
     const struct cause *causes; /* for labels and explanations */
@@ -237,16 +237,15 @@ struct transaction *transaction_begin(
     struct replica *replica,
     const struct transaction_options *options);
 
-/* For who keeps one to use it again and again: empties what it has logged and
- * collected, after its end; and begins it anew, with what it was given at its
- * beginning. */
+/* For callers that reuse a transaction: empties its logs after its end; and
+ * begins it again, with the options of its beginning. */
 static inline void transaction_empty(struct transaction *transaction);
 static inline void transaction_again(struct transaction *transaction);
 
-/* Ends it. STALE (T2), or what a precondition or a limit says: nothing was
- * applied. With several spaces: those with a document that must be new first,
- * then in the order of their first write, up to the first that fails; those
- * before it stay. */
+/* Ends it. STALE (T2), or the error of a precondition or a limit: nothing was
+ * applied. With several spaces: first those with a document that must be new,
+ * then in the order of their first write, up to the first that fails; commits
+ * to earlier ones stay. */
 MUST_CHECK enum err transaction_commit(struct transaction *transaction,
                                        struct err_detail *detail);
 
@@ -255,15 +254,15 @@ void transaction_abort(struct transaction *transaction);
 /* Back into the pool; an open one is aborted. */
 void transaction_release(struct transaction *transaction);
 
-/* Both: its end, and back into the pool, whatever the answer. For who does not
- * look at it afterwards. */
+/* Ends it and returns it to the pool, whatever the result. For callers that do
+ * not inspect it afterwards. */
 MUST_CHECK enum err transaction_finish(struct transaction *transaction,
                                        struct err_detail *detail);
 
 /* -- Reading ------------------------------------------------------------- */
 
-/* Whether this kind of read of the place is in the log already (T1); from now
- * on it is. A deep read sees what a shape read sees. */
+/* Whether this kind of read of the place is in the log already (T1); marks it
+ * as logged. A deep read includes a shape read. */
 static inline bool transaction_has_logged(const struct transaction *transaction,
                                           struct place *place,
                                           enum read_kind kind)
@@ -283,8 +282,8 @@ static inline bool transaction_has_logged(const struct transaction *transaction,
 
 /* -- Reading the same again (T6) ----------------------------------------- */
 
-/* From its beginning on. The links stay where they are until the transaction
- * has ended, or transaction_unfollow was called. */
+/* Called at its beginning. The links must stay until the transaction has ended,
+ * or transaction_unfollow was called. */
 static inline void transaction_follow(struct transaction *transaction,
                                       struct read_link *links,
                                       uint32_t count)
@@ -297,7 +296,7 @@ static inline void transaction_follow(struct transaction *transaction,
     }
 }
 
-/* The log is what it would be without. */
+/* Completes the log. */
 COLD void transaction_unfollow_any(struct transaction *transaction);
 static inline void transaction_unfollow(struct transaction *transaction)
 {
@@ -306,7 +305,7 @@ static inline void transaction_unfollow(struct transaction *transaction)
     }
 }
 
-/* Whether it has read just what was expected, and nothing else. */
+/* Whether it has read exactly what was expected. */
 static inline bool transaction_has_followed(
     const struct transaction *transaction)
 {
@@ -322,7 +321,7 @@ static inline void transaction_end_following(struct transaction *transaction)
     transaction->replica->follower = NULL;
 }
 
-/* A new entry of the log, for which there is room. */
+/* Appends to the log, which has room. */
 static inline void transaction_log_read(struct transaction *transaction,
                                         struct place *place,
                                         enum read_kind kind,
@@ -339,23 +338,23 @@ static inline void transaction_log_read(struct transaction *transaction,
     entry->own = false;
 }
 
-/* The same, whether or not there is. */
+/* The same, with or without room. */
 APART void transaction_log_more(struct transaction *transaction,
                                 struct place *place,
                                 enum read_kind kind,
                                 unsigned flags,
                                 struct value seen);
 
-/* The rest of transaction_read. */
+/* The slow path of transaction_read. */
 COLD enum err transaction_read_any(struct transaction *transaction,
                                    struct place *place,
                                    enum read_kind kind,
                                    unsigned flags,
                                    struct value *out);
 
-/* What is at a place, new; absent if there is nothing. The answer tells how
- * far the way led (entity_state_at): OK, NOT_FOUND, TYPE. Logged in any case:
- * that there is nothing is what was read. */
+/* The value at a place, new; absent if there is none. The result says how far
+ * the path led (entity_state_at): OK, NOT_FOUND, TYPE. Always logged: absence
+ * is a read, too. */
 static inline enum err transaction_read(struct transaction *transaction,
                                         struct place *place,
                                         enum read_kind kind,
@@ -393,33 +392,33 @@ static inline enum err transaction_read(struct transaction *transaction,
 
 /* -- Scratch (T8) ------------------------------------------------------- */
 
-/* That of an open transaction, which is not a scratch itself; made if there is
- * none. */
+/* The scratch of an open transaction that is not a scratch itself; created if
+ * there is none. */
 struct transaction *transaction_scratch(struct transaction *transaction);
 
 /* Drops it, if there is one. */
 void transaction_drop_scratch(struct transaction *transaction);
 
-/* Whether what is at a place differs on the view of the transaction from what
- * is visible there. If the transaction has written to a document that is not
- * available here, the two cannot be compared: they count as different. */
+/* Whether the value at a place on the view of the transaction differs from the
+ * visible one. If the transaction has written to a document that is not
+ * available here, they cannot be compared, and count as different. */
 bool transaction_differs(struct transaction *transaction,
                          const struct place *place,
                          enum read_kind kind);
 
 /* -- Writing ------------------------------------------------------------- */
 
-/* The value at a place. Its parent must exist and be a container (NOT_FOUND,
- * TYPE); in an array, the index must exist or be the one behind the last
- * (RANGE). At the root the value must be an object. A second space is
- * ARGUMENT unless it was opted in. Adopts `value`, also if it fails. */
+/* Sets the value at a place. Its parent must exist and be a container
+ * (NOT_FOUND, TYPE); in an array, the index must exist or be one past the last
+ * (RANGE). At the root the value must be an object. A second space is ARGUMENT
+ * unless it was opted in. Adopts `value`, also on failure. */
 MUST_CHECK enum err transaction_put_adopt(struct transaction *transaction,
                                           struct place *place,
                                           struct value value,
                                           struct err_detail *detail);
 
 /* Whether the transaction knows what the document holds: it is available here,
- * it has to be new, or the transaction itself has set it as a whole. */
+ * must be new, or the transaction itself has set it as a whole. */
 bool transaction_knows(const struct transaction *transaction,
                        const struct entity *entity);
 
@@ -427,8 +426,8 @@ bool transaction_knows(const struct transaction *transaction,
 bool transaction_sets(const struct transaction *transaction,
                       const struct entity *entity);
 
-/* The transaction cannot be committed before the document has come (T9). For
- * writers that must look at a document before they know where to write. */
+/* The transaction cannot be committed before the document has arrived (T9). For
+ * writers that must inspect a document to know where to write. */
 void transaction_await(struct transaction *transaction, struct entity *entity);
 
 static inline bool transaction_is_awaiting(
@@ -437,13 +436,13 @@ static inline bool transaction_is_awaiting(
     return UNLIKELY(transaction->awaited.count > 0);
 }
 
-/* What is not there is not an error. */
+/* Deleting what does not exist is not an error. */
 MUST_CHECK enum err transaction_delete(struct transaction *transaction,
                                        struct place *place,
                                        struct err_detail *detail);
 
-/* The four that merge with what others do at the same time (value/patch.h has
- * their rules): append and add-unique take an array of values, remove a value,
+/* The four writes that merge with concurrent ones (value/patch.h has their
+ * rules): append and add-unique take an array of values, remove a value,
  * increment a number. */
 MUST_CHECK enum err transaction_merge_adopt(struct transaction *transaction,
                                             struct place *place,
@@ -451,20 +450,20 @@ MUST_CHECK enum err transaction_merge_adopt(struct transaction *transaction,
                                             struct value value,
                                             struct err_detail *detail);
 
-/* Takes back all that was written to a document, which is something, and gives
- * what its payload would have been: new, or absent. */
+/* Takes back all writes to a document that has some, and returns what its
+ * payload would have been: new, or absent. */
 struct value transaction_withdraw(struct transaction *transaction,
                                   struct entity *entity);
 
 /* -- Conditions ---------------------------------------------------------- */
 
-/* The document must never have existed at the store; it need not have been
- * loaded. To be said before it is written, as a whole. */
+/* The document must never have existed at the store; it need not be loaded.
+ * Call this before the document is written, as a whole. */
 void transaction_create_only(struct transaction *transaction,
                              struct entity *entity);
 
-/* The document must hold an event that waits (proto/event.h); it need not have
- * been loaded. */
+/* The document must hold a waiting event (proto/event.h); it need not be
+ * loaded. */
 void transaction_handles_event(struct transaction *transaction,
                                struct entity *entity);
 
@@ -498,7 +497,7 @@ const struct write_entry *transaction_next_write(
 
 void transaction_free(struct transaction *transaction);
 
-/* -- To be used again ---------------------------------------------------- */
+/* -- Reuse --------------------------------------------------------------- */
 
 COLD void transaction_empty_rest(struct transaction *transaction);
 
@@ -521,7 +520,7 @@ static inline void transaction_empty(struct transaction *transaction)
     }
 }
 
-/* The end; what waited for that of the last open transaction is seen to. */
+/* Ends it. After the last open transaction, handles what waited for that. */
 static inline void transaction_close(struct transaction *transaction,
                                      enum transaction_state state)
 {

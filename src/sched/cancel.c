@@ -1,4 +1,4 @@
-/* Cancel groups (sched/cancel.h): calling what was added, once each. */
+/* Cancel groups (sched/cancel.h): calls each cleanup once. */
 
 #include "sched/cancel.h"
 
@@ -11,7 +11,7 @@ static void undo(struct cancel_group *group, struct cancel_cleanup cleanup)
     }
     if (group->failures == 0) {
         group->first = detail;
-        group->first.err = err; /* whatever it has said */
+        group->first.err = err; /* even if its detail is empty */
     }
     group->failures++;
 }

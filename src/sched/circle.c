@@ -1,4 +1,4 @@
-/* Finding circles, and the sentence about one. */
+/* Finding circles, and the sentence that reports one. */
 
 #include "sched/circle.h"
 
@@ -13,21 +13,22 @@ enum {
 
 /* -- Finding ------------------------------------------------------------- */
 
-/* A breadth-first search along the reads. Not along the components of the
+/* A breadth-first search along the reads. It does not use the components of the
  * order: nodes that have just lost their demand are in none. */
 struct reached {
     struct node *node;
-    size_t before;             /* by which it was reached, */
-    const struct place *place; /* and what that one reads */
+    size_t before;             /* index of the node that reached it, */
+    const struct place *place; /* and the place that this node reads */
 };
 
 struct search {
     struct node *from;
     uint64_t stamp;
-    VEC(struct reached) reached; /* in that order; the first is `from` */
+    VEC(struct reached) reached; /* in order; the first is `from` */
 };
 
-/* Looks at what one node reads: whether `from` writes some of it, at *end. */
+/* Examines the reads of one node: whether `from` writes one of them, at
+ * *end. */
 static bool look_at(struct search *search, size_t at, const struct place **end)
 {
     const struct node *node = search->reached.at[at].node;
@@ -86,8 +87,8 @@ static void find_by_reads(struct sched *sched,
     vec_release(&search.reached);
 }
 
-/* The run that wrote what the last cause of a run is, and that cause; NULL: it
- * is not known, or was no run. */
+/* The run that wrote the last cause of a run, and that cause; NULL: unknown, or
+ * not a run. */
 static const struct run_record *run_before(const struct sched *sched,
                                            const struct run_record *run,
                                            const struct cause **cause)
@@ -104,8 +105,8 @@ static const struct run_record *run_before(const struct sched *sched,
     return change != NULL ? introspection_run_of_change(sched, change) : NULL;
 }
 
-/* The steps are known by their runs first: nodes are looked up only if the way
- * comes back. */
+/* Steps are found by their runs first; nodes are looked up only if the path is
+ * closed. */
 static void find_by_runs(const struct sched *sched,
                          const struct node *node,
                          struct circle *circle)
@@ -132,7 +133,7 @@ static void find_by_runs(const struct sched *sched,
             causes[i]->place,
         };
         vec_push(&circle->steps, step);
-        if (step.node == NULL) { /* a handler, or it is gone */
+        if (step.node == NULL) { /* a handler, or removed */
             vec_clear(&circle->steps);
             return;
         }
@@ -162,7 +163,7 @@ uint32_t circle_ordinal(const struct circle *circle)
     return least;
 }
 
-/* -- Telling ------------------------------------------------------------- */
+/* -- Reporting ----------------------------------------------------------- */
 
 bool circle_is_empty(const struct circle *circle)
 {

@@ -1,6 +1,6 @@
-/* Circles: nodes that read what others of them write, so that each run of one
- * makes another one run. One that reaches a fixed point is as good as any other
- * graph; of one that does not, people are told (sched/settling.h, E4). */
+/* Circles: nodes that read each other's outputs, so that each run invalidates
+ * the next node. A circle that reaches a fixed point is as good as any other
+ * graph; one that does not is reported (sched/settling.h, E4). */
 
 #ifndef SCHED_CIRCLE_H
 #define SCHED_CIRCLE_H
@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "sched/core.h"
 
-/* The node reads the place, which the node of the next step writes; the first
- * step comes after the last. */
+/* `node` reads `place`, which the node of the next step writes. The first step
+ * follows the last. */
 struct circle_step {
     const struct node *node;
     const struct place *place;
@@ -19,22 +19,23 @@ struct circle {
     VEC(struct circle_step) steps;
 };
 
-/* The shortest circle through a node, or one without steps: it is in none. Ends
- * with circle_release. Nothing may be linked or unlinked meanwhile.
+/* The shortest circle through a node; without steps if the node is in none.
+ * Ends with circle_release. Links must not change meanwhile.
  *
- * A circle of computations is found along what they read and write. An effect
- * can write anywhere: a circle through effects is found along their last runs,
- * each of which was caused by what the one before has written. */
+ * A circle of computations is found along their reads and outputs. An effect
+ * can write anywhere, so a circle through effects is found along their last
+ * runs, each caused by what the previous one wrote. */
 void circle_find(struct sched *sched, struct node *node, struct circle *circle);
 void circle_release(struct circle *circle);
 
-/* The least ordinal of its nodes: the same whichever node it was found from. */
+/* The least ordinal of its nodes: the same whichever node the search began
+ * with. */
 uint32_t circle_ordinal(const struct circle *circle);
 
-/* Whether nothing is at one of its places: there is no value to begin with. */
+/* Whether one of its places is empty: there is no initial value. */
 bool circle_is_empty(const struct circle *circle);
 
-/* Which nodes, which documents, and how to break it. */
+/* Writes the nodes, the documents, and how to break the circle. */
 void circle_write(const struct circle *circle, struct buf *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* From the reads of a transaction to what they were computed from. */
+/* From the reads of a transaction to the inputs of the computations read. */
 
 #include "sched/claims.h"
 
@@ -6,7 +6,7 @@
 #include "replica/space.h"
 #include "sched/graph.h"
 
-/* Whether the read is one that the commit claims and the store decides. */
+/* Whether the commit claims this read and the store checks it. */
 static bool is_claimed(const struct read_entry *read)
 {
     const struct entity *entity = read->place->entity;
@@ -35,16 +35,16 @@ static bool is_computed(struct node *self, const struct read_entry *entry)
 
 /* -- Every input --------------------------------------------------------- */
 
-/* A search upwards. */
+/* A search upstream. */
 struct search {
     struct sched *sched;
     struct node *self;
     struct transaction *transaction;
-    uint64_t stamp; /* of the nodes that it has met */
-    bool unknown;   /* of an input nothing is known here */
+    uint64_t stamp; /* of visited nodes */
+    bool unknown;   /* nothing is known here about an input */
 };
 
-/* Pushes the writers that were not met before. */
+/* Pushes the writers that were not visited yet. */
 static void climb(const struct search *search,
                   struct place *place,
                   enum read_kind kind)
@@ -97,10 +97,10 @@ static void add_inputs(struct search *search)
     }
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole claim ----------------------------------------------------- */
 
-/* Whether an answer is to come. It may tell of a change that the store takes
- * for told when the commit arrives. */
+/* Whether a message is on its way. It may tell of a change that the store
+ * considers received when the commit arrives. */
 static bool is_being_told(const struct transaction *transaction)
 {
     VEC_FOREACH (&transaction->reads, read) {

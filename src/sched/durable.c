@@ -1,4 +1,4 @@
-/* Stored events: writing them, ending them, taking them up. */
+/* Stored events: writing, ending and taking up. */
 
 #include "sched/durable.h"
 
@@ -12,7 +12,7 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-/* -- Which are here ------------------------------------------------------ */
+/* -- Events that are here ------------------------------------------------ */
 
 static uint64_t place_hash(const struct place *place)
 {
@@ -48,7 +48,7 @@ void durable_forget(struct event *event)
 
 /* -- Writing ------------------------------------------------------------- */
 
-/* The stream of the event that is being handled. */
+/* The stream of the event being handled. */
 static const struct stream *sending_stream(const struct events *events)
 {
     return events->handling.event->stream;
@@ -151,7 +151,7 @@ struct place *durable_document(struct space *space, struct value id)
 {
     struct entity *entity;
     const enum err err = entity_of(space, SCOPE_SPACE, id, &entity, NULL);
-    CHECK(err == ERR_OK); /* such an id is usable */
+    CHECK(err == ERR_OK); /* the id is valid */
     return place_root(entity);
 }
 
@@ -206,7 +206,7 @@ enum err durable_store(struct event *event,
     return durable_restore(event, origin, detail);
 }
 
-/* The answer can come inside of the commit: then the event is over. */
+/* The verdict can arrive inside the commit, which ends the event. */
 static enum err commit_queued(struct event *event, struct err_detail *detail)
 {
     const struct transaction_options options = {
@@ -263,7 +263,7 @@ static struct value delivered(const struct event *event)
     return object_new_adopt(parts, COUNT_OF(parts) / 2);
 }
 
-/* timer-4: a repeating timer goes on. Adopts what the document would be
+/* timer-4: a repeating timer continues. Adopts what the document would be
  * otherwise. */
 static struct value with_next_adopt(const struct event *event,
                                     struct value document)
@@ -284,7 +284,7 @@ enum err durable_handle_adopt(struct event *event,
     if (UNLIKELY(event->timed != NULL)) {
         timers_handle(event, transaction);
         if (transaction_sets(transaction, to->entity)) {
-            value_unref(receipt); /* the handler has set the timer anew, or
+            value_unref(receipt); /* the handler has set the timer again, or
                                      cancelled it */
             return ERR_OK;
         }
@@ -315,9 +315,9 @@ enum err durable_handle_adopt(struct event *event,
                                  detail);
 }
 
-/* -- The end ------------------------------------------------------------- */
+/* -- Ending -------------------------------------------------------------- */
 
-/* Why the handler failed, for people. */
+/* Why the handler failed, as text. */
 static struct value failed(const struct event *event,
                            const struct err_detail *why)
 {
@@ -343,7 +343,7 @@ static bool is_final(enum err err)
            err != ERR_NOT_CONVERGED && err != ERR_NOT_SETTLED;
 }
 
-/* What the document becomes; absent: what it is by now. */
+/* What the document becomes; absent: it stays as it is. */
 static struct value ending(struct event *event,
                            enum event_outcome outcome,
                            const struct err_detail *why)
@@ -365,7 +365,7 @@ static struct value ending(struct event *event,
         return VALUE_NONE;
     case EVENT_FAILED:
         if (!event->is_queued && why->err == ERR_NO_HANDLER) {
-            return failed(event, why); /* it has gone, for good */
+            return failed(event, why); /* its handler is gone permanently */
         }
         return !event->is_queued && is_final(why->err)
                    ? with_next_adopt(event, failed(event, why))
@@ -400,7 +400,7 @@ void durable_end(struct event *event,
 }
 
 /* Refused only if another runtime has handled the event, or it was cancelled:
- * then there is nothing to say. */
+ * both are fine. */
 static void commit_end(struct sched *sched, const struct ended_event *ended)
 {
     struct transaction *transaction = transaction_begin(sched->replica, NULL);
@@ -444,7 +444,7 @@ void durable_release(struct events *events)
 
 /* -- Taking up ----------------------------------------------------------- */
 
-/* Its end has not been committed yet. */
+/* Whether its end is not committed yet. */
 static bool is_ending(const struct events *events, const struct place *stored)
 {
     VEC_FOREACH (&events->ended, ended) {
@@ -464,7 +464,7 @@ bool durable_is_here(const struct sched *sched,
     if (events == NULL || entity == NULL) {
         return false;
     }
-    /* A write that has not landed is that of its end. */
+    /* A pending local write is that of its end. */
     return entity->overlay != NULL ||
            (entity->root != NULL && (is_ending(events, entity->root) ||
                                      map_find(&events->stored,
@@ -473,7 +473,7 @@ bool durable_is_here(const struct sched *sched,
                                               entity->root) != NULL));
 }
 
-/* Its handler here, or NULL: for what is said if the event cannot be
+/* The handler here that sent it, or NULL: reported if the event cannot be
  * handled. */
 static struct handler *find_sender(const struct events *events,
                                    struct space *space,

@@ -13,16 +13,16 @@
  *              what was sent is stored, and the effect clean, or neither.
  *   durable-2  A handling of a stored event lands only while the store holds
  *              the event: the condition "event-waiting" (proto/commit.h).
- *   durable-3  The document ends with the event, in one of three ways: it
- *              becomes the receipt; a note that the receipt is elsewhere; or
- *              the reason why the handler failed, or that it was sent to what
- *              is no stream and will be none (events_no_owner). An event that
- *              ends for any other reason (the runtime is closed, nothing here
- *              can handle it, conflicts without end) stays stored, for the next
- *              runtime.
- *   durable-4  A runtime takes up what another one has left (durable_take_up).
- *              Each stored event is at most once in a runtime, until its end
- *              has landed: a handler that failed is not called again. */
+ *   durable-3  When the event ends, its document becomes one of: the receipt; a
+ *              note that the receipt is elsewhere; the reason why the handler
+ *              failed, or that the place is not a stream and never will be
+ *              (events_no_owner). An event that ends for any other reason (the
+ *              runtime is closed, nothing here can handle it, repeated
+ *              conflicts) stays stored, for the next runtime.
+ *   durable-4  A runtime takes up the events that another one has left
+ *              (durable_take_up). Each stored event is in a runtime at most
+ *              once until its end has landed, so a handler that failed is not
+ *              called again. */
 
 #ifndef SCHED_DURABLE_H
 #define SCHED_DURABLE_H
@@ -43,21 +43,21 @@ MUST_CHECK enum err durable_store(struct event *event,
                                   struct transaction *origin,
                                   struct err_detail *detail);
 
-/* Writes it again: its payload is another one now. */
+/* Writes the event again: its payload has changed. */
 MUST_CHECK enum err durable_restore(struct event *event,
                                     struct transaction *origin,
                                     struct err_detail *detail);
 
-/* Stores an event of the world, in a commit of its own; the event ends with the
- * answer. On an error it is not there any more. */
+/* Stores an event that comes from outside, in a commit of its own. The event
+ * ends with the verdict. On an error, it is gone. */
 MUST_CHECK enum err durable_queue(struct event *event,
                                   struct err_detail *detail);
 
-/* What the commit of its handling says of the stored event; `receipt` is the
- * document that it gets. Adopts `receipt`. If the event is stored in another
- * space, the receipt names that: until the other space has been told, the event
- * may be taken up there again, and the store must know it (store/retention.h).
- */
+/* Adds to the handling's commit what becomes of the stored event; `receipt` is
+ * the document that replaces it. Adopts `receipt`. If the event is stored in
+ * another space, the receipt names it: until that space has been told, the
+ * event may be taken up there again, and the store must know
+ * (store/retention.h). */
 MUST_CHECK enum err durable_handle_adopt(struct event *event,
                                          struct transaction *transaction,
                                          struct value receipt,
@@ -68,35 +68,35 @@ void durable_end(struct event *event,
                  enum event_outcome outcome,
                  const struct err_detail *why);
 
-/* Commits what has ended since the last call. Not while the replica tells of
- * something. */
+/* Commits the ends since the last call. Not while the replica delivers a
+ * notification. */
 void durable_flush(struct sched *sched);
 
-/* The document of a space that holds an event, or is to; new. */
+/* The document of a space that holds, or will hold, an event; new. */
 struct place *durable_document(struct space *space, struct value id);
 
-/* What holds the event in the store; new. */
+/* The id of the document that holds the event; new. */
 struct value durable_document_of(const struct event *event);
 
 /* The event leaves this runtime. */
 void durable_forget(struct event *event);
 
-/* All events have left. */
+/* Called when all events have left. */
 void durable_release(struct events *events);
 
-/* The id of the document that holds the event which an open transaction has
- * sent last, new; absent: it is not stored. */
+/* The id of the document that holds the last event sent by an open transaction,
+ * new; absent if that event is not stored. */
 struct value durable_last_sent(struct sched *sched, struct transaction *origin);
 
 /* -- For the runtime ----------------------------------------------------- */
 
-/* Whether the event that is stored in that document is in this runtime: it
- * waits, is handled, or its end has not landed yet. */
+/* Whether the event stored in that document is in this runtime: it waits, is
+ * being handled, or its end has not landed yet. */
 bool durable_is_here(const struct sched *sched,
                      struct space *space,
                      struct value id);
 
-/* Whether a handler is here whose stream has that id; absent: no. */
+/* Whether a handler is here whose stream has that id; an absent id has none. */
 bool durable_has_sender(const struct sched *sched,
                         struct space *space,
                         struct value stream);
@@ -104,15 +104,15 @@ bool durable_has_sender(const struct sched *sched,
 /* Called before the first event is stored. */
 void durable_on_first(struct sched *sched, void (*first)(void *ctx), void *ctx);
 
-/* Takes up the event that is stored in that document, for a stream of this
- * runtime (durable-4). It is not here. */
+/* Takes up the event stored in that document, for a stream of this runtime
+ * (durable-4). The event must not be here yet. */
 void durable_take_up(struct sched *sched,
                      struct space *space,
                      struct value id,
                      struct stream *stream,
                      const struct stored_event *stored);
 
-/* The same of a timer (sched/timers.h). Adopts `timed`. */
+/* The same for a timer (sched/timers.h). Adopts `timed`. */
 void durable_take_up_timed(struct sched *sched,
                            struct space *space,
                            struct value id,

@@ -1,4 +1,4 @@
-/* Calling computations on the transaction of a handler or an edit. */
+/* Calls computations on the transaction of a handler or an edit. */
 
 #include "sched/evaluation.h"
 
@@ -12,7 +12,7 @@
 
 /* -- What was evaluated -------------------------------------------------- */
 
-/* The computations that the scratch has; none, if it is a new one. */
+/* Opens the scratch; the lists are emptied if it is new. */
 static struct transaction *open_scratch(struct sched *sched,
                                         struct transaction *view)
 {
@@ -26,7 +26,7 @@ static struct transaction *open_scratch(struct sched *sched,
     return scratch;
 }
 
-/* Whether the lists are those of the view. */
+/* Whether the lists belong to the view. */
 static bool is_current(const struct sched *sched,
                        const struct transaction *view)
 {
@@ -65,7 +65,7 @@ static const struct evaluation_failure *find_failure(
     return NULL;
 }
 
-/* That of a writer of what is read, or NULL. */
+/* The failure of a writer of what is read, or NULL. */
 static const struct evaluation_failure *find_failed_writer(
     const struct sched *sched,
     const struct transaction *view,
@@ -85,7 +85,7 @@ static const struct evaluation_failure *find_failed_writer(
     return failure;
 }
 
-/* Records how an evaluation ended; not if it was only interrupted, to begin
+/* Records how an evaluation ended, unless it was only interrupted to begin
  * again. */
 static void record(struct sched *sched,
                    struct transaction *view,
@@ -181,8 +181,8 @@ static struct run *evaluation_begin(struct sched *sched,
     return run;
 }
 
-/* The nodes that the run has registered. Runs inside of it may have registered
- * others since. */
+/* Removes the nodes that the run has registered. Nested runs may have
+ * registered others since. */
 static void remove_born(const struct run *run)
 {
     struct sched *sched = run->sched;
@@ -215,7 +215,7 @@ static void evaluation_end(struct run *run, struct transaction *own)
     run->viewer = NULL;
     remove_born(run);
     node->running = false;
-    if (!node->registered) { /* a run inside of this one has removed it */
+    if (!node->registered) { /* a nested run has removed it */
         registry_free(sched, node);
     }
 }
@@ -224,7 +224,7 @@ static enum err result_of(struct run *run, enum run_result result)
 {
     struct sched *sched = run->sched;
     if (sched->evaluation.error.err != ERR_OK) {
-        return ERR_GIVEN_UP; /* of what it read: whatever it has made of it */
+        return ERR_GIVEN_UP; /* of a read, whatever the function made of it */
     }
     VEC_FOREACH (&run->transaction->awaited, entity) {
         transaction_await(run->view, *entity);
@@ -273,11 +273,11 @@ static enum err evaluate(struct sched *sched,
 
 /* -- What a read depends on ---------------------------------------------- */
 
-/* One read, and what is looked at because of it. */
+/* One read, and the state of its walk. */
 struct reading {
     struct sched *sched;
     struct run *viewer;       /* of the handling; NULL: an edit */
-    struct transaction *view; /* of either */
+    struct transaction *view; /* of the handling or the edit */
     uint64_t stamp;
 };
 
@@ -304,8 +304,8 @@ static struct node *next_writer(const struct reading *reading,
     return NULL;
 }
 
-/* Whether its value on the view may be another one. What a failed writer would
- * have written is not known. */
+/* Whether its value on the view may differ. What a failed writer would have
+ * written is unknown. */
 static bool has_changed(const struct reading *reading, const struct node *node)
 {
     if (reading->viewer == NULL && node_is_stale(node)) {
@@ -322,7 +322,7 @@ static bool has_changed(const struct reading *reading, const struct node *node)
     return false;
 }
 
-/* The next writer that the node at the top needs to have been seen; or NULL. */
+/* The next writer that the top node needs and that was not visited; or NULL. */
 static struct node *next_needed(const struct reading *reading,
                                 struct refresh_frame *frame)
 {
@@ -348,10 +348,9 @@ static bool is_missing(const struct place *place)
     return true;
 }
 
-/* Whether a document has not come that the node read when it ran last, or that
- * it writes: a restored node has none, and what it comes to cannot be compared
- * with what it came to before. All of them are requested, and the transaction
- * waits for one. */
+/* Whether a document that the node read in its last run, or that it writes, has
+ * not arrived: a restored node has none, and its result cannot be compared. All
+ * of them are requested, and the transaction waits for one. */
 static bool awaits_documents(const struct reading *reading,
                              const struct node *node)
 {
@@ -369,9 +368,9 @@ static bool awaits_documents(const struct reading *reading,
     return transaction_is_awaiting(reading->view);
 }
 
-/* A node that its readers needed when they ran last. They may not need it on
- * this view: then it does not matter that it cannot be evaluated. If they do,
- * their own evaluation meets its failure. */
+/* Evaluates a node that its readers needed in their last run. They may not need
+ * it on this view: then it does not matter if it cannot be evaluated. If they
+ * do, their own evaluation meets its failure. */
 static enum err evaluate_ahead(const struct reading *reading, struct node *node)
 {
     struct sched *sched = reading->sched;
@@ -384,7 +383,7 @@ static enum err evaluate_ahead(const struct reading *reading, struct node *node)
 }
 
 /* One node, after everything that it is known to need. While the transaction
- * waits for documents nothing is evaluated: the walk goes on, so that the
+ * waits for documents, nothing is evaluated: the walk continues, so that the
  * documents of a whole chain are requested at once. */
 static enum err see_to_one(const struct reading *reading,
                            struct node *node,
@@ -402,8 +401,8 @@ static enum err see_to_one(const struct reading *reading,
                  : evaluate(sched, reading->viewer, reading->view, node);
 }
 
-/* A node that is read, after everything that it is known to need. Only what is
- * not known to be needed is evaluated inside of an evaluation. */
+/* A node that is read, after everything that it is known to need. Only unknown
+ * dependencies are evaluated inside an evaluation. */
 static enum err see_to(const struct reading *reading, struct node *first)
 {
     struct sched *sched = reading->sched;
@@ -414,7 +413,7 @@ static enum err see_to(const struct reading *reading, struct node *first)
     while (sched->frames.count > base && err == ERR_OK) {
         struct refresh_frame *top = vec_last(&sched->frames);
         struct node *node = top->node;
-        if (node == NULL) { /* it was removed by a run */
+        if (node == NULL) { /* removed by a run */
             sched->frames.count--;
             continue;
         }
@@ -432,7 +431,7 @@ static enum err see_to(const struct reading *reading, struct node *first)
                                                                    : err;
 }
 
-/* The read is of what could not be evaluated: it fails for the same reason. */
+/* A read of something that could not be evaluated fails for the same reason. */
 static enum err fail_again(struct sched *sched,
                            const struct evaluation_failure *failure)
 {
@@ -462,8 +461,8 @@ static enum err see_to_writers(struct reading *reading,
     return err;
 }
 
-/* A read inside of an evaluation. If it is too deep, all evaluations are given
- * up, and begin again with the writer that is needed here. */
+/* A read inside an evaluation. If it is too deep, all evaluations are
+ * abandoned, and begin again with the writer that is needed here. */
 static enum err read_inside(const struct run *run, const struct read_link *read)
 {
     struct sched *sched = run->sched;
@@ -510,7 +509,7 @@ static enum err read_outside(struct reading *reading,
                      "deeply");
         evaluation->deep = NULL;
     }
-    if (err != ERR_OK) { /* what is there is not whole */
+    if (err != ERR_OK) { /* the stored value is not current */
         transaction_drop_scratch(reading->view);
     }
     return err;
@@ -548,7 +547,7 @@ enum err evaluation_for_look(struct sched *sched,
     return read_outside(&reading, &read);
 }
 
-/* -- Ahead of code that waits -------------------------------------------- */
+/* -- Read-ahead for code that waits -------------------------------------- */
 
 static bool has_stale_writer(const struct place *place)
 {
@@ -564,7 +563,7 @@ static bool has_stale_writer(const struct place *place)
     return false;
 }
 
-/* The document at the end of the way from one element. */
+/* The document at the end of the path from one element. */
 static bool evaluate_expected(void *ctx, const struct entity *entity)
 {
     struct sched *sched = ctx;
@@ -576,7 +575,7 @@ static bool evaluate_expected(void *ctx, const struct entity *entity)
     const struct read_link read = {.place = place, .kind = READ_DEEP};
     struct reading reading = {sched, NULL, view, 0};
     const enum err err = read_outside(&reading, &read);
-    (void)err; /* what it needs is requested */
+    (void)err; /* its documents were requested */
     err_clear(&sched->evaluation.error);
     transaction_release(view);
     return true;
@@ -592,7 +591,7 @@ void evaluation_ahead(struct run *run)
         }
     }
     if (!sched->unwinding) {
-        sched->run = run; /* for the depth */
+        sched->run = run; /* for the nesting depth */
         ahead_walk(run->transaction, evaluate_expected, sched);
         sched->run = now;
     }

@@ -1,16 +1,16 @@
-/* The ids of events, of their receipts, and of what handlers create.
+/* The ids of events, of their receipts, and of documents that handlers create.
  *
  * An id is a text. One that was made here names the runtime, the origin, a
- * counter and the stream's document, so that people can read it; one that came
- * with a caller is a digest over everything that makes it his, each part by
- * itself: no two callers can be taken for each other because of a colon.
+ * counter and the stream's document, so that people can read it. One from a
+ * caller is a digest over everything that identifies the caller's event, each
+ * part separately: no colon can make two callers look the same.
  *
- * The id of a receipt follows from that of its event. Of a caller's event it is
- * a digest of that. Of one that was made here it is a digest of the runtime and
- * the stream, which is made once a stream, and the two numbers; a letter for
- * how many digits a number has goes before it, so that ids sort as they were
- * made. That is for the store: what it inserts one after the other lies side by
- * side in its index, and digests would each lie on a page of their own. */
+ * The id of a receipt follows from that of its event. For a caller's event it
+ * is a digest of that id. For one that was made here it is a digest of the
+ * runtime and the stream, computed once per stream, and the two numbers. Each
+ * number is preceded by a letter for the count of its digits, so that ids sort
+ * in the order of creation: consecutive insertions are then adjacent in the
+ * store's index, while digests would each touch another page. */
 
 #include <string.h>
 
@@ -70,8 +70,8 @@ static void append_number(struct buf *to, uint64_t number)
     buf_append(to, digits + at, sizeof digits - at);
 }
 
-/* As many digits as the letter says that goes before: in the order of letters,
- * such numbers are in their own. */
+/* The digits, preceded by a letter for their count: such numbers sort in
+ * numeric order. */
 static void append_sorted(struct buf *to, uint64_t number)
 {
     const size_t at = to->length;
@@ -111,12 +111,12 @@ struct value event_id(const struct event *event)
     return value_string_new(text->at, text->length);
 }
 
-/* A digest is longer than it need be to tell streams apart. */
+/* A longer digest than needed to tell streams apart. */
 enum {
     RECEIPTS_DIGITS = 24, /* 144 bits */
 };
 
-/* How the ids of receipts of a runtime and a stream begin, new. */
+/* The prefix of the receipt ids of a runtime and a stream, new. */
 static struct value receipts_begin(struct value instance,
                                    const struct stream *stream)
 {

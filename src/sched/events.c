@@ -1,4 +1,4 @@
-/* Streams, lanes, and the way of an event from its sending to its end. */
+/* Streams, lanes, and an event from its sending to its end. */
 
 #include "sched/events.h"
 
@@ -307,7 +307,7 @@ bool events_is_handled(const struct stream *stream)
     return stream->handler != NULL;
 }
 
-/* -- Looking on ---------------------------------------------------------- */
+/* -- Observers ----------------------------------------------------------- */
 
 void events_listen(struct sched *sched,
                    void (*notice)(void *ctx, const struct event_notice *notice),
@@ -377,7 +377,7 @@ static void event_free(struct event *event)
     mem_free(event, sizeof *event);
 }
 
-/* Everything but the room of its list. */
+/* Clears everything but the memory of its list. */
 static void event_clear(struct event *event)
 {
     struct event_listener *const room = event->listeners.at;
@@ -407,7 +407,7 @@ static void release_parts(struct event *event)
     timers_free(event->timed);
 }
 
-/* An event that is over, back to the others. */
+/* Returns an event that has ended to the pool. */
 void event_release(struct event *event, bool is_new)
 {
     struct events *events = event->events;
@@ -422,7 +422,7 @@ void event_release(struct event *event, bool is_new)
     list_push_back(&events->idle, &event->node);
 }
 
-/* By number: nearly always at the end; what is put back, near the front. */
+/* By number: nearly always at the end; a retry goes near the front. */
 static void lane_insert(struct lane *lane, struct event *event)
 {
     struct list *events = &lane->events;
@@ -497,8 +497,8 @@ static void listen(struct event *event, const struct event_spec *spec)
     }
 }
 
-/* The last event that waits for the stream and may stand for another one, from
- * the back: of the same origin, and without a caller's id. */
+/* The last waiting event of the stream that can absorb another one, from the
+ * back: same origin, and no caller's id. */
 static struct event *find_survivor(const struct stream *stream,
                                    const struct event_spec *spec)
 {
@@ -518,7 +518,7 @@ static struct event *find_survivor(const struct stream *stream,
     return NULL;
 }
 
-/* V7: the event is part of one that waits. */
+/* V7: the event becomes part of a waiting one. */
 static enum err collapse_into(struct event *event,
                               const struct event_spec *spec,
                               struct err_detail *detail)
@@ -541,7 +541,7 @@ static enum err collapse_into(struct event *event,
                                  : ERR_OK;
 }
 
-/* Of its handler, or else its document. */
+/* The name of its handler, or else its document. */
 static struct value stream_name(const struct stream *stream)
 {
     return stream->handler != NULL &&
@@ -602,8 +602,8 @@ static void give_id(struct event *event,
     }
 }
 
-/* For what is said if nothing can handle it: the caller of a handler is not
- * told, as the handler has ended well. */
+/* For the report if nothing can handle it: the caller of a handler is not told,
+ * because the handler succeeded. */
 static void note_sender(struct event *event, const struct event_spec *spec)
 {
     if (event_is_of_handling(event->events, spec)) {
@@ -624,8 +624,7 @@ static uint32_t hops_of(const struct events *events,
                : hops_after_run(events->sched, spec->origin);
 }
 
-/* V8: a chain that goes on is work without end, and nothing outside asked for
- * it. */
+/* V8: a chain that continues is endless work that nothing outside asked for. */
 COLD static enum err refuse_hops(struct events *events,
                                  const struct stream *stream,
                                  const struct event_spec *spec,
@@ -669,8 +668,8 @@ static void note_sent(struct event *event)
                &(struct event_notice){.moment = EVENT_SENT, .event = event});
 }
 
-/* The part of events_send for what is to be stored: by the transaction that
- * sends it, or in a commit of its own. */
+/* The part of events_send for stored events: by the transaction that sends it,
+ * or in a commit of its own. */
 static enum err send_stored(struct event *event,
                             const struct event_spec *spec,
                             struct err_detail *detail)
@@ -745,7 +744,7 @@ void event_enter(struct event *event)
     note_sent(event);
 }
 
-/* -- The end ------------------------------------------------------------- */
+/* -- Ending -------------------------------------------------------------- */
 
 static void count_end(struct events *events,
                       enum event_outcome outcome,
@@ -760,7 +759,7 @@ static void count_end(struct events *events,
     counters->orphans += err == ERR_ORIGIN_FAILED;
 }
 
-/* What the receipt holds, new; absent if it is not known. */
+/* What the receipt holds, new; absent if unknown. */
 static struct value receipt_value(const struct event *event,
                                   enum event_outcome outcome,
                                   enum err why)
@@ -773,8 +772,8 @@ static struct value receipt_value(const struct event *event,
                : VALUE_NONE;
 }
 
-/* Without a store a receipt is good for one thing, to know an event that is
- * sent again, and only one with a name can be. */
+/* Without a store, a receipt only serves to recognise an event that is sent
+ * again, and only one with an id can be. */
 static bool has_receipt(const struct event *event)
 {
     return !event->events->policy.no_receipts &&
@@ -794,7 +793,7 @@ struct place *event_receipt(struct event *event)
                                    id,
                                    &entity,
                                    NULL);
-    CHECK(err == ERR_OK); /* such an id is usable */
+    CHECK(err == ERR_OK); /* the id is valid */
     value_unref(id);
     event->receipt = place_root(entity);
     return event->receipt;
@@ -807,7 +806,7 @@ static void tell_listeners(struct event *event, struct event_result *result)
         return;
     }
     result->event = event;
-    if (event->receipt != NULL) { /* not made twice */
+    if (event->receipt != NULL) { /* not created twice */
         result->receipt_id = value_ref(event->receipt->entity->id);
     } else if (!events->policy.no_receipts) {
         result->receipt_id = event_receipt_id(event);
@@ -859,15 +858,15 @@ void event_end_orphan(struct event *event)
     event_end(event, EVENT_DROPPED, &why);
 }
 
-/* -- The end of all of them ---------------------------------------------- */
+/* -- Disposal ------------------------------------------------------------ */
 
 static void say_closed(struct err_detail *why)
 {
     (void)err_set(why, ERR_CLOSED, "the runtime was closed");
 }
 
-/* One that flies: its sender is told now, and the record goes with the last
- * answer (handling.c). */
+/* An event in flight: its sender is told now, and the record is freed with the
+ * last verdict (handling.c). */
 static void end_in_flight(struct event *event)
 {
     CHECK(event->events != NULL);
@@ -888,8 +887,8 @@ static void end_in_flight(struct event *event)
         place_unref(event->receipt);
         event->receipt = NULL;
     }
-    /* Handlers have places. The spaces are closed one after the other, and the
-     * last answer may be that of another one. */
+    /* Handlers have places. The spaces are closed one by one, and the last
+     * verdict may be that of another space. */
     handler_unref(event->handler);
     handler_unref(event->sender);
     event->handler = NULL;
@@ -924,8 +923,8 @@ void events_dispose(struct sched *sched)
     }
 }
 
-/* V9: the receipt of an event that was just handled, in the place of the
- * oldest. Each is kept once: nothing is handled again while it is. */
+/* V9: keeps the receipt of an event that was just handled, in place of the
+ * oldest. Each is kept once: nothing is handled again meanwhile. */
 static void keep_receipt(struct events *events, struct entity *receipt)
 {
     if (events->kept.count < events->policy.receipts) {

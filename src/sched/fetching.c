@@ -1,4 +1,4 @@
-/* Asking for what restored nodes need. */
+/* Requests what restored nodes need. */
 
 #include "sched/fetching.h"
 
@@ -10,7 +10,7 @@
 void fetching_note(struct node *node)
 {
     node->hollow = true;
-    node->delayed = true; /* it may have to wait: the quick ways do not look */
+    node->delayed = true; /* it may have to wait: the fast paths do not check */
 }
 
 static void set_delayed(struct node *node)
@@ -34,7 +34,7 @@ struct place *fetching_missing(const struct node *node)
     return NULL;
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Requests ------------------------------------------------------------ */
 
 static void want(const struct place *place)
 {
@@ -54,7 +54,7 @@ static void ask(const struct node *node)
     }
 }
 
-/* U3: how far. Passes that follow each other are of one change, mostly. */
+/* U3: how far ahead. Consecutive passes mostly belong to one change. */
 static uint32_t next_span(struct sched *sched)
 {
     const bool again =
@@ -103,8 +103,8 @@ static void ask_ahead(struct sched *sched, struct node *node)
 
 /* -- Behind -------------------------------------------------------------- */
 
-/* The readers of a node; but for those who wait for documents of their own, who
- * have readers of their own. */
+/* The readers of a node, except those that wait for their own documents, whose
+ * readers are marked separately. */
 static void mark_readers(struct sched *sched, const struct node *node)
 {
     struct reader_walk walk = graph_readers(node);
@@ -161,7 +161,7 @@ static void hold(struct sched *sched, struct node *node, bool ahead)
     vec_push(&sched->waiting, node);
     sched->counters.held++;
     if (!node->hollow || fetching_missing(node) == NULL) {
-        return; /* it only waits for others */
+        return; /* it only waits for other nodes */
     }
     if (ahead) {
         ask_ahead(sched, node);

@@ -1,26 +1,25 @@
 /* Fetching: the documents of a restored node, before it runs.
  *
- * A node that was restored (sched/persistence.h), or whose last run was
- * somebody else's, is clean without any of its documents: they are hollow
+ * A node that was restored (sched/persistence.h), or whose last run was a
+ * peer's, is clean without any of its documents: they are hollow
  * (replica/entity.h), and most of them will never be needed. But a run needs
- * what it reads, to read it, and what it writes, so that its readers see what
- * is different there and nothing else.
+ * the documents that it reads. It also needs those that it writes, so that
+ * readers see only the difference.
  *
- *   U1  A node that is `hollow` does not run before every document is here that
- *       it reads, as far as that is known, or writes.
- *   U2  Until then it is held: it stays as stale as it was, and is among those
- *       that wait (sched/runner.h). Whoever reads from it, over any number of
- *       others, is `behind` it and is held as well, should it be stale: so
- *       nodes run in the order in which they would have run with everything
- *       here, and as often. The same goes for who has read a document that is
- *       still to come.
- *   U3  With its documents those are asked for that its readers need, and
- *       theirs, as far as they are hollow and somebody looks: FETCHING_AHEAD
- *       nodes, and twice as many each time if that was not far enough. So a
- *       chain of any length costs few questions, and a change that ends soon
- *       few documents.
+ *   U1  A `hollow` node does not run until every document that it writes, or is
+ *       known to read, is here.
+ *   U2  Until then it is held: it stays as stale as it was, and waits
+ *       (sched/runner.h). Its dependents, direct or not, are `behind` it and
+ *       are held as well if they are stale. So nodes run in the order, and as
+ *       often, as if all documents were here. The same holds for nodes that
+ *       have read a document which has not arrived.
+ *   U3  The documents of its readers, and of their readers, are requested
+ *       together with its own, as far as they are hollow and live: for
+ *       FETCHING_AHEAD nodes, and twice as many each time that was too few. So
+ *       a chain of any length needs few requests, and a change that ends soon
+ *       needs few documents.
  *
- * A node that has run is not hollow any more, and costs nothing here. */
+ * A node that has run is not hollow, and costs nothing here. */
 
 #ifndef SCHED_FETCHING_H
 #define SCHED_FETCHING_H
@@ -31,18 +30,18 @@ enum {
     FETCHING_AHEAD = 64
 };
 
-/* The node has reads, or writes, that may be hollow. */
+/* The node has reads or writes that may be hollow. */
 void fetching_note(struct node *node);
 
-/* A document that it needs and that is not here, by a place in it; or NULL. */
+/* A document that it needs and that is not here, as a place in it; or NULL. */
 struct place *fetching_missing(const struct node *node);
 
-/* U1 and U2, for a node that is hollow or behind, and about to run: whether it
- * cannot. If it can, it is hollow no more. `ahead`: U3, too. */
+/* U1 and U2, for a hollow or behind node that is about to run: whether it must
+ * wait. If not, it is not hollow any more. `ahead`: U3 as well. */
 COLD bool fetching_holds(struct sched *sched, struct node *node, bool ahead);
 
-/* U2: who is behind a node that waits for documents; nobody is behind anybody;
- * and what is to be forgotten when a node goes. */
+/* U2: marks the nodes behind a node that waits for documents; clears all marks;
+ * and forgets a node that is removed. */
 void fetching_mark(struct sched *sched, const struct node *node);
 void fetching_unmark_all(struct sched *sched);
 void fetching_forget(struct sched *sched, struct node *node);

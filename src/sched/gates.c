@@ -44,8 +44,8 @@ void gates_free(struct sched *sched, struct node *node)
 
 /* -- Immediate effects --------------------------------------------------- */
 
-/* Whether the node is immediate, or such a node reads from it, directly or
- * through others. */
+/* Whether the node is immediate, or an immediate node reads from it, directly
+ * or through others. */
 static bool is_immediate(struct sched *sched, struct node *top)
 {
     if (sched->immediate) {
@@ -74,15 +74,15 @@ static bool is_immediate(struct sched *sched, struct node *top)
 
 /* -- Debounce ------------------------------------------------------------ */
 
-/* A computation's first run is not delayed, unless a parent that is running
- * has just created it. */
+/* The first run of a computation is not delayed, unless a running parent has
+ * just created it. */
 static bool is_debounced(const struct node *node)
 {
     return node->kind == NODE_EFFECT || node->status != NODE_NEVER_RAN ||
            node->provisional != 0;
 }
 
-/* From the first change of several. */
+/* Measured from the first of several changes. */
 static mono_ms longest_wait(const struct gate *gate)
 {
     const mono_ms stretched = gate->debounce * SCHED_DEBOUNCE_STRETCH;
@@ -93,7 +93,7 @@ static mono_ms longest_wait(const struct gate *gate)
                                               : SCHED_DEBOUNCE_LONG_MS;
 }
 
-/* The end of the window moves, as far as it may. */
+/* Moves the end of the window, as far as it may. */
 static void move_end(const struct sched *sched, struct gate *gate)
 {
     if (gate->debounce_ready == 0) {
@@ -125,9 +125,9 @@ void gates_on_invalid(struct sched *sched, struct node *node)
     if (gate->debounce == 0 || gate->rearm || !is_debounced(node)) {
         return;
     }
-    /* In a pass the time is known: who has waited long enough runs in its
-     * turn, not after those who read from it. The end of a run that is under
-     * way would forget it. */
+    /* In a pass the time is known: a node that has waited long enough runs in
+     * its turn, not after its readers. The end of a run in progress would
+     * discard it. */
     if (sched->stepping && !node->running) {
         move_end(sched, gate);
         return;
@@ -151,7 +151,7 @@ void gates_open(struct sched *sched, struct node *node)
     queue_consider(sched, node);
 }
 
-/* What opens may leave the heap: the place is looked at again. */
+/* An opened node may leave the heap: the same index is examined again. */
 void gates_open_needed(struct sched *sched)
 {
     size_t at = 0;
@@ -184,7 +184,7 @@ void gates_rearm(struct sched *sched)
 {
     while (sched->rearming.count > 0) {
         struct node *node = vec_pop(&sched->rearming);
-        /* NULL: removed meanwhile; or clean again without a run. */
+        /* NULL: removed meanwhile. Not set: clean again without a run. */
         if (node != NULL && node->gate->rearm) {
             arm(sched, node);
         }
@@ -200,7 +200,7 @@ void gates_disarm(struct node *node)
 
 /* -- Runs and passes ----------------------------------------------------- */
 
-/* An effect that is slow on average gets a window of quiet. */
+/* An effect that is slow on average gets a debounce. */
 static void consider_auto_debounce(struct node *node)
 {
     if (node->kind != NODE_EFFECT || node->runs < SCHED_AUTO_RUNS ||
@@ -272,7 +272,7 @@ void gates_end_peer(struct sched *sched, struct node *node)
     queue_consider(sched, node);
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 const char *gates_reason(const struct node *node, mono_ms now)
 {

@@ -1,23 +1,23 @@
 /* Time gates: when a node may run.
  *
- *   debounce   quiet time after a change. A computation's first run is not
- *              delayed, unless its parent created it just now; an effect's is.
- *              Every change moves the end, but not beyond the longest wait
- *              after the first: as given, or so many windows
- *              (SCHED_DEBOUNCE_STRETCH) and at least a second.
- *   throttle   distance from the end of the last run.
- *   backoff    after a pass in which the node did not settle.
- *   peer       somebody else is about to run it (sched/persistence.h, P9). Who
- *              reads what it writes does not wait for that.
+ *   debounce   quiet time after a change. The first run of a computation is not
+ *              delayed, unless its parent has just created it; that of an
+ *              effect is. Every change moves the end, up to a maximum wait
+ *              after the first: as configured, or SCHED_DEBOUNCE_STRETCH
+ *              windows and at least a second.
+ *   throttle   time since the end of the last run.
+ *   backoff    after a pass in which the node did not converge.
+ *   peer       another runtime is about to run it (sched/persistence.h, P9).
+ *              Does not delay a reader that needs the node now.
  *
- *   T1  eligible_at is the greatest of the four; nothing else delays a run.
- *   T2  Asking arms nothing. A gate is armed by an invalidation, when the
- *       scheduler next knows the time.
+ *   T1  eligible_at is the latest of the four; nothing else delays a run.
+ *   T2  A query arms no gate. An invalidation does, as soon as the scheduler
+ *       knows the time.
  *   T3  A policy (auto-debounce) belongs to the node, not to its name.
- *   T4  A debounce or a throttle is no reason for a wrong answer. It does not
- *       apply to a node that an immediate effect reads from, directly or
- *       through others, as long as that effect is registered; nor to any node
- *       of an immediate scheduler.
+ *   T4  Debounce and throttle never cause a wrong answer. They do not apply to
+ *       a node that an immediate effect reads from, directly or through others,
+ *       as long as that effect is registered; nor to any node of an immediate
+ *       scheduler.
  *   T5  A debounce counts changes while the node is live. A dormant computation
  *       that is demanded runs at once, however recent the change is. */
 
@@ -28,33 +28,33 @@
 
 mono_ms gates_eligible_at(const struct node *node);
 
-/* The same for somebody who needs it now: without the peer. */
+/* The same for a caller that needs the node now: ignores the peer gate. */
 mono_ms gates_needed_at(const struct node *node);
 
-/* It waits for a peer until then, as it is or because of what it reads; the
- * first time stays. Or it does not any more. */
+/* The node waits for a peer until then, directly or because of what it reads;
+ * the first deadline stays. Or it does not wait any more. */
 void gates_wait_for_peer(struct sched *sched, struct node *node, mono_ms until);
 void gates_end_peer(struct sched *sched, struct node *node);
 
 /* The node was invalidated, or registered. */
 void gates_on_invalid(struct sched *sched, struct node *node);
 
-/* The node is dormant now, and in no queue (T5). */
+/* The node is dormant, and in no queue (T5). */
 void gates_on_sleep(struct node *node);
 
-/* The end of the debounce and the throttle of a node that has a gate; and of
- * those of every node that T4 is about. */
+/* Ends the debounce and the throttle of a node that has a gate; and those of
+ * every node that T4 applies to. */
 void gates_open(struct sched *sched, struct node *node);
 void gates_open_needed(struct sched *sched);
 
-/* Arms what was invalidated since the last time, at sched->now. */
+/* Arms the gates of nodes invalidated since the last call, at sched->now. */
 void gates_rearm(struct sched *sched);
 
-/* The node is clean after all: what was to be armed is not. */
+/* The node is clean after all: its gate is not armed. */
 void gates_disarm(struct node *node);
 
 /* A run ended at sched->now after `busy_ms`. */
-void gates_end_run(struct node *node); /* the rest of it */
+void gates_end_run(struct node *node); /* the slow path */
 static inline void gates_on_run(const struct sched *sched,
                                 struct node *node,
                                 mono_ms busy_ms)
@@ -68,17 +68,17 @@ static inline void gates_on_run(const struct sched *sched,
     }
 }
 
-/* The node did not settle: 250 ms, 500 ms, ... */
+/* The node did not converge: 250 ms, 500 ms, ... */
 void gates_back_off(struct sched *sched, struct node *node);
 static inline bool gates_is_backing_off(const struct node *node)
 {
     return node->gate != NULL && node->gate->backoff_streak > 0;
 }
 
-/* It did. */
+/* The node converged. */
 void gates_settled(struct sched *sched, struct node *node);
 
-/* What keeps it from running now, as a word, or NULL. */
+/* Which gate is closed now, as a word, or NULL. */
 const char *gates_reason(const struct node *node, mono_ms now);
 
 /* Whether idle waits for this gated node. */

@@ -16,8 +16,8 @@
 
 /* -- Places below a place ------------------------------------------------ */
 
-/* The payload comes after the root's other children, whose parent it does not
- * have. */
+/* The payload comes after the root's other children, because it has no parent
+ * pointer. */
 struct place *graph_next_below(const struct place *top, struct place *place)
 {
     struct place *payload = top->entity->payload;
@@ -180,8 +180,8 @@ static void count_writer(struct place *place, int by)
     }
 }
 
-/* A writer comes to readers that are there already. Who lives because of it
- * may become a reader meanwhile: those are counted by liveness itself. */
+/* A new writer meets existing readers. Nodes that become live because of it may
+ * become readers meanwhile: liveness counts those itself. */
 static void meet_readers(struct sched *sched, struct node *node)
 {
     size_t live = 0;
@@ -281,7 +281,7 @@ void graph_remove_writes(struct sched *sched, struct node *node)
 
 /* -- Single reads -------------------------------------------------------- */
 
-/* Whether it is known at once that nobody writes what is read there. */
+/* Whether it is known at once that what is read there has no writer. */
 static inline bool has_no_writer(const struct place *place)
 {
     return place == place->entity->payload && place->entity->root == NULL &&
@@ -316,7 +316,7 @@ static void link_read(struct sched *sched, struct read_link *read)
     }
 }
 
-/* The order after edges inside of a component have gone. */
+/* Updates the order after edges inside a component were removed. */
 static void settle_component(struct sched *sched, struct component *component)
 {
     VEC(struct node *) members = {0};
@@ -330,8 +330,8 @@ static void settle_component(struct sched *sched, struct component *component)
     vec_release(&members);
 }
 
-/* After a link of an attached node was taken out of its place: what follows
- * for demand and order. */
+/* Updates demand and order after a link of an attached node was removed from
+ * its place. */
 static void forget_read(struct sched *sched, const struct read_link *read)
 {
     struct node *node = read->node;
@@ -389,8 +389,8 @@ enum {
     TAKEN = 1 /* the mark of a link that stays */
 };
 
-/* The link of the node for that read, or NULL. `scratch` of a place is where
- * its link was seen last, which is only a hint. */
+/* The link of the node for that read, or NULL. `scratch` of a place is the
+ * index where its link was seen last, only a hint. */
 static struct read_link *find_link(struct read_link *links,
                                    size_t count,
                                    const struct place *place,
@@ -404,7 +404,7 @@ static struct read_link *find_link(struct read_link *links,
     if (hint >= count || links[hint].place != place) {
         return NULL;
     }
-    for (size_t i = 0; i < count; i++) { /* read in both ways */
+    for (size_t i = 0; i < count; i++) { /* both kinds of read */
         if (links[i].place == place && links[i].kind == kind) {
             return &links[i];
         }
@@ -422,7 +422,7 @@ void graph_declare_reads(struct node *node,
                       places[i],
                       READ_DEEP,
                       places[i]->scratch) != NULL) {
-            continue; /* said twice */
+            continue; /* declared twice */
         }
         places[i]->scratch = node->reads.count;
         const struct read_link read = {
@@ -462,8 +462,9 @@ void graph_restore_read(struct node *node,
     vec_push(&node->reads, read);
 }
 
-/* The new list of links, in sched->links: those of the node that stay, and new
- * ones that are in no place yet. Links that stay are marked as taken. */
+/* Builds the new list of links in sched->links: those of the node that stay,
+ * and new ones that are in no place yet. Links that stay are marked as
+ * taken. */
 static void collect_links(struct sched *sched,
                           struct node *node,
                           const struct transaction *transaction)
@@ -504,8 +505,8 @@ static void collect_links(struct sched *sched,
     }
 }
 
-/* A transaction logs a place once a kind (T1), unless others interleave: what
- * is new may be there twice then. */
+/* A transaction logs a place once per kind (T1), unless transactions
+ * interleave: then a new read may occur twice. */
 static void drop_repetitions(struct sched *sched)
 {
     uint32_t kept = 0;
@@ -529,7 +530,7 @@ static void drop_repetitions(struct sched *sched)
     sched->links.count = kept;
 }
 
-/* The chain must point to where a link is now. */
+/* The chain must point to the new address of a link. */
 static void follow_moved(struct read_link *link)
 {
     if (chain_link_is_in(&link->in_place)) {
@@ -540,8 +541,9 @@ static void follow_moved(struct read_link *link)
     }
 }
 
-/* Most nodes read the same from their first run on: they get just the room that
- * they need. Who reads something else later may keep what it got. */
+/* Most nodes read the same from their first run on: they get exactly the memory
+ * that they need. A node that reads something else later may keep what it
+ * got. */
 static void fit_links(struct node *node)
 {
     const uint32_t count = node->reads.count;
@@ -555,9 +557,9 @@ static void fit_links(struct node *node)
     node->reads.capacity = count;
 }
 
-/* The first links of a node: just the room that they need, and the room in
- * which they were collected stays for others. None of them is in a place yet,
- * and there are no old ones. */
+/* The first links of a node: allocates exactly what they need, and keeps the
+ * buffer in which they were collected. None of them is in a place yet, and
+ * there are no old ones. */
 static void take_first_links(struct sched *sched, struct node *node)
 {
     const uint32_t count = sched->links.count;
@@ -569,7 +571,7 @@ static void take_first_links(struct sched *sched, struct node *node)
     vec_clear(&sched->links);
 }
 
-/* The only read gets room outside of the node, where there can be others. */
+/* Moves the only read out of the node, to memory that can grow. */
 static void leave_own_room(struct node *node)
 {
     struct read_link *at = mem_alloc(sizeof *at);
@@ -599,8 +601,8 @@ static void exchange_links(struct sched *sched, struct node *node)
     }
 }
 
-/* Takes the links that do not stay out of their places: from here on they are
- * no edges. */
+/* Removes the links that do not stay from their places: from here on they are
+ * not edges. */
 static void unlink_old(struct sched *sched)
 {
     VEC_FOREACH (&sched->links, old) {
@@ -611,8 +613,8 @@ static void unlink_old(struct sched *sched)
     }
 }
 
-/* What follows from that comes after the new links are in the graph, so that
- * nobody goes to sleep in between. */
+/* Updates demand and order after the new links are in the graph, so that no
+ * node becomes dormant in between. */
 static void drop_old(struct sched *sched, struct node *node)
 {
     while (sched->links.count > 0) {
@@ -637,7 +639,7 @@ static void keep_old(struct sched *sched,
             (old->unread != LINK_DECLARED || keep == READS_KEPT_ALL)) {
             old->caused = false; /* the run has taken the causes */
             if (old->unread == LINK_RESTORED) {
-                /* Nobody knows any more if it is what it was. */
+                /* It is not known any more whether the value is unchanged. */
                 old->unread = LINK_READ;
                 old->version = 0;
             }

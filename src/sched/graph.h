@@ -1,19 +1,17 @@
-/* The graph: who reads what, who writes what, kept in the places themselves.
+/* The graph: what each node reads and writes, kept in the places themselves.
  *
- * A node's reads are links in the places that it read; its outputs are links
- * in the places that it writes. An edge from a writer to a reader is the fact
- * that two such links overlap; it is not stored.
+ * A node's reads are links in the places that it read; its outputs are links in
+ * the places that it writes. An edge from a writer to a reader is not stored:
+ * it exists where two such links overlap.
  *
  *   G1  An attached node has its read links in their places. Live nodes are
- *       attached, and so are dormant ones that are clean. A dormant node that
- *       is not clean is detached: whatever changes costs it nothing, and
- *       nothing costs because of it. Its links keep the versions that they
- *       saw.
+ *       attached, and so are dormant nodes that are clean. A dormant node that
+ *       is not clean is detached, and adds no cost to changes. Its links keep
+ *       the versions that they saw.
  *   G2  A read and a write overlap if one path is a prefix of the other; a
- *       shape read does not see a write that is more than one segment below
- *       it.
- *   G3  A node is no reader of its own outputs.
- *   G4  A node has one link a place and kind of read. */
+ *       shape read does not see a write that is more than one segment below it.
+ *   G3  A node is not a reader of its own outputs.
+ *   G4  A node has one link per place and kind of read. */
 
 #ifndef SCHED_GRAPH_H
 #define SCHED_GRAPH_H
@@ -22,15 +20,14 @@
 
 /* -- Walking along edges ------------------------------------------------- */
 
-/* The writers of what a link reads, one after the other, each as often as it
- * overlaps; envelopes are left out. NULL at the end. Nothing may be linked or
- * unlinked meanwhile. */
+/* The writers of what a link reads, each as often as it overlaps, without
+ * envelopes. NULL at the end. Links must not change meanwhile. */
 struct writer_walk {
     const struct read_link *read;
-    struct place *place;     /* where it is */
+    struct place *place;     /* the current place */
     struct chain_link *next; /* in that place */
-    bool below;              /* the places below the read are being walked */
-    bool envelopes;          /* envelopes count as well */
+    bool below;              /* walking the places below the read */
+    bool envelopes;          /* include envelopes */
 };
 struct writer_walk graph_writers(const struct read_link *read);
 struct node *graph_next_writer(struct writer_walk *walk);
@@ -52,42 +49,42 @@ struct place *graph_next_below(const struct place *top, struct place *place);
 
 /* -- Changing it --------------------------------------------------------- */
 
-/* Puts a node's outputs and envelopes into their places, and takes them out. */
+/* Links a node's outputs and envelopes into their places, and unlinks them. */
 void graph_add_writes(struct sched *sched,
                       struct node *node,
                       const struct node_spec *spec);
 void graph_remove_writes(struct sched *sched, struct node *node);
 
-/* Whether it is an envelope, which is for the order only. */
+/* Whether it is an envelope, which affects the order only. */
 bool graph_is_envelope(const struct write_link *write);
 
-/* Reads that will come, of a node that never ran. */
+/* Declares the reads of a node that has never run. */
 void graph_declare_reads(struct node *node,
                          struct place *const *places,
                          size_t count);
 
-/* Reads that a run of before the restart has made, of a node that is new and
- * not attached yet; none twice. First how many there will be. What is known of
- * each is of `seq`. */
+/* Restores the reads of a run before the restart, for a new node that is not
+ * attached yet; no duplicates. First their number. `seq` is the version that
+ * each of them saw. */
 void graph_reserve_reads(struct node *node, uint32_t count);
 void graph_restore_read(struct node *node,
                         struct place *place,
                         enum read_kind kind,
                         uint64_t seq);
 
-/* G1. Attaching brings order and liveness up to date. */
+/* G1. Attaching updates order and liveness. */
 void graph_attach(struct sched *sched, struct node *node);
 void graph_detach(struct sched *sched, struct node *node);
 
-/* What stays of the reads before. */
+/* Which of the previous reads stay. */
 enum reads_kept {
     READS_KEPT_NONE,
     READS_KEPT_READ, /* not those that were only declared */
     READS_KEPT_ALL,
 };
 
-/* Whether the transaction read just what the node reads, in the same order;
- * then only the versions are new. */
+/* Whether the transaction read exactly what the node reads, in the same order;
+ * then only the versions change. */
 static inline bool graph_reads_stay(struct node *node,
                                     const struct transaction *transaction)
 {
@@ -109,14 +106,14 @@ static inline bool graph_reads_stay(struct node *node,
     return at == node->reads.count;
 }
 
-/* The rest of graph_apply_reads. */
+/* The slow path of graph_apply_reads. */
 void graph_change_reads(struct sched *sched,
                         struct node *node,
                         const struct transaction *transaction,
                         enum reads_kept keep);
 
-/* What the transaction has read becomes what the node reads. Without a change
- * this compares and stores versions, and does nothing else. */
+/* The reads of the transaction become those of the node. Without a difference
+ * this only compares and stores versions. */
 static inline void graph_apply_reads(struct sched *sched,
                                      struct node *node,
                                      const struct transaction *transaction,
@@ -128,13 +125,13 @@ static inline void graph_apply_reads(struct sched *sched,
 }
 
 /* The same for the first run of a node that is attached and reads nothing yet.
- * Nobody else has had a transaction since this one began, so each read was
- * logged once. False, and nothing was done: one of them does not count. */
+ * There was no other transaction since this one began, so each read was logged
+ * once. False, with nothing done: one of the reads does not count. */
 bool graph_take_first_reads(struct sched *sched,
                             struct node *node,
                             const struct transaction *transaction);
 
-/* Forgets all reads. */
+/* Drops all reads. */
 void graph_remove_reads(struct sched *sched, struct node *node);
 
 /* G1 to G3 for one node. */

@@ -1,4 +1,4 @@
-/* One event: its attempts, and what the store says to them. */
+/* One event: its attempts, and their verdicts. */
 
 #include "sched/handling.h"
 
@@ -72,7 +72,8 @@ bool event_is_of_handling(const struct events *events,
 
 /* -- What a refusal means ------------------------------------------------ */
 
-/* The time of the next attempt. Less than a millisecond is one. */
+/* The time of the next attempt. Fractions of a millisecond are rounded up to
+ * one. */
 static mono_ms next_attempt(struct event *event)
 {
     struct events *events = event->events;
@@ -103,7 +104,7 @@ void event_fail(struct event *event, const struct err_detail *why)
     event_end(event, EVENT_FAILED, why);
 }
 
-/* Where, and who was faster, as far as it is known. */
+/* The place of the conflict, and the winner, as far as known. */
 static void name_rival(struct buf *text, const struct verdict *refusal)
 {
     const struct value parts[] = {refusal->id, refusal->path};
@@ -137,7 +138,7 @@ static void fail_to_converge(struct event *event, const struct verdict *refusal)
     event_fail(event, &why);
 }
 
-/* Z3: once more, if there is time. */
+/* Z3: tries again, if there is time. */
 static void retry(struct event *event, const struct verdict *refusal)
 {
     struct events *events = event->events;
@@ -162,7 +163,7 @@ static void retry(struct event *event, const struct verdict *refusal)
     event_put_back(event);
 }
 
-/* Whether the receipt has come, or never will. */
+/* Whether the receipt has arrived, or never will. */
 static bool is_found(const struct event *event)
 {
     const struct entity *receipt = event->receipt->entity;
@@ -170,8 +171,8 @@ static bool is_found(const struct event *event)
            session_check(receipt->space->session, NULL) != ERR_OK;
 }
 
-/* The digest of the payload that came first: in its receipt, or of the event
- * itself, if that is still stored. New, or absent. */
+/* The digest of the payload that was handled first: in its receipt, or of the
+ * event itself, if that is still stored. New, or absent. */
 static struct value first_digest(struct value rest)
 {
     if (value_is_absent(rest)) {
@@ -210,7 +211,7 @@ void event_end_duplicate(struct event *event, const struct err_detail *why)
     event_fail(event, &mismatch);
 }
 
-/* It was handled before: the first one's receipt may have to be fetched. */
+/* It was handled before: the first receipt may have to be fetched. */
 static void look_for_first(struct event *event, const struct err_detail *why)
 {
     struct entity *receipt = event_receipt(event)->entity;
@@ -241,7 +242,7 @@ static void refuse(struct event *event, const struct verdict *refusal)
             look_for_first(event, why);
             return;
         }
-        if (event->sender != NULL) { /* nobody else is told */
+        if (event->sender != NULL) { /* the only report */
             event_report(event, event->handler, why);
         }
         event_end(event, EVENT_DROPPED, why);
@@ -275,7 +276,7 @@ void handling_look_for_receipts(struct sched *sched)
     }
 }
 
-/* -- Answers ------------------------------------------------------------- */
+/* -- Verdicts ------------------------------------------------------------ */
 
 static void forget_attempt(struct event *event)
 {
@@ -285,7 +286,7 @@ static void forget_attempt(struct event *event)
     event->answers = 0;
 }
 
-/* All answers are there. */
+/* All verdicts have arrived. */
 static void conclude(struct event *event)
 {
     if (event->refusal == NULL) {
@@ -322,7 +323,7 @@ void event_answered(void *ctx, const struct verdict *verdict)
     if (event->launched != NULL) {
         lineage_answer(event->launched, verdict->err);
     }
-    if (event->events == NULL) { /* the scheduler has ended */
+    if (event->events == NULL) { /* the scheduler was disposed of */
         if (last) {
             event_free_in_flight(event);
         }
@@ -393,7 +394,7 @@ void handling_begin(struct sched *sched, struct event *event)
     handling->documents = 0;
     open_transaction(run, event);
     if (UNLIKELY(sched->labels != NULL)) {
-        (void)labels_begin(run); /* no handler is refused */
+        (void)labels_begin(run); /* a handler is never refused */
     }
     const enum run_result result =
         event->handler->run(handling, event->handler->ctx);
@@ -401,7 +402,7 @@ void handling_begin(struct sched *sched, struct event *event)
     handling_finish(run, result);
 }
 
-/* What it has read becomes what it will probably read. */
+/* What it has read becomes the expectation for the next event. */
 static void remember_reads(struct handler *handler,
                            const struct transaction *transaction)
 {
@@ -432,7 +433,8 @@ COLD static void remember_awaited(struct handler *handler,
     }
 }
 
-/* Z2: whether the attempt has seen what it should not have: not OPEN. */
+/* Z2: whether the attempt has read something that is not up to date: not
+ * OPEN. */
 static enum gate_state find_block(struct run *run, struct handler *handler)
 {
     if (run->sched->unwinding) {
@@ -473,7 +475,7 @@ static void tell_handled(struct events *events, const struct run *run)
     event_tell(events, &notice);
 }
 
-/* The run is over, and nothing of it is used any more. */
+/* The run has ended, and nothing of it is used any more. */
 static void end_run(struct run *run, enum run_outcome outcome)
 {
     struct sched *sched = run->sched;
@@ -505,9 +507,9 @@ static void end_run(struct run *run, enum run_outcome outcome)
     run_put(run);
 }
 
-/* The receipt: a document that must not exist. Beside what was returned it has
- * the stream, to explain later why something changed, and for a caller's event
- * the digest of its payload (V6). */
+/* The receipt: a document that must not exist. Beside the result it has the
+ * stream, to explain changes later, and for a caller's event the digest of its
+ * payload (V6). */
 static enum err write_receipt(struct run *run,
                               struct event *event,
                               struct err_detail *detail)
@@ -581,7 +583,7 @@ static void end_committed(struct run *run, struct event *event)
         refuse(event, &(struct verdict){.err = err, .detail = detail});
         return;
     }
-    if (err != ERR_OK) { /* of several spaces, one has it */
+    if (err != ERR_OK) { /* one of several spaces has it */
         const struct verdict verdict = {.err = err, .detail = detail};
         keep_refusal(event, &verdict);
     }
@@ -594,9 +596,9 @@ static void end_committed(struct run *run, struct event *event)
     list_push_back(&event->events->flying, &event->node);
 }
 
-/* The attempt never was: it has read what was not up to date. Documents that it
- * waits for are not counted: each comes, or its session ends, and a handler may
- * find one behind the other. */
+/* Discards the attempt, because it has read something that is not up to date.
+ * Waits for documents are not counted: each arrives, or its session ends, and a
+ * handler may discover them one by one. */
 static void discard(struct event *event, enum gate_state why_not)
 {
     struct events *events = event->events;
@@ -619,7 +621,7 @@ void handling_finish(struct run *run, enum run_result result)
     struct sched *sched = run->sched;
     struct event *event = run->handling->event;
     sched->run = NULL;
-    if (UNLIKELY(sched->disposed)) { /* while it went on */
+    if (UNLIKELY(sched->disposed)) { /* during the attempt */
         struct err_detail why = {0};
         (void)err_set(&why, ERR_CLOSED, "the runtime was closed");
         end_run(run, OUTCOME_DROPPED);
@@ -656,7 +658,8 @@ void handling_finish(struct run *run, enum run_result result)
         retry(event, &(struct verdict){.err = ERR_STALE, .detail = why});
         return;
     case RUN_FAILED:
-        if (why.err == ERR_OK) { /* not said: a sender is told anyway */
+        if (why.err == ERR_OK) { /* no reason given: the sender is told
+                                    anyway */
             (void)err_set(&why, ERR_GIVEN_UP, "the handler aborted the event");
         }
         end_run(run, OUTCOME_FAILED);

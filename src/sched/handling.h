@@ -1,15 +1,15 @@
-/* Handling one event: a transaction, its commit, and what the store says.
+/* Handling one event: a transaction, its commit, and the verdict of the store.
  *
- *   Z1  A handling is one transaction: what the handler wrote, its receipt
- *       (V4) and the condition that its origin has landed (N4), or nothing.
- *   Z2  Reads are up to date, as those of a run (R2). What a pure handler has
- *       read that could not be brought up to date now ends the attempt before
- *       its commit, also if it has failed, and the event waits until it can.
- *   Z3  A commit that is refused is judged by the class of the refusal and
- *       nothing else:
+ *   Z1  A handling is one transaction, all or nothing: what the handler wrote,
+ *       its receipt (V4), and the condition that its origin has landed (N4).
+ *   Z2  Reads are up to date, as those of a run (R2). If a pure handler has
+ *       read something that cannot be refreshed now, the attempt ends before
+ *       its commit, even if it has failed, and the event waits until that is
+ *       possible.
+ *   Z3  A refused commit is judged by the class of the refusal only:
  *
  *         retry      tried again, at its place in the lane, after a delay that
- *                    doubles, inside a window; then NOT_CONVERGED
+ *                    doubles, within a window; then NOT_CONVERGED
  *         permanent  dropped
  *         terminal   failed
  *         fault      failed
@@ -25,10 +25,10 @@
 struct handling {
     struct sched *sched;
     struct event *event;
-    struct run *run;     /* for run_read, run_fail; its transaction is for
-                            writes and for what is launched */
+    struct run *run;     /* for run_read and run_fail; its transaction takes
+                            writes and launches */
     struct value result; /* absent: {} */
-    uint32_t documents;  /* ids made so far */
+    uint32_t documents;  /* ids created so far */
 };
 
 /* -- For handlers -------------------------------------------------------- */
@@ -45,11 +45,11 @@ struct place *handling_stream(const struct handling *handling);
 struct value handling_payload(const struct handling *handling); /* borrowed */
 uint32_t handling_attempt(const struct handling *handling);     /* from 1 */
 
-/* What the receipt will hold. Adopts the value. */
+/* Sets what the receipt will hold. Adopts the value. */
 void handling_return_adopt(struct handling *handling, struct value value);
 
-/* Ids for documents that this handling creates, new: the n-th is the same at
- * every attempt, here and elsewhere. "of:..." */
+/* An id for a document that this handling creates, new: "of:...". The n-th id
+ * is the same at every attempt, here and in other processes. */
 struct value handling_new_id(struct handling *handling);
 
 /* Sends from inside the handling: spec->origin is its transaction. */
@@ -60,14 +60,14 @@ MUST_CHECK enum err handling_send(struct handling *handling,
 
 /* -- For events ---------------------------------------------------------- */
 
-/* Handles the event, which can be handled now. */
+/* Handles an event that is ready. */
 void handling_begin(struct sched *sched, struct event *event);
 
-/* The end of a run that belongs to a handling. */
+/* Ends a run that belongs to a handling. */
 void handling_finish(struct run *run, enum run_result result);
 
-/* Those that were refused because they had been handled before: their
- * receipts may have come. */
+/* Looks for the receipts of events that were refused because they had been
+ * handled before. */
 void handling_look_for_receipts(struct sched *sched);
 bool handling_has_found(const struct sched *sched);
 

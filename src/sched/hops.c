@@ -1,4 +1,4 @@
-/* From a run back to the handling that it follows from. */
+/* From a run back to the handling that caused it. */
 
 #include "sched/hops.h"
 
@@ -6,7 +6,7 @@
 #include "sched/introspection.h"
 
 enum {
-    STEPS_MAX = 64, /* records that are looked at */
+    STEPS_MAX = 64, /* records visited */
 };
 
 struct search {
@@ -14,7 +14,7 @@ struct search {
     uint32_t steps; /* that are left */
 };
 
-/* What is too long ago. */
+/* For a run whose record has left the ring. */
 static uint32_t hops_unrecorded(const struct sched *sched)
 {
     const struct events *events = sched->events;
@@ -26,7 +26,7 @@ static uint32_t hops_of_causes(struct search *search,
                                const struct cause *causes,
                                size_t count);
 
-/* Of what such a run sends. */
+/* The hops of what such a run sends. */
 static uint32_t hops_of_record(struct search *search,
                                const struct run_record *record)
 {
@@ -55,7 +55,7 @@ static uint32_t hops_of_version(struct search *search, uint64_t version)
     return hops_of_record(search, run);
 }
 
-/* The longest chain. Versions only become less: it ends. */
+/* The longest chain. Versions only decrease, so it ends. */
 static uint32_t hops_of_causes(struct search *search,
                                const struct cause *causes,
                                size_t count)
@@ -68,7 +68,7 @@ static uint32_t hops_of_causes(struct search *search,
     return most;
 }
 
-/* A first run follows from what made the run that has created the node. */
+/* A first run follows from the cause of the run that created the node. */
 static uint32_t hops_of_first(struct search *search, const struct node *node)
 {
     const struct node *parent = node->parent;
@@ -77,7 +77,7 @@ static uint32_t hops_of_first(struct search *search, const struct node *node)
     return record != NULL ? hops_of_record(search, record) : 0;
 }
 
-/* The run whose transaction it is, or NULL: an edit, the end of a task. */
+/* The run of the transaction, or NULL: an edit, the end of a task. */
 static const struct run *run_of(const struct sched *sched,
                                 const struct transaction *transaction)
 {

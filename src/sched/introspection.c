@@ -24,7 +24,7 @@ void introspection_end(struct sched *sched)
              mem_array_size(SCHED_RECORDS, sizeof *sched->changes));
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 const struct run_record *introspection_last_run(const struct sched *sched,
                                                 const struct node *node)

@@ -1,12 +1,11 @@
-/* Introspection: what happened, and why. Nothing here changes anything but the
- * records of its own; what runs does not depend on it. Only the limit of hops
- * does (sched/hops.h).
+/* Introspection: what happened, and why. It changes only its own records, and
+ * no run depends on it. The only exception is the limit of hops (sched/hops.h).
  *
- *   N1  Every run is recorded, with its first causes, in a ring. Every
- *       notification is, with who caused it. So "why did this run" has an
- *       answer for the last SCHED_RECORDS runs.
+ *   N1  Every run is recorded in a ring, with its first causes. So is every
+ *       notification, with its author. So "why did this run" has an answer for
+ *       the last SCHED_RECORDS runs.
  *
- * inspect/live_why.h makes accounts for people of it. */
+ * inspect/live_why.h turns these records into explanations. */
 
 #ifndef SCHED_INTROSPECTION_H
 #define SCHED_INTROSPECTION_H
@@ -19,7 +18,8 @@ void introspection_end(struct sched *sched);
 
 /* -- Recording ----------------------------------------------------------- */
 
-/* A notification with changes: without any, its version is another's. */
+/* A notification with changes: without any, its version belongs to another
+ * one. */
 static inline void introspection_note_change(struct sched *sched,
                                              const struct notification *what)
 {
@@ -52,8 +52,8 @@ static inline void introspection_clear(const struct run_record *record)
     value_unref(record->name);
 }
 
-/* The record takes over the references to the places of those causes that it
- * keeps, which are so many. */
+/* The record takes over the references to the places of the causes that it
+ * keeps; returns their number. */
 static inline uint32_t introspection_fill(struct run_record *record,
                                           const struct run *run,
                                           enum run_outcome outcome)
@@ -83,7 +83,7 @@ static inline uint32_t introspection_fill(struct run_record *record,
     return kept;
 }
 
-/* The same where it belongs, and for whoever wants to know. */
+/* Records a run in the ring, and calls the hook. */
 static inline uint32_t introspection_note_run(struct sched *sched,
                                               const struct run *run,
                                               enum run_outcome outcome)
@@ -97,18 +97,18 @@ static inline uint32_t introspection_note_run(struct sched *sched,
     return kept;
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 /* The last run of a node that is still in the ring, or NULL. */
 const struct run_record *introspection_last_run(const struct sched *sched,
                                                 const struct node *node);
 
-/* What a version was, or NULL if it is too long ago. */
+/* The notification with that version, or NULL if it has left the ring. */
 const struct change_record *introspection_change(const struct sched *sched,
                                                  uint64_t version);
 
-/* The run that made a change, or NULL: none, or it is too long ago. The later,
- * the sooner it is found. */
+/* The run that made a change, or NULL: none, or it has left the ring. Recent
+ * runs are found sooner. */
 const struct run_record *introspection_run_of_change(
     const struct sched *sched,
     const struct change_record *change);
@@ -136,23 +136,23 @@ void introspection_add_writers(const struct read_link *read,
  *    "edges":[{"from":"input:space/a","to":"n0","documents":["space/a"]},
  *             {"from":"n0","to":"n1","type":"parent"}]}
  *
- * Documents that are read and that no node writes are nodes of their own. It
- * walks everything, and inputs by everything: for people. */
+ * Documents that are read and that no node writes are nodes of their own. Walks
+ * the whole graph, once per input: for diagnosis only. */
 struct value introspection_graph(const struct sched *sched);
 
 /* The nodes alone, as an array, new: the same without inputs and edges, and
  * without the walks that these take. */
 struct value introspection_nodes(const struct sched *sched);
 
-/* A node's runs as an object, new: how many, and how long they took in all, on
- * average and the last time. */
+/* Statistics of a node's runs as an object, new: the count, and the total,
+ * average and last duration. */
 struct value introspection_statistics(const struct node *node);
 
-/* The counters as an object, new; and all of them at 0. */
+/* The counters as an object, new; and resets them. */
 struct value introspection_counters(const struct sched *sched);
 void introspection_reset_counters(struct sched *sched);
 
-/* -- For the files that write about it ----------------------------------- */
+/* -- For files that write reports ---------------------------------------- */
 
 /* "space/a#/value/x", "space/a@user", and a node's name or number. */
 void introspection_write_place(struct buf *out, const struct place *place);

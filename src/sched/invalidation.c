@@ -22,7 +22,7 @@ struct match {
 };
 
 enum {
-    SEVERAL_CAUSES = 4 /* for which there is room at first, if not for one */
+    SEVERAL_CAUSES = 4 /* initial capacity, beyond the inline one */
 };
 
 /* -- One node ------------------------------------------------------------ */
@@ -185,8 +185,8 @@ void seeing_leave(struct sched *sched, struct node *node)
     graph_detach(sched, node);
 }
 
-/* Whether the store has just told, of something that was read before the
- * restart, no more than was known then: P5 of persistence.h. */
+/* Whether a message about something that was read before the restart contains
+ * no more than was known then: P5 of persistence.h. */
 COLD static bool is_known(const struct match *match,
                           const struct read_link *read)
 {
@@ -197,14 +197,14 @@ COLD static bool is_known(const struct match *match,
            entity->seq <= read->version;
 }
 
-/* Whether the reader need not be told; and if it is the kind of which somebody
- * wants to know, this is told. */
+/* Whether the reader does not see the change; calls the hook for compared
+ * reads. */
 COLD static bool is_passed_over(const struct match *match,
                                 const struct read_link *read)
 {
     const struct node *node = read->node;
     if (read->unread == LINK_DECLARED) {
-        return true; /* never ran: it will read what is there then */
+        return true; /* never ran: it will read the new value */
     }
     if (read->unread == LINK_RESTORED && is_known(match, read)) {
         trace(match, read, "skip-restored");
@@ -250,7 +250,7 @@ void seeing_readers(struct sched *sched,
     }
 }
 
-/* Several readers, in the order in which they came. */
+/* Several readers, in the order of their links. */
 static void see_many(const struct match *match, const struct chain *chain)
 {
     struct sched *sched = match->sched;
@@ -280,8 +280,8 @@ static inline void see_all(const struct match *match, const struct chain *chain)
 
 /* -- The walk ------------------------------------------------------------ */
 
-/* The next place below `top`, depth first; the payload does not count as below
- * the root here. */
+/* The next place below `top`, depth first; here the payload does not count as
+ * below the root. */
 static struct place *next_below(const struct place *top, struct place *place)
 {
     if (place->children.first != NULL) {
@@ -336,8 +336,8 @@ static void push_children(const struct match *match,
     }
 }
 
-/* Many places below, or ranges: the children that are not the same are looked
- * for, and the places that they are in. */
+/* Many places below, or ranges: finds the children that differ, and then their
+ * places. */
 struct by_difference {
     const struct match *match;
     const struct place *place;
@@ -345,7 +345,7 @@ struct by_difference {
     struct value after;
 };
 
-/* The ranges that an entry which differs is in. */
+/* The ranges that contain a changed entry. */
 static void see_ranges(const struct by_difference *by, struct value key)
 {
     CHAIN_FOREACH(&by->place->children, link)
@@ -366,7 +366,7 @@ static void find_place(void *ctx, const struct difference *difference)
 {
     const struct by_difference *by = ctx;
     if (difference->length == 0) {
-        return; /* of the container itself: its own readers know */
+        return; /* of the container itself: its own readers are marked */
     }
     by->match->sched->counters.visits++;
     const struct path_segment *segment = &difference->path[0];
@@ -382,7 +382,7 @@ static void find_place(void *ctx, const struct difference *difference)
     }
 }
 
-/* An array that became shorter or longer: indexes that only one side has. */
+/* An array whose length changed: the indexes that only one side has. */
 static void push_changed_ends(const struct match *match,
                               const struct place *place,
                               struct value before,
@@ -421,7 +421,7 @@ static void push_changed_ends(const struct match *match,
 
 enum {
     FEW_CHILDREN = 8,
-    SHIFTED_CHILDREN = 256, /* of an array of another length, where most of the
+    SHIFTED_CHILDREN = 256, /* of an array whose length changed, where most
                                elements may have moved */
 };
 
@@ -445,7 +445,7 @@ static void push_below(const struct match *match,
     push_children(match, place, before, after);
 }
 
-/* Whether differences are to be looked for, and their places found by them. */
+/* Whether to find differences first, and places by them. */
 static bool has_many_below(const struct change_pair *pair)
 {
     const uint32_t children = pair->place->child_count;
@@ -473,14 +473,14 @@ static void push_differing(const struct match *match,
     }
 }
 
-/* Whether the comparison of something above has come by here already, on its
- * way to the difference. */
+/* Whether the comparison of a place above has already passed here, on its way
+ * to the difference. */
 static bool is_on_trail(const struct sched *sched,
                         const struct change_pair *pair)
 {
     const size_t at =
         (size_t)pair->place->path->length - (size_t)sched->trail_from;
-    if (at >= sched->trail.count) { /* also of a path that is shorter */
+    if (at >= sched->trail.count) { /* the path may also be shorter */
         return false;
     }
     const struct value_pair *known = &sched->trail.at[at];
@@ -488,9 +488,9 @@ static bool is_on_trail(const struct sched *sched,
            value_is_same(known->b, pair->after);
 }
 
-/* Each comparison goes down to the first difference and no further, and what
- * it passes is not compared again: a difference deep down costs its depth, not
- * the square of it. */
+/* Each comparison goes down to the first difference and no further, and what it
+ * passes is not compared again: a deep difference costs its depth, not the
+ * square of it. */
 static bool differs(struct sched *sched, const struct change_pair *pair)
 {
     if (is_on_trail(sched, pair)) {
@@ -529,7 +529,7 @@ static void compare_pairs(const struct match *match)
 
 /* -- One document -------------------------------------------------------- */
 
-/* A document that came or went: everything in it was or is out of reach. */
+/* A document was created or deleted: everything in it was or is unreachable. */
 static void see_whole_entity(const struct match *match, struct entity *entity)
 {
     struct place *tops[2] = {entity->root, entity->payload};
@@ -542,7 +542,7 @@ static void see_whole_entity(const struct match *match, struct entity *entity)
     }
 }
 
-/* The root is read by few. Its value is put together for them. */
+/* The root has few readers. Its value is built for them. */
 static void compare_root(const struct match *match, struct entity *entity)
 {
     const struct change *change = match->change;
@@ -568,8 +568,7 @@ COLD static void compare_shape(const struct match *match,
     }
 }
 
-/* A payload that nobody reads a part of: who reads it all is told, if it is
- * another one. */
+/* A payload of which no part was read: its readers are marked if it differs. */
 static inline void compare_leaf(const struct match *match,
                                 const struct place *payload)
 {
@@ -624,8 +623,8 @@ COLD static void match_change(const struct match *match)
     }
 }
 
-/* Whether all that can have been read of the document is its payload, which was
- * there before and is there now. */
+/* Whether only the payload of the document can have been read, and it exists
+ * before and after. */
 static inline bool is_leaf(const struct change *change)
 {
     const struct entity *entity = change->entity;
@@ -635,7 +634,7 @@ static inline bool is_leaf(const struct change *change)
            !value_is_absent(change->after.payload);
 }
 
-/* Whether nobody has read anything of the document. */
+/* Whether nothing of the document was read. */
 static inline bool is_unread(const struct entity *entity)
 {
     const struct place *payload = entity->payload;
@@ -645,7 +644,7 @@ static inline bool is_unread(const struct entity *entity)
                                 payload->readers[READ_SHAPE].first == NULL));
 }
 
-/* Beside the payloads, or all of a space. */
+/* Outside payloads, or all of a space. */
 COLD static void notice_more(struct sched *sched,
                              const struct notification *what)
 {
@@ -685,8 +684,8 @@ static enum channel_answer on_notification(void *ctx,
     return CHANNEL_MORE;
 }
 
-/* Nobody has read the shape of it either, and there is no store: what is read
- * is either declared, or was read here. */
+/* No shape was read either, and there is no store: a read is either declared,
+ * or was made here. */
 static void on_leaf(void *ctx, const struct place *payload, uint64_t version)
 {
     seeing_write(ctx, NULL, payload, version);

@@ -15,7 +15,7 @@
 
 static const char HOME[] = "label";
 
-/* -- Where they are ------------------------------------------------------ */
+/* -- Where labels are stored --------------------------------------------- */
 
 bool labels_is_home(const struct place *place)
 {
@@ -53,7 +53,7 @@ struct labelled *labels_find(const struct labels *labels,
                     entity);
 }
 
-/* -- Reading what a document says ---------------------------------------- */
+/* -- Parsing the labels of a document ------------------------------------ */
 
 static void add_entry(struct labelled *labelled,
                       struct path *path,
@@ -67,8 +67,7 @@ static void add_entry(struct labelled *labelled,
     vec_push(&labelled->entries, entry);
 }
 
-/* The place that a key means, as a path; the payload for one that means
- * none. */
+/* The place that a key names, as a path; the payload if it names none. */
 static struct path *path_of_key(struct replica *replica,
                                 struct value key,
                                 bool *readable)
@@ -183,7 +182,7 @@ struct value labels_at(const struct sched *sched,
                                  labels_of_read(labels, labelled, place, kind));
 }
 
-/* -- Documents that get labels, and lose them ---------------------------- */
+/* -- Documents that gain or lose labels ---------------------------------- */
 
 static void labelled_free(struct labelled *labelled)
 {
@@ -204,7 +203,7 @@ static bool has_read(const struct node *node, const struct place *place)
     return false;
 }
 
-/* The readers of one place, into the list. */
+/* Adds the readers of one place to the list. */
 static void collect_readers(struct sched *sched, const struct place *place)
 {
     for (size_t kind = 0; kind < COUNT_OF(place->readers); kind++) {
@@ -235,8 +234,8 @@ static void collect_below(struct sched *sched, const struct place *top)
     }
 }
 
-/* B4: who has read the document, but not its label, runs again; but for who has
- * just written it. */
+/* B4: nodes that have read the document, but not its label, run again, except
+ * its writer. */
 static void tell_readers(struct sched *sched,
                          const struct labelled *labelled,
                          const struct notification *what)
@@ -284,7 +283,7 @@ static struct labelled *add_document(struct sched *sched, struct entity *entity)
     return labelled;
 }
 
-/* The document is as it is: so are its labels. */
+/* Updates the labels of a document to its present state. */
 static void look_at(struct sched *sched,
                     struct entity *entity,
                     const struct notification *what)
@@ -313,7 +312,7 @@ static void look_at(struct sched *sched,
     }
 }
 
-/* Everything of a space was forgotten. */
+/* Everything of a space was dropped. */
 static void look_at_all(struct sched *sched, const struct notification *what)
 {
     VEC(struct entity *) entities = {0};

@@ -55,8 +55,8 @@ static enum err refuse(struct run *run,
     return ERR_CLEARANCE;
 }
 
-/* Whether the node may see it; if not, *missing is one that it is not cleared
- * for. */
+/* Whether the node may see it; if not, *missing is a label that it is not
+ * cleared for. */
 static bool is_cleared(struct labels *labels,
                        const struct node *node,
                        const struct label_set *set,
@@ -76,8 +76,8 @@ static bool is_cleared(struct labels *labels,
                             missing);
 }
 
-/* The label itself is read: who is refused because of it is tried again when
- * it changes, and so is who is not (B4). */
+/* Reads the label itself: the node runs again when the label changes, whether
+ * or not it was refused (B4). */
 static void read_label(struct transaction *transaction,
                        const struct labelled *labelled,
                        unsigned flags)
@@ -91,7 +91,7 @@ static void read_label(struct transaction *transaction,
     value_unref(value);
 }
 
-/* Something labelled has to do with the run. */
+/* The run depends on labelled data. */
 static enum err take(struct run *run,
                      const struct label_set *set,
                      const struct place *place,
@@ -148,7 +148,7 @@ enum err labels_read(struct run *run,
     const struct label_set *set = labels_of_read(labels, labelled, place, kind);
     const enum err err =
         set == NULL ? ERR_OK : take(run, set, place, "it tried to read");
-    if (err != ERR_OK) { /* it stays one who wants to know */
+    if (err != ERR_OK) { /* it stays a reader */
         struct value unseen;
         (void)transaction_read(run->transaction, place, kind, flags, &unseen);
         value_unref(unseen);
@@ -203,12 +203,12 @@ const struct label_set *labels_join_sender(struct sched *sched,
                               : of_transaction(labels, origin));
 }
 
-/* -- Into what is written ------------------------------------------------ */
+/* -- Labels of writes ---------------------------------------------------- */
 
-/* What is derived of one document, being put together. */
+/* The derived labels of one document, being built. */
 struct derivation {
     struct labels *labels;
-    const struct label_set *set; /* of who writes */
+    const struct label_set *set; /* of the writer */
     struct value derived;        /* an object: names by pointer; owned */
 };
 
@@ -221,7 +221,7 @@ static bool is_below(struct value pointer, struct value top)
            (a.length == b.length || a.at[b.length] == '/');
 }
 
-/* Takes out what is at and below a pointer; the join of it. */
+/* Removes what is at and below a pointer; returns the join of it. */
 static const struct label_set *cut(struct derivation *to, struct value pointer)
 {
     const struct label_set *gone = NULL;
@@ -243,7 +243,7 @@ static const struct label_set *cut(struct derivation *to, struct value pointer)
     return gone;
 }
 
-/* Whether what is derived above a pointer says as much already. */
+/* Whether a label derived above a pointer includes this one already. */
 static bool is_said_above(struct derivation *to,
                           struct value pointer,
                           const struct label_set *set)
@@ -294,7 +294,7 @@ static void derive(struct derivation *to, const struct write_entry *write)
     }
 }
 
-/* The object with that part, which goes if it is empty. Adopts both. */
+/* The object with that part, which is left out if it is empty. Adopts both. */
 static struct value with_derived(struct value all, struct value derived)
 {
     const struct value key = value_text_new("derived");
@@ -302,7 +302,7 @@ static struct value with_derived(struct value all, struct value derived)
                                      : object_remove_adopt(all, key);
 }
 
-/* One document that was written, by writes that were there before. */
+/* One document that was written by earlier writes of the transaction. */
 static enum err relabel(struct labels *labels,
                         struct transaction *transaction,
                         const struct draft *draft,
@@ -341,8 +341,8 @@ static enum err relabel(struct labels *labels,
     return err;
 }
 
-/* A document of which nothing but its labels was written, or that is being
- * deleted, is left alone. */
+/* A document of which only the labels were written, or that is being deleted,
+ * is left alone. */
 static bool is_to_be_labelled(const struct labels *labels,
                               const struct draft *draft,
                               const struct label_set *set)

@@ -5,7 +5,7 @@
 
 #include "sched/labels.h"
 
-/* One key of what a document says of its labels, or more of the same place. */
+/* One key of a document's labels, or several keys for the same place. */
 struct label_entry {
     struct path *path; /* from the root of the document; a reference */
     const struct label_set *set;
@@ -13,17 +13,17 @@ struct label_entry {
 
 /* A document with labels. */
 struct labelled {
-    struct entity *entity; /* kept by the place */
-    struct place *place;   /* where they are; a reference. With it the root is
-                              a place, so that no read and no commit goes the
-                              shortest way (replica/quick.h, run_read) */
-    struct value seen;     /* what was there; a reference */
+    struct entity *entity; /* kept alive by the place */
+    struct place *place;   /* where its labels are; a reference. It makes the
+                              root a place, so no read and no commit takes the
+                              fast path (replica/quick.h, run_read) */
+    struct value seen;     /* the value seen there; a reference */
     VEC(struct label_entry) entries;
 };
 
-/* What is known of the run at one depth of nesting. */
+/* The label of the run at one nesting depth. */
 struct run_label {
-    uint64_t number; /* of the run; of another one: nothing is known yet */
+    uint64_t number; /* of the run; if it differs, nothing is known yet */
     const struct label_set *set;
     bool refused; /* B5 */
     struct err_detail why;
@@ -35,7 +35,7 @@ struct labels {
     VEC(struct run_label) runs;
 };
 
-/* The one of an entity, or NULL. */
+/* The record of an entity, or NULL. */
 struct labelled *labels_find(const struct labels *labels,
                              const struct entity *entity);
 

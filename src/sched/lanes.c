@@ -25,8 +25,8 @@ static const struct handler *handler_of(const struct event *event)
     return event->handler != NULL ? event->handler : event->stream->handler;
 }
 
-/* Nothing here can handle it. A sender outside of handlers is told by its end;
- * of one that a handler has sent, the host is told. */
+/* Nothing here can handle it. A sender outside handlers is told by its end; for
+ * an event that a handler sent, the host is told. */
 static void drop_unhandled(struct event *event)
 {
     const struct stream *stream = event->stream;
@@ -79,7 +79,7 @@ static void fail_lost(struct event *event, const struct gate_look *look)
     event_fail(event, &why);
 }
 
-/* Waits for a time, unless it has done so too often. False: it is over. */
+/* Waits for a time, unless it has done so too often. False: it has ended. */
 static bool wait_until(struct event *event, const struct gate_look *look)
 {
     const struct events_policy *policy = &event->events->policy;
@@ -98,14 +98,14 @@ static bool wait_until(struct event *event, const struct gate_look *look)
     return true;
 }
 
-/* Whether anything will ever be told of the space again. */
+/* Whether anything will ever arrive from the space again. */
 static bool can_come(const struct space *space)
 {
     return space->session == NULL ||
            session_check(space->session, NULL) == ERR_OK;
 }
 
-/* Waits for a document to come. */
+/* Waits for a document to arrive. */
 static void wait_for(struct event *event, const struct entity *entity)
 {
     if (event->park != PARK_LOAD || event->loads != entity) {
@@ -151,7 +151,7 @@ enum err event_check_payload(const struct stream *stream,
     return err;
 }
 
-/* Whether what it carries is what the stream takes; false: it is over. */
+/* Whether the payload matches the stream's schema; false: it has ended. */
 static bool fits_schema(struct event *event)
 {
     const struct stream *stream = event->stream;
@@ -169,7 +169,7 @@ static bool fits_schema(struct event *event)
     return false;
 }
 
-/* What it says that it reads; false: it is over. */
+/* Collects the declared reads; false: it has ended. */
 static bool collect_closure(struct event *event)
 {
     const struct handler *handler = handler_of(event);
@@ -263,7 +263,7 @@ static bool is_parked(const struct event *event)
     return true;
 }
 
-/* Whether somebody is there to handle it. */
+/* Whether there is a handler. */
 static enum head look_for_handler(struct event *event)
 {
     struct events *events = event->events;
@@ -289,8 +289,8 @@ static enum head look_for_handler(struct event *event)
     return HEAD_ENDED;
 }
 
-/* The receipt is that of an event of the other stream, also if it is taken up
- * again. */
+/* The receipt belongs to an event of the other stream, even if the event is
+ * taken up again. */
 void events_move(struct stream *from, struct stream *to)
 {
     LIST_FOREACH (&from->lane->events, at) {
@@ -309,8 +309,8 @@ void events_move(struct stream *from, struct stream *to)
     from->starting = false;
 }
 
-/* Whether it is known to have been handled, if its sender wants that to be
- * found out first. */
+/* Whether it is known to have been handled, if its sender wants to know that
+ * first. */
 static enum head look_for_receipt(struct event *event)
 {
     struct place *receipt = event->known ? event_receipt(event) : NULL;
@@ -355,9 +355,9 @@ static enum head look_at_origin(struct event *event)
     return HEAD_DONE;
 }
 
-/* A handler that is not pure is called once, and may write anywhere: then
- * everything that somebody relies on has to be here. One of those that are on
- * their way, or NULL. */
+/* A handler that is not pure is called once, and may write anywhere: then every
+ * document that nodes rely on has to be here. Returns one that is still
+ * missing, or NULL. */
 static struct entity *fill(const struct sched *sched)
 {
     LIST_FOREACH (&sched->replica->spaces, at) {

@@ -1,4 +1,4 @@
-/* The fate of what a transaction has launched. */
+/* What a transaction has launched, and the verdict on its commit. */
 
 #include "sched/lineage.h"
 
@@ -96,9 +96,9 @@ void lineage_refuse(struct sched *sched,
     }
 }
 
-/* -- The fate ------------------------------------------------------------ */
+/* -- Verdicts ------------------------------------------------------------ */
 
-/* N3. A stop may launch and stop other things, but not of this one. */
+/* N3. A stop may launch and stop other things, but nothing of this record. */
 static void fail(struct lineage *lineage)
 {
     lineage->state = LINEAGE_FAILED;
@@ -200,9 +200,9 @@ enum lineage_leave lineage_leave(const struct lineage *lineage,
 
 /* -- Transactions from outside ------------------------------------------- */
 
-/* Between the store and whoever watches the transaction. */
+/* Between the store and the watch of the transaction. */
 struct relay {
-    struct commit_watch watch; /* his */
+    struct commit_watch watch; /* the original watch */
     struct lineage *lineage;   /* a reference */
     uint32_t expected;         /* 0: not known yet */
     uint32_t answers;
@@ -269,7 +269,7 @@ enum err lineage_commit(struct sched *sched,
         .ctx = relay,
     };
     const enum err err = commit_labelled(sched, transaction, detail);
-    /* Those that were applied are answered, also if a later one failed. */
+    /* Commits that were applied get a verdict, even if a later one failed. */
     relay->expected = transaction->applied;
     lineage_committed(lineage, transaction, err);
     if (relay->answers == relay->expected) {

@@ -1,18 +1,18 @@
-/* Lineage: what a transaction has launched lives and dies with its commit.
+/* Lineage: what a transaction launches shares the outcome of its commit.
  *
- * A transaction can send events, start things, and ask for things to be done
- * after it has landed. None of that is undone by a rollback of data; so it is
- * written down, and who learns the fate of the commit says so here.
+ * A transaction can send events, start activities, and ask for calls after it
+ * has landed. A rollback of data undoes none of that. So launches are recorded
+ * here, and this record is told the verdict of the commit.
  *
- *   N1  A record is made by the first launch, and belongs to one transaction:
- *       a retry is another one, and launches afresh.
- *   N2  It is open, applied (committed here, without an answer), confirmed or
- *       failed, in this order, and each at most once. A transaction that
- *       changed nothing is confirmed when it is committed.
+ *   N1  The first launch creates the record, which belongs to one transaction:
+ *       a retry is another transaction, and launches again.
+ *   N2  A record is open, applied (committed here, without a verdict),
+ *       confirmed or failed, in this order, each at most once. A transaction
+ *       that changed nothing is confirmed when it is committed.
  *   N3  When it fails, events that were not handled yet are dropped, and each
- *       stop is called once. When it is confirmed, the stops are forgotten.
- *   N4  An event of the space in which its origin was committed need not wait:
- *       its own commit names that of the origin as a condition. One of another
+ *       stop is called once. When it is confirmed, the stops are dropped.
+ *   N4  An event in the space of its origin's commit need not wait: its own
+ *       commit names that of the origin as a condition. An event in another
  *       space waits until the origin is confirmed. */
 
 #ifndef SCHED_LINEAGE_H
@@ -33,65 +33,65 @@ struct launched_call {
 };
 
 struct lineage {
-    struct sched *sched; /* NULL: is gone */
-    uint64_t number;     /* in the ids of its events */
-    uint32_t minted;     /* ids */
+    struct sched *sched; /* NULL: disposed of */
+    uint64_t number;     /* part of the ids of its events */
+    uint32_t minted;     /* ids created */
     enum lineage_state state;
     uint32_t refs;     /* the transaction, its commit, its events */
-    uint32_t expected; /* answers, once it is applied */
+    uint32_t expected; /* verdicts, once it is applied */
     uint32_t answers;
-    bool refused;               /* one of the answers is a refusal */
-    bool has_hops;              /* is known: */
+    bool refused;               /* one of the verdicts is a refusal */
+    bool has_hops;              /* whether `hops` is known: */
     uint32_t hops;              /* of what it sends (sched/hops.h) */
-    struct err_detail *unsent;  /* of the first event that it could not send,
-                                   because of which it must not be committed
-                                   (V7, V8 of sched/events.h); or NULL */
-    uint64_t time;              /* for what it sends */
-    VEC(struct origin) commits; /* where it has no answer yet */
+    struct err_detail *unsent;  /* why the first event could not be sent, which
+                                   makes the commit fail (V7, V8 of
+                                   sched/events.h); or NULL */
+    uint64_t time;              /* of what it sends */
+    VEC(struct origin) commits; /* without a verdict */
     struct list events;         /* not handled yet */
     VEC(struct launched_call) stops;
     VEC(struct launched_call) outbox;
     struct list_node in_outbox;
 };
 
-/* The record of an open transaction, made at the first call; borrowed. */
+/* The record of an open transaction, created by the first call; borrowed. */
 struct lineage *lineage_of(struct sched *sched,
                            struct transaction *transaction);
 
-/* To be called once if the transaction does not land (N3); at once, if it was
- * given up already. Otherwise it is open. */
+/* `stop` is called once if the transaction does not land (N3); at once, if it
+ * was aborted already. Otherwise the transaction must be open. */
 void lineage_stop_unless_landed(struct sched *sched,
                                 struct transaction *transaction,
                                 void (*stop)(void *ctx),
                                 void *ctx);
 
-/* To be called once after the transaction has landed, in order
- * (sched/outbox.h); never, if it fails or has failed. */
+/* `call` is made once after the transaction has landed, in order
+ * (sched/outbox.h); never, if it fails. */
 void lineage_after_landing(struct sched *sched,
                            struct transaction *transaction,
                            void (*call)(void *ctx),
                            void *ctx);
 
-/* Commits a transaction that is not that of a run, with everything it has
- * launched. Its watch, if it has one, is told as ever. Like
- * transaction_commit. */
+/* Commits a transaction that does not belong to a run, with everything that it
+ * launched. Its watch, if any, is called as usual. Like transaction_commit. */
 MUST_CHECK enum err lineage_commit(struct sched *sched,
                                    struct transaction *transaction,
                                    struct err_detail *detail);
 
-/* The same for one that is given up. */
+/* The same for one that is aborted. */
 void lineage_abort(struct transaction *transaction);
 
-/* An event of an open transaction was refused, and so is the transaction. */
+/* An event of an open transaction was refused, so the transaction is refused
+ * too. */
 void lineage_refuse(struct sched *sched,
                     struct transaction *transaction,
                     const struct err_detail *why);
 
-/* -- For who ends transactions ------------------------------------------- */
+/* -- For code that ends transactions ------------------------------------- */
 
-/* Takes the record from the transaction, which is about to be committed; NULL
- * if it has launched nothing. Then, with the record: each answer, as it comes,
- * also from inside the commit; and what the commit itself said. */
+/* Takes the record from a transaction that is about to be committed; NULL if it
+ * launched nothing. Then the record is told each verdict, even from inside the
+ * commit, and the result of the commit itself. */
 struct lineage *lineage_take(struct transaction *transaction);
 void lineage_answer(struct lineage *lineage, enum err err);
 void lineage_committed(struct lineage *lineage,

@@ -1,4 +1,4 @@
-/* Counting who is looked at. */
+/* Counts of live readers per node, and which nodes are live. */
 
 #include "sched/liveness.h"
 
@@ -9,7 +9,7 @@
 #include "sched/order.h"
 #include "sched/queue.h"
 
-/* Whether the component has a reason to live that is not itself. */
+/* Whether the component has a reason to be live outside itself. */
 static bool is_supported(const struct component *component)
 {
     VEC_FOREACH (&component->members, member) {
@@ -31,7 +31,7 @@ static bool is_supported(const struct component *component)
 /* -- Waking -------------------------------------------------------------- */
 
 /* Puts what leads to `top` and is not live into sched->waking, writers before
- * their readers. A node that is left is on the stack below a NULL. */
+ * their readers. On the stack, a NULL is above each node that is being left. */
 static void collect_sleepers(struct sched *sched, struct node *top)
 {
     const uint64_t stamp = ++sched->visits;
@@ -65,13 +65,13 @@ static void collect_sleepers(struct sched *sched, struct node *top)
 
 /* A node becomes live, and with it everything that it reads from. First they
  * are attached, from below: so each gets its height once, however long the
- * chain is that wakes. Then their reads count. */
+ * chain is. Then their reads are counted. */
 static void wake(struct sched *sched, struct node *top)
 {
     const size_t base = sched->waking.count;
     if (top->reads.count > 0) {
         collect_sleepers(sched, top);
-    } else { /* nobody leads to it */
+    } else { /* nothing leads to it */
         vec_push(&sched->waking, top);
     }
     for (size_t i = base; i < sched->waking.count; i++) {
@@ -106,8 +106,7 @@ void liveness_grant(struct sched *sched, struct node *writer)
     }
 }
 
-/* The same for one that is new, and has not said what it will read: nobody
- * leads to it. */
+/* The same for a new node without declared reads: nothing leads to it. */
 static void wake_new(struct sched *sched, struct node *node)
 {
     graph_attach(sched, node);
@@ -128,10 +127,10 @@ void liveness_root_gained(struct sched *sched, struct node *node)
     }
 }
 
-/* -- Going to sleep ------------------------------------------------------ */
+/* -- Becoming dormant ---------------------------------------------------- */
 
-/* The node is not live any more: its reads do not count. What they led to is
- * pushed, to be looked at. */
+/* The node is not live any more: its reads do not count. Their writers are
+ * pushed, to be examined. */
 static void stop_counting(struct sched *sched, struct node *node)
 {
     if (!node->counted) {
@@ -161,7 +160,7 @@ static void put_to_sleep(struct sched *sched, struct node *node)
     vec_push(&sched->waking, node);
 }
 
-/* G1. Later than the rest: it may be the end of a component. */
+/* G1. Comes last, because it may dissolve a component. */
 static void detach_stale(struct sched *sched, size_t base)
 {
     while (sched->waking.count > base) {

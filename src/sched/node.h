@@ -1,11 +1,11 @@
-/* Nodes: what is scheduled.
+/* Nodes: the units of scheduling.
  *
- * A node is a function and everything the scheduler knows about it, in one
- * record. A computation reads and writes its outputs, and runs when somebody
- * looks at them; an effect is somebody who looks.
+ * A node is a function and everything that the scheduler knows about it, in one
+ * record. A computation reads, writes its outputs, and runs when a live node
+ * reads them. An effect is always live.
  *
- * Each part of the record has one writer, named beside it. Who asks for more
- * than the state of one node asks the file that owns the structure. */
+ * Each part of the record has one writer, named beside it. Questions about more
+ * than one node go to the file that owns the structure. */
 
 #ifndef SCHED_NODE_H
 #define SCHED_NODE_H
@@ -30,10 +30,11 @@ struct sched;
 
 enum run_result {
     RUN_DONE,
-    RUN_FAILED,  /* nothing of it stays; run_fail has said why */
-    RUN_AGAIN,   /* could not be done now, as run_read said: run again */
-    RUN_WAITING, /* it has read what has not come yet (run_is_waiting): nothing
-                    of it stays, and it runs again when that has come */
+    RUN_FAILED,  /* nothing of it remains; run_fail has the reason */
+    RUN_AGAIN,   /* not possible now, as run_read said: run again */
+    RUN_WAITING, /* it read a document that has not arrived (run_is_waiting):
+                    nothing of it remains, and it runs again when the document
+                    is here */
 };
 
 typedef enum run_result node_fn(struct run *run, void *ctx);
@@ -41,13 +42,13 @@ typedef enum run_result node_fn(struct run *run, void *ctx);
 enum node_kind {
     NODE_COMPUTATION,
     NODE_EFFECT,
-    NODE_HANDLER, /* never registered: the face of a handler to its runs */
+    NODE_HANDLER, /* never registered: represents a handler in its runs */
 };
 
 enum node_status {
     NODE_NEVER_RAN,
     NODE_CLEAN,
-    NODE_INVALID, /* something that it read is different now */
+    NODE_INVALID, /* something that it read has changed */
 };
 
 /* For the registration. A zero field means none or the default; all is
@@ -56,48 +57,47 @@ struct node_spec {
     enum node_kind kind;
     node_fn *run;
     void *ctx;
-    void (*release)(void *ctx); /* when the node is gone; or NULL */
+    void (*release)(void *ctx); /* called when the node is freed; or NULL */
     struct value name;          /* string, for people; or absent */
     const void *group;          /* commits of this group do not wake it */
-    struct node *parent; /* who it comes from; NULL: whoever runs. A child that
-                            names its parent is lent no demand (Y2 of
+    struct node *parent; /* NULL: the running node. A child that names its
+                            parent gets no provisional demand (Y2 of
                             sched/registry.h) */
-    bool parentless;     /* it has none, also if it is registered in a run */
+    bool parentless;     /* no parent, even if registered in a run */
 
-    struct place *const *outputs; /* what it writes; a computation's only */
+    struct place *const *outputs; /* what it writes; computations only */
     size_t output_count;
-    struct place *const *envelopes; /* where else it may write: with one, it
-                                       is a materializer */
+    struct place *const *envelopes; /* where else it may write: having one makes
+                                       it a materializer */
     size_t envelope_count;
-    struct place *const *reads; /* what it will read, for the order of the
-                                   first run */
+    struct place *const *reads; /* what it will read, to order the first run */
     size_t read_count;
 
     struct value clearance; /* of an effect, for labels (sched/labels.h): an
-                               array of them, true for all, absent for none */
+                               array of labels, true for all, absent for none */
 
     mono_ms debounce;     /* sched/gates.h */
     mono_ms debounce_max; /* likewise: the longest wait */
     mono_ms throttle;
     bool no_auto_debounce;
-    bool coordinates; /* it registers others, and its function can be evaluated
-                         without them (sched/evaluation.h) */
-    bool unshared;  /* it does something here: no run of another runtime stands
-                       for one of this node (sched/persistence.h, P8) */
-    bool immediate; /* an effect that answers a question: what it reads does not
-                       wait for a debounce or a throttle (sched/gates.h, T4) */
+    bool coordinates; /* it registers other nodes, and its function can be
+                         evaluated without them (sched/evaluation.h) */
+    bool unshared;    /* it acts on this process: no run of another runtime
+                         replaces one of this node (sched/persistence.h, P8) */
+    bool immediate; /* an effect that answers a question: debounce and throttle
+                       do not delay what it reads (sched/gates.h, T4) */
 
-    /* Who it is for the store, so that its runs outlive the process
+    /* Its identity in the store, so that its runs survive the process
      * (sched/persistence.h); or NULL. */
     const struct node_identity *identity;
 };
 
 /* -- Links to places ----------------------------------------------------- */
 
-/* The reads of a node are links of replica/transaction.h. They are in their
- * places' readers while the node is attached (sched/graph.h). */
+/* The reads of a node are links of replica/transaction.h. They are in the
+ * readers of their places while the node is attached (sched/graph.h). */
 
-/* One output or envelope. In the place's writers as long as the node is
+/* One output or envelope. In the writers of its place while the node is
  * registered. */
 struct write_link {
     struct chain_link in_place;
@@ -113,26 +113,26 @@ _Static_assert(offsetof(struct write_link, in_place) == 0,
 /* Only for nodes that ever had one; see sched/gates.h. */
 struct gate {
     mono_ms debounce;        /* the window; 0: none */
-    mono_ms debounce_max;    /* the longest wait; 0: the default */
+    mono_ms debounce_max;    /* the maximum wait; 0: the default */
     mono_ms throttle;        /* likewise */
     mono_ms debounce_ready;  /* the end of the window; 0: not armed */
-    mono_ms debounce_latest; /* and the last moment to which it can move */
+    mono_ms debounce_latest; /* and the latest time that it can move to */
     mono_ms throttle_ready;
     mono_ms backoff_until;
-    mono_ms peer_until;  /* somebody else may run it, or what it reads from:
-                            persistence; 0: nobody */
-    uint32_t heap_index; /* 1 and the place among the gated; 0: none: queue */
+    mono_ms peer_until;  /* a peer may run it, or what it reads from:
+                            persistence; 0: no wait */
+    uint32_t heap_index; /* 1 + index among the gated; 0: none: queue */
     uint32_t backoff_streak;
     uint32_t hold_passes; /* backoffs in this idle episode */
     bool no_auto_debounce;
     bool immediate; /* T4 */
-    bool rearm;     /* invalidated since the last look at the clock */
-    bool peer;      /* peer_until is its own: persistence */
+    bool rearm;     /* invalidated since the clock was last read */
+    bool peer;      /* peer_until is its own, not inherited: persistence */
 };
 
-/* -- What few nodes have ------------------------------------------------- */
+/* -- Rare options -------------------------------------------------------- */
 
-/* What was said of it at the registration, if anything was. */
+/* Options of the registration, if there were any. */
 struct node_label {
     struct value name;
     const void *group;
@@ -143,9 +143,9 @@ struct node_label {
 
 /* -- The record ---------------------------------------------------------- */
 
-/* What a run touches comes first, and there are many nodes: mind the size. */
+/* What a run touches comes first. There are many nodes: mind the size. */
 struct node {
-    /* What it does: registry. */
+    /* Its function: registry. */
     node_fn *run;
     void *ctx;
 
@@ -160,42 +160,40 @@ struct node {
     /* Why it has to run: invalidation and runner. */
     VEC_SMALL(struct cause) causes;
 
-    /* Its state: invalidation and runner; but for those of which another is
-     * named. */
+    /* Its state: invalidation and runner, unless another file is named. */
     union {
         struct {
             enum node_status status : 8;
             bool registered; /* registry */
             bool running;
-            bool counted;  /* liveness: its own reads are among the live_refs
+            bool counted;  /* liveness: its reads are included in the live_refs
                               of its writers */
             bool attached; /* graph: the reads are in their places */
-            bool again;    /* queued again because of a rejection, whoever is
-                              live */
+            bool again;    /* queued again because of a refusal, live or not */
             bool delayed;  /* has a gate, is a materializer, hollow or behind
-                              somebody: it may have to wait for something */
+                              another node: it may have to wait */
             uint8_t place_in_queue; /* enum queue_place; queue and settle */
         };
-        uint64_t state; /* all of it, to be compared at once (node_at_rest) */
+        uint64_t state; /* all of the above, compared at once (node_at_rest) */
     };
-    bool asked;        /* invalid without a cause: somebody wants it to run */
-    uint8_t pass_runs; /* how often it ran in `pass`: settle */
-    enum node_kind kind : 6;  /* registry */
-    bool coordinator : 1;     /* likewise: struct node_spec */
-    bool has_envelopes : 1;   /* graph: among its writes */
-    bool materializer : 1;    /* likewise */
-    bool unshared : 1;        /* likewise */
-    bool violation : 1;       /* was reported: validator */
-    bool reads_changed : 1;   /* since persistence looked at them: graph */
-    bool waiting : 1;         /* for a document: runner and fetching */
-    bool awaits_all : 1;      /* for all that were asked for: runner */
-    bool hollow : 1;          /* its documents may not be here: fetching */
-    bool behind : 1;          /* reads from who waits for some: likewise */
-    uint32_t pass;            /* the last in which it ran, or what 32 bits
-                                 hold of its number: likewise */
-    uint64_t verified;        /* what sched->staled was when it was up to
-                                 date, with everything that it needs */
-    struct gate *gate;        /* gates; or NULL */
+    bool asked;        /* invalid without a cause: a caller wants it to run */
+    uint8_t pass_runs; /* its runs in `pass`: settle */
+    enum node_kind kind : 6; /* registry */
+    bool coordinator : 1;    /* likewise: node_spec.coordinates */
+    bool has_envelopes : 1;  /* graph: among its writes */
+    bool materializer : 1;   /* likewise */
+    bool unshared : 1;       /* likewise */
+    bool violation : 1;      /* reported: validator */
+    bool reads_changed : 1;  /* since persistence saw them: graph */
+    bool waiting : 1;        /* for a document: runner and fetching */
+    bool awaits_all : 1;     /* for all requested documents: runner */
+    bool hollow : 1;         /* its documents may not be here: fetching */
+    bool behind : 1;   /* reads from a node that waits for some: likewise */
+    uint32_t pass;     /* the last in which it ran, the low 32 bits:
+                          likewise */
+    uint64_t verified; /* sched->staled when the node and everything that
+                          it needs were last up to date */
+    struct gate *gate; /* gates; or NULL */
     struct node_label *label; /* registry; or NULL */
 
     union {
@@ -206,7 +204,7 @@ struct node {
             /* Retries: runner. */
             uint16_t attempts;  /* failed commits in a row, other than
                                    conflicts */
-            uint16_t conflicts; /* likewise, conflicts, as far as this counts */
+            uint16_t conflicts; /* conflicts in a row, saturating */
         };
         uint64_t exceptions; /* all of it, nearly always 0 */
     };
@@ -214,19 +212,19 @@ struct node {
                          registry */
     uint32_t demands; /* from outside: pulls, events; liveness */
 
-    struct read_link only_read; /* the room of one that has read one place since
-                                   its first run: graph */
-    struct cause only_cause;    /* the room of one that had one cause at a time
-                                   so far: invalidation */
+    struct read_link only_read; /* inline storage while it has read one place
+                                   since its first run: graph */
+    struct cause only_cause;    /* inline storage while it never had more than
+                                   one cause at a time: invalidation */
 
     /* Statistics: runner. */
     uint64_t runs;
     mono_ms ended_at;
-    uint32_t busy_ms; /* all of them; UINT32_MAX: as long, or longer */
+    uint32_t busy_ms; /* total; UINT32_MAX: that or more */
     uint32_t last_ms; /* the last run */
 
     /* Where it comes from: registry. */
-    struct node *parent; /* who created it, or NULL */
+    struct node *parent; /* the node that created it, or NULL */
     uint32_t ordinal;    /* order of registration */
 
     /* Demand: liveness. */
@@ -241,7 +239,7 @@ struct node {
 
     struct chain flights; /* struct flight: commits without a verdict; runner */
 
-    /* Who comes from it, and with it: registry. */
+    /* Its children, and its siblings: registry. */
     struct chain children;
     struct chain_link sibling;
     struct list_node all; /* in the registry */
@@ -249,8 +247,8 @@ struct node {
         asleep; /* in the sleepers, if it is not attached: graph */
 };
 
-/* A pass or a run by half of its number, which is enough to tell it from those
- * before and after it; never 0. */
+/* The low half of the number of a pass or a run, enough to distinguish recent
+ * ones; never 0. */
 static inline uint32_t node_mark(uint64_t number)
 {
     return (uint32_t)(number << 1) | 1;
@@ -278,7 +276,7 @@ _Static_assert(offsetof(struct node, place_in_queue) ==
                    offsetof(struct node, state) + 7,
                "the state is eight bytes");
 
-/* Whether it ran in a pass as often as it may. */
+/* Whether it has used up its runs of a pass. */
 static inline bool node_is_exhausted(const struct node *node,
                                      uint64_t pass,
                                      uint8_t most)
@@ -286,7 +284,7 @@ static inline bool node_is_exhausted(const struct node *node,
     return node->pass == (uint32_t)pass && node->pass_runs >= most;
 }
 
-/* It runs once more in this one. */
+/* Counts a run in this pass. */
 static inline void node_count_run(struct node *node, uint64_t pass)
 {
     if (node->pass != (uint32_t)pass) {
@@ -307,8 +305,8 @@ static inline void node_set_status(struct node *node, enum node_status status)
     node->status = status;
 }
 
-/* The state of nearly every node that nothing is happening to: live, attached,
- * in no queue, and clean or just taken out of one. */
+/* The state of nearly every idle node: live, attached, in no queue, and clean
+ * or just taken out of one. */
 static WITHIN uint64_t node_at_rest(enum node_status status)
 {
     const struct node node = {
@@ -320,8 +318,8 @@ static WITHIN uint64_t node_at_rest(enum node_status status)
     return node.state;
 }
 
-/* Writes its place in the queues, as a part of the whole word: who looks at the
- * word soon after a byte of it was written has to wait for that. */
+/* Sets its queue as a part of the whole word: reading the word soon after
+ * writing one byte of it would stall. */
 static inline void node_set_place(struct node *node, uint8_t place)
 {
     const unsigned shift = 56; /* the last byte */
@@ -329,14 +327,14 @@ static inline void node_set_place(struct node *node, uint8_t place)
                   (uint64_t)place << shift;
 }
 
-/* Whether the same holds but for the queue that it is in, and it is invalid. */
+/* Whether it is at rest, except that it is invalid and in a queue. */
 static inline bool node_waits(const struct node *node)
 {
     const unsigned unused = 8; /* bits of the last byte, which is shifted out */
     return node->state << unused == node_at_rest(NODE_INVALID) << unused;
 }
 
-/* The same while it runs: clean (R1 of sched/runner.h). */
+/* The state of a node while it runs: clean (R1 of sched/runner.h). */
 static WITHIN uint64_t node_at_work(void)
 {
     const struct node node = {
@@ -361,7 +359,7 @@ static inline bool node_is_live(const struct node *node)
     return node->registered && (node->live_refs > 0 || node_is_root(node));
 }
 
-/* Whether it has to run before its outputs are right. */
+/* Whether it has to run before its outputs are current. */
 static inline bool node_is_stale(const struct node *node)
 {
     return node->status != NODE_CLEAN;

@@ -28,8 +28,8 @@ static void set_height(struct sched *sched, struct node *node, uint32_t height)
     queue_height_changed(sched, node);
 }
 
-/* Lifts a node, or the whole component that it is in, and pushes what was
- * lifted, so that its readers are looked at. */
+/* Lifts a node, or its whole component, and pushes what was lifted, so that its
+ * readers are examined. */
 static void lift(struct sched *sched, struct node *node, uint32_t height)
 {
     struct component *component = node->component;
@@ -78,9 +78,9 @@ static void raise_above(struct sched *sched,
 /* -- Finding a cycle ----------------------------------------------------- */
 
 /* All nodes that `from` leads to and that can lead to `to`, as far as heights
- * tell: stamped, and in sched->found. Whether `to` is among them. What is
- * behind `to` does not matter, and the edges there may be new ones whose turn
- * has not come. */
+ * tell: stamped, and in sched->found. Returns whether `to` is among them. What
+ * is beyond `to` does not matter, and edges there may be new and not yet
+ * processed. */
 static bool walk_forward(struct sched *sched,
                          struct node *from,
                          const struct node *to,
@@ -134,7 +134,7 @@ static void walk_backward(struct sched *sched,
         }
         VEC_FOREACH (&node->reads, read) {
             if (!chain_link_is_in(&read->in_place)) {
-                continue; /* is not an edge yet */
+                continue; /* not an edge yet */
             }
             struct writer_walk walk = graph_writers(read);
             for (struct node *writer = graph_next_writer(&walk); writer != NULL;
@@ -157,8 +157,8 @@ static int compare_ordinals(const void *a, const void *b)
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
-/* While members are being placed, `visit` of one that waits is 1 and the number
- * of edges from others that wait; of one that is placed it is 0. */
+/* While members are being placed, `visit` of a waiting member is 1 plus the
+ * number of edges from other waiting members; of a placed one it is 0. */
 static bool waits(const struct node *node, const struct component *component)
 {
     return node->component == component && node->visit != 0;
@@ -169,7 +169,7 @@ static void count_waiting_writers(struct node *node)
     node->visit = 1;
     VEC_FOREACH (&node->reads, read) {
         if (!chain_link_is_in(&read->in_place)) {
-            continue; /* is not an edge yet */
+            continue; /* not an edge yet */
         }
         struct writer_walk walk = graph_writers(read);
         for (const struct node *writer = graph_next_writer(&walk);
@@ -220,8 +220,8 @@ static struct node *pop_ready(struct sched *sched, size_t base)
     return first;
 }
 
-/* Nobody is ready: the first by registration, which is never a child before
- * its parent. *from is where those that wait begin. */
+/* No member is ready: takes the first by registration, which is never a child
+ * before its parent. *from is where waiting members begin. */
 static struct node *break_cycle(const struct component *component, size_t *from)
 {
     while (!waits(component->members.at[*from], component)) {
@@ -230,7 +230,7 @@ static struct node *break_cycle(const struct component *component, size_t *from)
     return component->members.at[*from];
 }
 
-/* A member has its place: who only waited for it is ready. */
+/* A member has its place: members that only waited for it are ready. */
 static void release_readers(struct sched *sched, size_t base, struct node *node)
 {
     node->visit = 0;
@@ -262,8 +262,8 @@ static uint32_t floor_of(const struct node *node)
     return height;
 }
 
-/* Gives the members their heights, one above the other (H2): who reads from
- * none that still waits goes first, the first by registration. */
+/* Gives the members their heights, one above the other (H2): a member that
+ * reads from no waiting one goes first, in order of registration. */
 static void arrange(struct sched *sched, struct component *component)
 {
     qsort(component->members.at,
@@ -301,8 +301,8 @@ static void component_free(struct component *component)
     mem_free(component, sizeof *component);
 }
 
-/* A component of what is in sched->found; those that were parts of it are
- * gone. */
+/* Makes one component of what is in sched->found; components that are parts of
+ * it are freed. */
 static void join_found(struct sched *sched)
 {
     struct component *joined = mem_alloc_zero(sizeof *joined);
@@ -357,7 +357,7 @@ void order_raise(struct sched *sched, struct node *writer, struct node *reader)
     raise_above(sched, writer, reader);
 }
 
-/* What is strongly connected with `node`, into sched->found. */
+/* Finds what is strongly connected with `node`, into sched->found. */
 static void find_part(struct sched *sched, struct node *node)
 {
     const uint64_t stamp = sched->visits + 1;
@@ -391,7 +391,7 @@ void order_split(struct sched *sched, struct component *component)
     VEC_FOREACH (&members, at) {
         struct node *node = *at;
         if (node->component != component) {
-            continue; /* has found its part already */
+            continue; /* is in a part already */
         }
         find_part(sched, node);
         if (sched->found.count == 1) {
@@ -406,7 +406,7 @@ void order_split(struct sched *sched, struct component *component)
         }
     }
     component_free(component);
-    /* Edges that went against the order inside are edges like others now. */
+    /* Edges that went against the order inside are ordinary edges now. */
     VEC_FOREACH (&members, at) {
         if ((*at)->component != NULL &&
             (*at)->component->members.at[0] == *at) {

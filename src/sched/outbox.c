@@ -43,7 +43,7 @@ static bool is_settled(const struct lineage *lineage)
            lineage->state == LINEAGE_FAILED;
 }
 
-/* The first record of the lane, if its fate is known, out of it; or NULL. */
+/* Takes the first record out of the lane, if its verdict is known; or NULL. */
 static struct lineage *take_settled(const struct outbox_lane *lane)
 {
     if (list_is_empty(&lane->records)) {
@@ -61,7 +61,7 @@ bool outbox_flush(struct sched *sched)
 {
     struct events *events = sched->events;
     bool any = false;
-    /* A call may add others, also a lane. */
+    /* A call may add others, and even a lane. */
     for (size_t i = 0; events != NULL && i < events->outboxes.count; i++) {
         const struct outbox_lane *lane = events->outboxes.at[i];
         for (struct lineage *lineage = take_settled(lane); lineage != NULL;

@@ -1,7 +1,7 @@
-/* Telling the store about runs (sched/persistence.h, P1 to P3), and the record
- * of each node that does.
+/* Reports runs to the store (sched/persistence.h, P1 to P3), and keeps the
+ * record of each node that has an identity.
  *
- * A doubt costs a run after the next restart; a wrong "clean" would cost
+ * A doubt costs one run after the next restart; a wrong "clean" would cost
  * correctness. So wherever the store could not know, the run is recorded as
  * failed. */
 
@@ -88,7 +88,7 @@ struct persistence *persistence_of(struct sched *sched)
     return sched->persistence;
 }
 
-/* -- What they have in common -------------------------------------------- */
+/* -- Shared parts -------------------------------------------------------- */
 
 static bool is_code(const void *item, const void *key)
 {
@@ -235,7 +235,7 @@ static void add_writes(struct observation *observation,
 }
 
 /* O3 of proto/observation.h. Nothing arrives while a transaction is open, so
- * what is integrated now was so when it read. */
+ * what is integrated now was integrated when it read. */
 static void add_elsewhere(struct observation *observation,
                           const struct persisted *persisted)
 {
@@ -281,14 +281,14 @@ static bool is_same_set(const struct observation *observation,
            digest_equal(&observation->read_set, &persisted->read_set);
 }
 
-/* More than can be told of: nothing but that it ran. */
+/* More than can be recorded: only that it ran. */
 static bool is_too_much(const struct observation *observation)
 {
     return observation->places.count > LIMIT_OBSERVATION_PLACES ||
            observation->elsewhere.count > LIMIT_OBSERVATION_SPACES;
 }
 
-/* With its error, if there is a `problem`: an error's words. */
+/* With its error, if there is a `problem`: the text of an error. */
 static void set_problem(struct observation *observation, const char *problem)
 {
     if (problem != NULL) {
@@ -337,7 +337,7 @@ static bool is_told(const struct persisted *persisted)
     return persisted->space->session != NULL && !persisted->superseded;
 }
 
-/* What a run is recorded with, and whether this may pass. */
+/* What a run is recorded with, and whether the problem may pass. */
 struct doubt {
     const char *problem; /* or NULL: there is none */
     bool passes;
@@ -394,9 +394,9 @@ static struct doubt doubt_transaction(const struct persisted *persisted,
     return doubt;
 }
 
-/* Whether a commit of the node has no answer yet, other than this run's. What
- * it wrote may not be there in the end, and this run may have found that it
- * need not write it. */
+/* Whether another commit of the node than this run's has no verdict yet. What
+ * it wrote may not land, and this run may have found that it need not write
+ * it. */
 static bool has_earlier(const struct run *run)
 {
     const struct chain_link *first = run->node->flights.first;
@@ -432,8 +432,8 @@ static void note_doubt(struct sched *sched,
     }
 }
 
-/* The run is what it was recorded not to be. What it read is what is there, or
- * it would not be clean. */
+/* Reports that the run succeeded after all. What it read is unchanged, or it
+ * would not be clean. */
 static void tell_after_all(struct sched *sched, struct persisted *persisted)
 {
     struct transaction reads = {0};
@@ -610,7 +610,7 @@ void persistence_reset(struct sched *sched, const struct space *space)
 
 /* -- For the registry ---------------------------------------------------- */
 
-/* Whether it can be told of (observation_check). */
+/* Whether the identity can be recorded (observation_check). */
 static enum err check_identity(const struct node_identity *identity,
                                const struct node_spec *spec,
                                struct err_detail *detail)

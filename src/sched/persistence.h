@@ -1,9 +1,10 @@
-/* What runs leave for a restart, and how a restart takes it up.
+/* What runs leave for a restart, and how a restart resumes from it.
  *
- * A node with an *identity* is an action of a piece. Of each of its runs the
- * store of the owner space is told (proto/observation.h): what it read, what it
- * can write, how it ended. A process that comes back asks the store for the
- * piece (proto/resume.h), registers the same nodes, and each is what it was:
+ * A node with an *identity* is an action of a piece. The store of the owner
+ * space is told about each of its runs (proto/observation.h): what it read,
+ * what it can write, how it ended. A process that starts again asks the store
+ * for the piece (proto/resume.h), registers the same nodes, and each node is in
+ * the state it was in:
  *
  *   struct resume_options options = {space, piece, generation, pages, count};
  *   err = persistence_resume_begin(sched, &options, &detail);
@@ -14,72 +15,71 @@
  *       ... the same registrations: all of them are fresh ...
  *   }
  *
- * Telling:
+ * Observing:
  *
- *   P1  An observation goes with the commit of its run; that of a run without
- *       effect is sent in a batch, after the commits before it. Its reads are
- *       the links of the node (those for scheduling), its surface the outputs
- *       and envelopes of the registration.
- *   P2  As long as the reads are those that the store was sent last, and it has
- *       not said otherwise, only the digests go, and nothing is allocated. A
- *       commit that is refused, or an observation that is dropped, makes the
- *       next one whole again.
- *   P3  Clean is what the store can prove, or nothing. So a run is recorded as
- *       failed not only if it failed, but also if the store of the owner space
- *       cannot know what became of it: it wrote to another space; it read, in
- *       another space or without the commit's saying so, what an own commit
- *       wrote that has no answer yet; what it read has changed while it ran;
- *       an earlier commit of it has no answer yet, and may be the one that
- *       wrote some of its outputs. One of those that changed nothing and has
- *       to run again at once is not told at all. When the commits have been
- *       answered, and the node is still clean, this is told in a batch.
+ *   P1  An observation is part of the commit of its run; that of a run without
+ *       changes is sent in a batch, after the commits before it. Its reads are
+ *       the links of the node (those for scheduling), its surface is the
+ *       registered outputs and envelopes.
+ *   P2  While the reads equal those that the store was sent last, and the store
+ *       has not said otherwise, only digests are sent, and nothing is
+ *       allocated. After a refused commit or a dropped observation, the next
+ *       one is complete again.
+ *   P3  Only what the store can prove is recorded as clean. So a run is
+ *       recorded as failed not only if it failed, but also if the store of the
+ *       owner space cannot know its outcome: it wrote to another space; it
+ *       read, in another space or without the commit saying so, what an own
+ *       commit without a verdict wrote; what it read has changed while it ran;
+ *       an earlier commit of it has no verdict, and may have written some of
+ *       its outputs. A run of this sort that changed nothing and has to run
+ *       again at once is not reported. When the verdicts have arrived and the
+ *       node is still clean, that is reported in a batch.
  *
  * Resuming, one piece at a time:
  *
  *   P4  A node is looked up by its action. Everything must match: space, piece,
  *       generation, kind, all fingerprints, the surface. Clean: it is
- *       registered clean, with its reads and gates, and without a run or a look
- *       at any document. Dirty: likewise, but invalid, with what has changed as
- *       its causes. Failed, unknown, not there or no match: fresh, as if
- *       nothing were known, and this node only.
- *   P5  What is known is of the seq of the pages. The documents that were read
- *       are watched from the registration on; what the store tells of them up
- *       to that seq wakes nobody, whatever comes after it does, by value, as
- *       ever.
- *   P6  Newer things win: an action of which a read is newer here than the
- *       pages, or of which any place has a write without an answer, is unknown.
- *   P7  A deadline does not survive; the configuration of gates does.
- *   P10 Nothing runs while a phase is under way, whoever steps or pulls: the
- *       writers of what is read may not be registered yet. What has to run does
- *       when the phase has ended.
+ *       registered clean, with its reads and gates, without a run or a look at
+ *       any document. Dirty: likewise, but invalid, with the changed reads as
+ *       causes. Failed, unknown, missing or no match: this node, and only this
+ *       one, is fresh.
+ *   P5  The listing is valid at the seq of its pages. The documents that were
+ *       read are watched from the registration on. Changes up to that seq wake
+ *       no node; later changes do, by value, as usual.
+ *   P6  Local knowledge wins: an action with a read that is newer here than the
+ *       pages, or with a place that has a pending local write, is unknown.
+ *   P7  Deadlines of gates do not survive; their configuration does.
+ *   P10 Nothing runs during the phase, even on a step or a pull: the writers of
+ *       what is read may not be registered yet. Stale nodes run when the phase
+ *       has ended.
  *
  * Adopting:
  *
- *   P8  An observation of somebody else's run, for a computation that is
- *       registered here, stale, and of the same identity and fingerprints, is
- *       as good as a run: if nothing that was read is newer here than the
- *       observation, or has a write without an answer, the node is clean, with
- *       that read set. Effects are never adopted: each runtime has its own;
- *       nor are nodes that register others, nor unshared ones.
+ *   P8  An observation by another runtime replaces a run of a computation here
+ *       that is stale and has the same identity and fingerprints. If nothing
+ *       that the other run read is newer here or has a pending local write, the
+ *       node becomes clean with that read set. Effects are never adopted,
+ *       because each runtime has its own; nor are nodes that register others,
+ *       nor unshared ones.
  *
- *   P9  Who is about to run it? If others have the same piece, one edit makes
- *       the same node invalid everywhere. Whoever ran it last runs it again, at
- *       once; for the others, a change from elsewhere makes it *wait* for his
- *       observation, for PERSISTENCE_GRACE_MS and a bit that differs from
- *       session to session, so that the first who gives up runs it, and the
- *       rest adopt that. Who reads from it waits as well, so that nobody shows
- *       half of a change; but a read, a pull or an event that needs it runs it
- *       at once, and so does a change made here. One wait in vain, and nobody
- *       is waited for until there is word of a peer again. Nothing rests on it:
- *       a wait ends by itself, and is never made longer.
+ *   P9  If several runtimes have the same piece, one change invalidates the
+ *       same node in each of them. The runtime that ran it last runs it again
+ *       at once. In the others, a remote change makes the node *wait* for that
+ *       observation, for PERSISTENCE_GRACE_MS plus a part that differs per
+ *       session. So the first runtime to give up runs it, and the rest adopt
+ *       that run. Readers of the node wait as well, so no effect shows half of
+ *       a change; but a read, a pull or an event that needs the node runs it at
+ *       once, and so does a local change. After one wait in vain, there is no
+ *       more waiting until a peer is heard of again. Correctness does not
+ *       depend on this: a wait ends by itself, and is never extended.
  *
  *   P11 A peer's run may have written the output of a node that is clean here,
- *       from inputs that hold something else by now. If they hold here what
- *       they held before, because all of it came at once, no change tells the
- *       node: the observation does. If something that the node reads is newer
- *       than the observation, the node is invalid.
+ *       computed from inputs that have changed since. If those inputs hold the
+ *       same here as before, because all of it arrived at once, no change
+ *       invalidates the node; the observation does, if something that the node
+ *       reads is newer than the observation.
  *
- * Nodes without an identity have nothing to do with any of this. */
+ * None of this applies to nodes without an identity. */
 
 #ifndef SCHED_PERSISTENCE_H
 #define SCHED_PERSISTENCE_H
@@ -87,10 +87,11 @@
 #include "proto/resume.h"
 #include "sched/core.h"
 
-/* Who a node is, whatever process it is in. The kind and the write surface
- * are those of the registration. A node that registers others has to run for
- * them to be there, so it has none; unless whoever registers it again knows
- * from its documents who they were, and registers them as well. */
+/* The identity of a node, the same in every process. The kind and the write
+ * surface come from the registration. The children of a node exist only after
+ * it has run, so a node that registers others has no identity, unless the code
+ * that registers it again can tell from its documents which children it had,
+ * and registers them as well. */
 struct node_identity {
     struct space *space; /* the owner, with a store; outlives the node */
     struct value piece;  /* string, not empty */
@@ -103,26 +104,26 @@ struct node_identity {
         registers; /* others, when it runs: nobody else's run is as good (P8) */
 };
 
-/* -- Telling ------------------------------------------------------------- */
+/* -- Observing ----------------------------------------------------------- */
 
-/* The scheduler wants to know what becomes of observations in that space, and
- * what others have seen. Before the first registration with an identity there,
- * and before the space is first stepped: what is opened without this is not
- * told of others. Ends with the scheduler. */
+/* Subscribes to the verdicts on observations in that space, and to the
+ * observations of other runtimes. Before the first registration with an
+ * identity there, and before the space is first stepped: a space opened without
+ * this hears nothing of other runtimes. Ends with the scheduler. */
 void persistence_listen(struct sched *sched, struct space *space);
 
 enum {
     PERSISTENCE_GRACE_MS = 100
 };
 
-/* P9: how long others are waited for; 0: not at all. */
+/* P9: how long to wait for peers; 0: not at all. */
 void persistence_set_grace(struct sched *sched, mono_ms grace);
 
 /* -- Resuming ------------------------------------------------------------ */
 
-/* Another space of which something was read, and which has been asked: in the
- * pages, `changed` of its places is what has changed there above the lowest
- * seq of it in `elsewhere`. */
+/* Another space that was read, and that has been asked: in the pages, `changed`
+ * of its places is what has changed there above its lowest seq in
+ * `elsewhere`. */
 struct resume_asked {
     struct value space;
     struct value branch;
@@ -136,12 +137,12 @@ struct resume_options {
     uint64_t generation;
     const struct resume_page *const *pages; /* all of the piece, in order */
     size_t page_count;
-    const struct resume_asked *asked; /* who reads elsewhere, in a space that is
-                                         not among these, is unknown */
+    const struct resume_asked *asked; /* an action that reads in a space which
+                                         is not listed here is unknown */
     size_t asked_count;
 };
 
-/* Of the registrations of the piece in the phase; each is in one of them. */
+/* Counts the registrations of the piece in the phase; each is counted once. */
 struct resume_counts {
     uint64_t restored;
     uint64_t dirty;
@@ -149,8 +150,8 @@ struct resume_counts {
 };
 
 /* LISTING_MOVED: the pages are not of one seq and one generation, or there are
- * more (Q1 of resume.h). ARGUMENT: a phase is under way. In both cases none
- * is begun. */
+ * more (Q1 of resume.h). ARGUMENT: another phase is in progress. On an error,
+ * no phase begins. */
 MUST_CHECK enum err persistence_resume_begin(
     struct sched *sched,
     const struct resume_options *options,
@@ -160,9 +161,9 @@ struct resume_counts persistence_resume_end(struct sched *sched);
 
 /* -- For the registry ---------------------------------------------------- */
 
-/* A node with an identity is about to be registered. True if its reads and its
- * status are restored. An identity that cannot be told of (a name that is too
- * long) is none, and logged. */
+/* A node with an identity is about to be registered. True if its reads and
+ * status are restored. An identity that cannot be recorded (a name is too long)
+ * is ignored and logged. */
 bool persistence_register(struct sched *sched,
                           struct node *node,
                           const struct node_spec *spec);
@@ -170,31 +171,31 @@ void persistence_forget(struct sched *sched, struct node *node);
 
 /* -- For the runner ------------------------------------------------------ */
 
-/* Of a node with an identity: before its commit, and after. */
+/* For a node with an identity: before its commit, and after. */
 void persistence_observe(struct run *run);
 void persistence_committed(struct run *run, enum err err);
 
-/* It failed, and its transaction was aborted. */
+/* The run failed, and its transaction was aborted. */
 void persistence_failed(struct run *run);
 
-/* The store did not take a commit of the node. */
+/* The store refused a commit of the node. */
 void persistence_refused(struct node *node);
 
-/* All is known of a commit; and what can be told because of that is (P3). */
+/* All verdicts on a commit are known; and reports what they allow (P3). */
 void persistence_answered(struct sched *sched);
 void persistence_catch_up(struct sched *sched);
 
 /* -- For the pass -------------------------------------------------------- */
 
-/* P9: of those that would run in this sweep, which wait for a peer. */
+/* P9: decides which nodes of this sweep wait for a peer. */
 COLD void persistence_wait(struct sched *sched);
 
-/* -- For others ---------------------------------------------------------- */
+/* -- For other files ----------------------------------------------------- */
 
-/* The node is about to go, and perhaps held by P9. */
+/* The node is about to be removed, and may be held by P9. */
 void persistence_let_go(struct sched *sched, const struct node *node);
 
-/* Nothing that the store has said is certain any more. */
+/* What the store has said is not certain any more. */
 void persistence_reset(struct sched *sched, const struct space *space);
 
 void persistence_free(struct sched *sched);

@@ -1,5 +1,5 @@
-/* Adoption (sched/persistence.h, P8): what others have run need not be run
- * again. */
+/* Adoption (sched/persistence.h, P8): runs of other runtimes replace own
+ * runs. */
 
 #include "replica/space.h"
 #include "sched/fetching.h"
@@ -24,9 +24,9 @@ static bool is_same_code(const struct persisted *persisted,
            digest_equal(&persisted->surface, &other->surface);
 }
 
-/* Whether the run of somebody else can be one of this node's: it has to run,
- * for no reason of its own, everything of before has been answered, and nobody
- * was made by its runs, who might have to go. */
+/* Whether the run of another runtime can replace one of this node: it has to
+ * run, for no reason of its own, all of its commits have verdicts, and its runs
+ * have created no nodes, which might have to be removed. */
 static bool is_waiting(const struct node *node)
 {
     return node->kind == NODE_COMPUTATION && !node->unshared &&
@@ -35,14 +35,14 @@ static bool is_waiting(const struct node *node)
            node->children.first == NULL;
 }
 
-/* A run of somebody else. */
+/* A run of another runtime. */
 struct told {
     struct space *space; /* the owner */
     uint64_t seq;        /* of it, when the reads were proved */
     const struct observation *observation;
 };
 
-/* What he had seen of a space of this replica; false: nothing. */
+/* What it had seen of a space of this replica; false: nothing. */
 static bool seen_of(const struct told *told,
                     const struct space *space,
                     uint64_t *seq)
@@ -60,8 +60,9 @@ static bool seen_of(const struct told *told,
     return false;
 }
 
-/* Whether what is here is what was read, or can be told from it: nothing has
- * come since, and what comes up to `seq` he has seen (P5). */
+/* Whether the value here is the one that was read, or can be derived from it:
+ * nothing newer has arrived, and changes up to `seq` were seen by that run
+ * (P5). */
 static bool is_current(const struct told *told,
                        const struct entity *entity,
                        uint64_t *seq)
@@ -88,7 +89,7 @@ static void restore_link(struct read_link *read, uint64_t seq)
     space_follow(read->place->entity->space, read->place->entity, seq);
 }
 
-/* The node's own reads, if the other run made just those. */
+/* The node's own reads, if the other run made exactly those. */
 static bool take_own_reads(struct node *node,
                            const struct persisted *persisted,
                            const struct told *told)

@@ -1,10 +1,10 @@
 /* Waiting for a peer (sched/persistence.h, P9).
  *
- * Who waits of its own is found at the beginning of a sweep, among those that
- * would run in it: a computation that others run, too, that somebody else ran
- * last, and that only changes from elsewhere have made invalid. Whoever reads
- * from it, over any number of others, is held until the same moment; and all
- * are let go together when nobody waits of its own any more. */
+ * At the beginning of a sweep, the nodes that wait directly are found among
+ * those that would run in it: a computation that other runtimes also run, that
+ * another runtime ran last, and that only remote changes have made invalid. Its
+ * readers, direct or not, are held until the same moment. All are released
+ * together when no node waits directly any more. */
 
 #include "replica/session.h"
 #include "replica/space.h"
@@ -16,7 +16,7 @@
 
 enum {
     TURNS = 8,     /* sessions that give up at different times, */
-    TURN_PARTS = 4 /* so many parts of the grace apart */
+    TURN_PARTS = 4 /* this many parts of the grace period apart */
 };
 
 void persistence_set_grace(struct sched *sched, mono_ms grace)
@@ -24,10 +24,10 @@ void persistence_set_grace(struct sched *sched, mono_ms grace)
     persistence_of(sched)->grace = grace;
 }
 
-/* -- Who waits ----------------------------------------------------------- */
+/* -- Which nodes wait ---------------------------------------------------- */
 
-/* Whether what made it invalid has come from elsewhere, all of it. What is too
- * long ago to be known has not. */
+/* Whether all causes are remote changes. A cause that has left the ring counts
+ * as local. */
 static bool is_from_elsewhere(const struct sched *sched,
                               const struct node *node)
 {
@@ -71,7 +71,7 @@ static void hold(struct sched *sched, struct node *node, mono_ms until)
     vec_push(&sched->persistence->held.at, node);
 }
 
-/* Everybody who reads from it. */
+/* Holds all its readers, direct or not. */
 static void hold_readers(struct sched *sched,
                          struct node *first,
                          uint64_t stamp,
@@ -103,8 +103,7 @@ static void begin_wait(struct sched *sched, struct node *node, uint64_t stamp)
     hold_readers(sched, node, stamp, until);
 }
 
-/* Nobody who waits of its own has to run any more: what had changed is as it
- * was. */
+/* No node that waits directly has to run any more: the change was undone. */
 static void end_if_needless(struct sched *sched)
 {
     VEC_FOREACH (&sched->persistence->held.at, node) {
@@ -140,7 +139,7 @@ void persistence_wait(struct sched *sched)
     vec_release(&ready.at);
 }
 
-/* -- The end of it ------------------------------------------------------- */
+/* -- Ending waits -------------------------------------------------------- */
 
 void peers_lift(struct sched *sched)
 {

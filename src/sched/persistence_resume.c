@@ -19,7 +19,7 @@ static bool is_row(const void *item, const void *key)
     return digest_equal(&action->action, key);
 }
 
-/* There may be one row a scope: what counts is the last run. */
+/* There may be one row per scope: the last run counts. */
 static void add_row(struct resume *resume, struct resume_action *action)
 {
     const uint64_t hash = persisted_hash(&action->action);
@@ -125,7 +125,7 @@ struct resume_counts persistence_resume_end(struct sched *sched)
 
 /* -- One action ---------------------------------------------------------- */
 
-/* A row, and what it is about. */
+/* A row, and what it is compared with. */
 struct match {
     struct persistence *persistence;
     struct resume *resume;
@@ -168,8 +168,8 @@ static bool is_place(const struct match *match,
            path_is_prefix(place->path, here->path);
 }
 
-/* Whether what the row can write is just what is registered, one by one: then
- * the digests need not be compared. Its places are known by that. */
+/* Whether the outputs of the row are exactly the registered ones, one by one:
+ * then the digests need not be compared. This also finds its places. */
 static bool has_outputs(struct match *match, const struct node_spec *spec)
 {
     const struct resume_action *action = match->action;
@@ -219,7 +219,7 @@ static const struct resume_asked *find_asked(
     return NULL;
 }
 
-/* What was seen of another space by the action, or NULL. */
+/* What the action saw of another space, or NULL. */
 static const struct observed_space *find_observed(const struct match *match,
                                                   struct value space)
 {
@@ -234,7 +234,7 @@ static const struct observed_space *find_observed(const struct match *match,
     return NULL;
 }
 
-/* One of an action's places, as far as this process is concerned. */
+/* One of an action's places, as seen by this process. */
 struct resume_read {
     struct place *place; /* borrowed */
     enum place_kind kind;
@@ -298,8 +298,7 @@ static bool is_newer_here(const struct resume_read *read)
            (place_is_read(read->kind) && entity->seq > read->seq);
 }
 
-/* Whether all places can be used; nothing is changed but that they are
- * found. */
+/* Whether all places can be used; only looks them up. */
 static bool look_at_places(struct match *match)
 {
     const struct resume_action *action = match->action;
@@ -375,7 +374,7 @@ static void restore(struct match *match, struct node *node)
     node_set_status(node, match->dirty ? NODE_INVALID : NODE_CLEAN);
 }
 
-/* The page that a row is in. */
+/* The page that contains a row. */
 static size_t page_of(const struct resume_options *options,
                       const struct resume_action *action)
 {

@@ -11,7 +11,7 @@
 #include "sched/liveness.h"
 #include "sched/queue.h"
 
-/* -- What stands in the way ---------------------------------------------- */
+/* -- Obstacles ----------------------------------------------------------- */
 
 static bool has_ended(const struct space *space)
 {
@@ -20,8 +20,8 @@ static bool has_ended(const struct space *space)
             space->session->state == SESSION_CLOSED);
 }
 
-/* A document of the closure that has not come, or NULL; all such are asked for
- * from now on. */
+/* A document of the closure that has not arrived, or NULL; all of them are
+ * requested from now on. */
 static struct place *unloaded_place(const struct closure *closure)
 {
     struct place *found = NULL;
@@ -36,7 +36,7 @@ static struct place *unloaded_place(const struct closure *closure)
     return found;
 }
 
-/* A read that is on its way; what is hollow is known, and need not come. */
+/* A read that is on its way; what is hollow is known, and need not arrive. */
 static struct place *unloaded_read(const struct node *node)
 {
     VEC_FOREACH (&node->reads, read) {
@@ -58,14 +58,14 @@ static bool is_loading(const struct sched *sched)
 
 /* -- From both ends ------------------------------------------------------ */
 
-/* A search for a way from what is stale to the closure (W3). */
+/* A search for a path from stale nodes to the closure (W3). */
 struct search {
     struct sched *sched;
     struct node *self;
-    bool loading;  /* something is: nodes may wait for a document */
-    bool through;  /* what is in the way is gone through: nothing is met */
+    bool loading;  /* documents are: nodes may wait for one */
+    bool through;  /* obstacles are passed through: the two sides never meet */
     uint64_t up;   /* marks nodes that lead to the closure, */
-    uint64_t down; /* and those that read from what is stale */
+    uint64_t down; /* and those that read from stale nodes */
     size_t base;   /* of both stacks */
     size_t found_base;
     size_t writers; /* of the closure itself */
@@ -73,7 +73,7 @@ struct search {
     uint64_t down_visits;
     bool met;
 
-    /* The seeds of the way down that were not taken yet. */
+    /* The seeds of the downward search that were not used yet. */
     struct chain_link *sleeper;
     size_t gated;
     struct list_node *idle;
@@ -102,7 +102,7 @@ static void reach_up(struct search *search, struct node *node)
     }
 }
 
-/* The node reads, perhaps by way of others, from what is stale. */
+/* The node reads, perhaps through others, from a stale node. */
 static void reach_down(struct search *search, struct node *node)
 {
     search->down_visits++;
@@ -138,7 +138,7 @@ static bool step_up(struct search *search)
     return true;
 }
 
-/* Who has read something of the document. */
+/* The nodes that have read something of the document. */
 static void reach_readers_of(struct search *search, const struct entity *entity)
 {
     struct place *top = entity->root != NULL ? entity->root : entity->payload;
@@ -155,7 +155,7 @@ static void reach_readers_of(struct search *search, const struct entity *entity)
     }
 }
 
-/* The n-th document that is being loaded, or NULL. */
+/* The n-th document that is loading, or NULL. */
 static struct entity *load_at(const struct sched *sched, size_t index)
 {
     LIST_FOREACH (&sched->replica->spaces, at) {
@@ -168,7 +168,7 @@ static struct entity *load_at(const struct sched *sched, size_t index)
     return NULL;
 }
 
-/* What waits may have become clean meanwhile. */
+/* A queued node may have become clean meanwhile. */
 static void seed(struct search *search, struct node *node)
 {
     if (node_is_stale(node)) {
@@ -176,7 +176,7 @@ static void seed(struct search *search, struct node *node)
     }
 }
 
-/* The next seed of the way down. False if there is none. */
+/* The next seed of the downward search. False if there is none. */
 static bool next_seed(struct search *search)
 {
     const struct sched *sched = search->sched;
@@ -233,8 +233,8 @@ static void reach_closure(struct search *search, const struct closure *closure)
     }
 }
 
-/* Whether there is a way. If nodes wait for this very sweep, they are not among
- * the seeds, and only the way up is right. */
+/* Whether there is a path. If nodes wait for this very sweep, they are not
+ * among the seeds, and only the upward search is valid. */
 static bool is_reached(struct search *search, const struct closure *closure)
 {
     struct sched *sched = search->sched;
@@ -243,7 +243,7 @@ static bool is_reached(struct search *search, const struct closure *closure)
     while (!search->met) {
         const bool up = up_only || search->up_visits < search->down_visits;
         if (up ? !step_up(search) : !step_down(search)) {
-            break; /* one end has nowhere to go: they do not meet */
+            break; /* one side is exhausted: they do not meet */
         }
     }
     sched->stack.count = search->base;
@@ -257,9 +257,9 @@ static bool is_quiet(const struct sched *sched, bool loading)
            sched->gated.count == 0 && queue_is_empty(sched);
 }
 
-/* -- What would open it -------------------------------------------------- */
+/* -- What opens the gate ------------------------------------------------- */
 
-/* What an obstacle says about how the gate opens. */
+/* How an obstacle can be removed. */
 static void judge(const struct sched *sched,
                   struct node *node,
                   struct gate_look *look)
@@ -307,7 +307,7 @@ static struct search search_begin(struct sched *sched, struct node *self)
     };
 }
 
-/* From the nodes in sched->stack along what they read. */
+/* From the nodes in sched->stack along their reads. */
 static void climb(struct search *search)
 {
     struct sched *sched = search->sched;
@@ -319,8 +319,8 @@ static void climb(struct search *search)
     }
 }
 
-/* Everything that leads to the closure, in sched->stack from `base` on, its
- * own writers first. */
+/* Everything that leads to the closure, in sched->stack from `base` on, its own
+ * writers first. */
 static struct search collect_upstream(struct sched *sched,
                                       struct node *self,
                                       const struct closure *closure)

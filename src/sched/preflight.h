@@ -1,17 +1,17 @@
-/* The consistency gate: whether what a handler is going to read is up to date.
+/* The consistency gate: whether what a handler will read is up to date.
  *
- *   W1  The closure of an event is what its handler declares, and if it is
- *       pure, what it read the last time.
- *   W2  The gate is open if no node that is stale, and none that has read a
- *       document which has not come yet, leads to what is in the closure, and
- *       every document of the closure has come.
- *   W3  This is found from both ends at once, a step here and a step there:
- *       from the nodes that are stale along their readers, and from the
- *       writers of the closure along what they read. It costs as much as the
- *       smaller of both, and nothing if nothing is stale.
- *   W4  A closed gate opens by work: demand is lent to the writers of the
- *       closure until the end of the pass. Or by time, or by a load: then it
- *       says by which. */
+ *   W1  The closure of an event is what its handler declares, and for a pure
+ *       handler also what it read the last time.
+ *   W2  The gate is open if every document of the closure is here, and no node
+ *       that is stale or that waits for a document leads to anything in the
+ *       closure.
+ *   W3  The search goes from both ends, in alternating steps: from stale nodes
+ *       along their readers, and from the writers of the closure along their
+ *       reads. It costs as much as the smaller side, and nothing if nothing is
+ *       stale.
+ *   W4  Work opens a closed gate: demand is lent to the writers of the closure
+ *       until the end of the pass. Or it opens at a time, or when a document
+ *       arrives; the result says which. */
 
 #ifndef SCHED_PREFLIGHT_H
 #define SCHED_PREFLIGHT_H
@@ -20,35 +20,34 @@
 
 enum gate_state {
     GATE_OPEN,
-    GATE_WORK, /* there is something that can run now */
+    GATE_WORK, /* something can run now */
     GATE_TIME, /* until `until` */
-    GATE_LOAD, /* a document has to come */
-    GATE_LOST, /* it will never come: the session has ended */
+    GATE_LOAD, /* until a document arrives */
+    GATE_LOST, /* never: the session has ended */
 };
 
 struct gate_look {
     enum gate_state state;
     mono_ms until;
-    bool backoff;        /* time: because it does not converge */
-    struct node *waits;  /* for which node; or NULL */
-    struct place *loads; /* or for which document */
+    bool backoff;        /* time: because of a node that does not converge */
+    struct node *waits;  /* the node that it waits for; or NULL */
+    struct place *loads; /* or the document */
     uint64_t visits;
 };
 
 /* Looks at the gate in front of `closure`. `self` is the handler's own node,
- * which is nobody's reader or writer. */
+ * which counts neither as a reader nor as a writer. */
 struct gate_look preflight_look(struct sched *sched,
                                 struct node *self,
                                 const struct closure *closure);
 
-/* A stale node that leads to what a node has read, or NULL: the node is out of
- * date when that one has run, perhaps. For those who ask; it visits everything
- * that leads there. */
+/* A stale node that leads to what a node has read, or NULL: when it has run,
+ * the node may be invalid. For introspection: visits everything upstream. */
 struct node *preflight_stale_source(struct sched *sched,
                                     const struct node *node);
 
-/* Lends demand to the writers of the closure, and hurries materializers that
- * stand before it; each lent node is pushed to `lent`. */
+/* Lends demand to the writers of the closure, and promotes materializers that
+ * write into it; each node is pushed to `lent`. */
 struct lent_nodes {
     VEC(struct node *) at;
 };

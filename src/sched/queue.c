@@ -1,4 +1,4 @@
-/* Where nodes wait, and who is next. */
+/* Where nodes wait, and which one is next. */
 
 #include "sched/queue.h"
 
@@ -21,7 +21,7 @@ static struct bucket_queue *sweep_of(struct sched *sched,
     return in ? &sched->queues[node->place_in_queue - QUEUE_SWEEP] : NULL;
 }
 
-/* -- The heap of those whose time has not come --------------------------- */
+/* -- The heap of nodes that are not eligible yet ------------------------- */
 
 static void put_gated(struct node **nodes, size_t at, struct node *node)
 {
@@ -120,8 +120,8 @@ void queue_look_later(struct sched *sched)
                   !list_is_empty(&sched->idle_materializers);
 }
 
-/* Where a node that may run goes. What the sweep has passed already waits for
- * the next one. */
+/* The queue for a node that may run. What the sweep has passed already waits
+ * for the next one. */
 static void put(struct sched *sched, struct node *node)
 {
     if (UNLIKELY(sched->in_pass && node->height < sched->floor)) {
@@ -202,7 +202,8 @@ void queue_empty_sweep(struct sched *sched, struct node_list *out)
 
 bool queue_next_sweep(struct sched *sched)
 {
-    /* What was lowered behind the cursor is still in the queue of this one. */
+    /* Nodes that were lowered below the cursor are still in this sweep's
+     * queue. */
     if (sched->alone == NULL && bucket_queue_is_empty(this_sweep(sched))) {
         sched->current = 1 - sched->current;
     }

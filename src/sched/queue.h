@@ -1,13 +1,12 @@
-/* The nodes that wait to run, by why they wait.
+/* The nodes that wait to run, by the reason why they wait.
  *
- *   K1  A node is in at most one place. It is in one if it is registered,
- *       stale and live, or to run again after a rejection; but one that is
- *       running or was just looked at may be in none, and one that became
- *       clean or dormant meanwhile may still be in one: who takes it out asks
- *       again.
- *   K2  Gated nodes are those whose time has not come; the heap knows the
- *       first of them.
- *   K3  Materializers wait for everybody else, unless somebody who is about to
+ *   K1  A node is in at most one queue. It is in one if it is registered, stale
+ *       and live, or has to run again after a refusal. Exceptions: a node that
+ *       is running or was just examined may be in none; a node that has become
+ *       clean or dormant may still be in one, so it is checked again when it is
+ *       taken out.
+ *   K2  Gated nodes are not eligible yet; the heap knows the first of them.
+ *   K3  Materializers wait for all other nodes, unless a node that is about to
  *       run reads what they may write. */
 
 #ifndef SCHED_QUEUE_H
@@ -15,15 +14,16 @@
 
 #include "sched/core.h"
 
-/* Puts a node where it belongs, if it has to run. Called at every change that
- * could make it so. */
-COLD void queue_put_late(struct sched *sched, struct node *node); /* perhaps */
+/* Puts a node into its queue, if it has to run. Called at every change that
+ * could cause that. */
+COLD void queue_put_late(struct sched *sched, struct node *node); /* slow
+                                                                     path */
 
-void queue_push(struct sched *sched, struct node *node); /* as one of many */
+void queue_push(struct sched *sched, struct node *node); /* slow path */
 
-/* One that has to wait for nothing, into this sweep. Very often a run makes one
- * other node invalid, which is the next to run: a queue would only be filled
- * and emptied for it. */
+/* Puts a node that nothing delays into this sweep. Very often a run invalidates
+ * one other node, which runs next: a queue would only be filled and emptied for
+ * it. */
 static inline void queue_put(struct sched *sched, struct node *node)
 {
     if (sched->alone == NULL &&
@@ -49,8 +49,8 @@ static inline void queue_consider(struct sched *sched, struct node *node)
     }
 }
 
-/* Takes a node out of wherever it is. */
-void queue_take_out(struct sched *sched, struct node *node); /* likewise */
+/* Takes a node out of its queue. */
+void queue_take_out(struct sched *sched, struct node *node); /* slow path */
 static inline void queue_remove(struct sched *sched, struct node *node)
 {
     if (node->place_in_queue != QUEUE_NONE) {
@@ -58,16 +58,17 @@ static inline void queue_remove(struct sched *sched, struct node *node)
     }
 }
 
-/* A materializer that waits for everybody else must not wait any longer. */
+/* A materializer must not wait for other nodes any longer. */
 void queue_promote(struct sched *sched, struct node *node);
 
-/* Its height was changed. */
+/* The height of a node has changed. */
 void queue_height_changed(struct sched *sched, struct node *node);
 
-/* Those whose time has come at `sched->now` go to where they belong. */
+/* Moves nodes that are eligible at `sched->now` to their queues. */
 void queue_release_due(struct sched *sched);
 
-/* The next of this sweep at the cursor or above, or NULL; moves the cursor. */
+/* The next node of this sweep at the cursor or above, or NULL; moves the
+ * cursor. */
 static inline struct node *queue_pop(struct sched *sched)
 {
     struct node *node = sched->alone;
@@ -92,33 +93,33 @@ static inline struct node *queue_pop(struct sched *sched)
     return node;
 }
 
-/* Takes all of this sweep out, in their order. */
+/* Takes all nodes of this sweep out, in order. */
 void queue_empty_sweep(struct sched *sched, struct node_list *out);
 
 /* The next sweep becomes this one. False if it would be empty. */
 bool queue_next_sweep(struct sched *sched);
 
-/* All materializers that wait, into this sweep. False if there is none. */
+/* Moves all waiting materializers into this sweep. False if there is none. */
 bool queue_admit_materializers(struct sched *sched);
 
-/* Looks who waits for later. Whoever comes to them from now on says so. */
+/* Finds out whether nodes are deferred. Later additions update that. */
 void queue_look_later(struct sched *sched);
 
-/* Whether this sweep and the next one have nothing to run. */
+/* Whether this sweep and the next one are empty. */
 static inline bool queue_has_no_sweep(const struct sched *sched)
 {
     return sched->alone == NULL && bucket_queue_is_empty(&sched->queues[0]) &&
            bucket_queue_is_empty(&sched->queues[1]);
 }
 
-/* Whether anything could run now. */
+/* Whether nothing could run now. */
 static inline bool queue_is_empty(const struct sched *sched)
 {
     return queue_has_no_sweep(sched) &&
            list_is_empty(&sched->idle_materializers);
 }
 
-/* When the first gated node's time comes. */
+/* When the first gated node is eligible. */
 mono_ms queue_next_wake(const struct sched *sched);
 
 #endif

@@ -1,4 +1,4 @@
-/* Up to date before it is read. */
+/* Brings writers up to date before a read returns. */
 
 #include "sched/refresh.h"
 
@@ -10,7 +10,7 @@
 
 #define WRITE_OF(link) CONTAINER_OF((link), struct write_link, in_place)
 
-/* Whether one of the runs under way has created it. */
+/* Whether a run in progress has created it. */
 static bool is_newborn(const struct run *run, const struct node *node)
 {
     if (node->born_in == 0 || node->status != NODE_NEVER_RAN) {
@@ -36,7 +36,7 @@ static bool can_run(const struct run *run, struct node *node)
              fetching_holds(run->sched, node, false));
 }
 
-/* No walk has this stamp: every node is to be looked at. */
+/* No walk has this stamp: every node is examined. */
 #define NO_STAMP UINT64_MAX
 
 static bool needs_look(const struct sched *sched,
@@ -51,7 +51,7 @@ static bool needs_look(const struct sched *sched,
     return !node->running && node->visit != stamp;
 }
 
-/* A writer of what `frame` reads that has to be looked at, or NULL. */
+/* A writer of what `frame` reads that has to be examined, or NULL. */
 static struct node *next_needed(const struct sched *sched,
                                 struct refresh_frame *frame,
                                 uint64_t stamp)
@@ -71,10 +71,10 @@ static struct node *next_needed(const struct sched *sched,
     return NULL;
 }
 
-/* P6 of settle.h. A handler and a view on a transaction are not given up for
+/* P6 of settle.h. A handler and a view on a transaction are not abandoned for
  * that: they have no turn that would come again by itself. What the outermost
- * run has read is read again, so that is a part of what runs in between: else
- * a long list would cost the square of its length. */
+ * run has read is read again, so the limit is a fraction of that: otherwise a
+ * long list would take quadratic time. */
 static bool can_pause(const struct run *run)
 {
     const struct sched *sched = run->sched;
@@ -90,11 +90,11 @@ static bool can_pause(const struct run *run)
            settle_is_interrupted(sched);
 }
 
-/* Runs a node inside the read. If that would be too deep, or the pass
- * has to pause, all runs under way are given up, and the sweep begins
- * again at the bottom: what was needed is known now, and comes first. But in a
- * cycle one node has to begin: there, what is too deep is read as it is, and
- * its change wakes the reader again. */
+/* Runs a node inside the read. If that would be too deep, or the pass has to
+ * pause, all runs in progress are abandoned, and the sweep begins again at the
+ * bottom: what was needed is known now, and comes first. But in a cycle one
+ * node has to begin: there, what is too deep is read as it is, and its change
+ * invalidates the reader later. */
 static void run_inside(struct run *run, struct node *node)
 {
     struct sched *sched = run->sched;
@@ -118,7 +118,7 @@ static void run_inside(struct run *run, struct node *node)
     }
 }
 
-/* The writer, after everything that it needs. */
+/* Runs the writer, after everything that it needs. */
 static void refresh(struct run *run, struct node *writer, uint64_t stamp)
 {
     struct sched *sched = run->sched;
@@ -154,7 +154,7 @@ static void refresh(struct run *run, struct node *writer, uint64_t stamp)
     sched->frames.count = base;
 }
 
-/* The first writer of the read that has to be looked at, or NULL. */
+/* The first writer of the read that has to be examined, or NULL. */
 static struct node *stale_writer(const struct sched *sched,
                                  const struct read_link *read,
                                  uint64_t stamp)
@@ -170,7 +170,7 @@ static struct node *stale_writer(const struct sched *sched,
     return NULL;
 }
 
-/* Whether one of the writers at the place itself has to be looked at. */
+/* Whether one of the writers at the place itself has to be examined. */
 static bool has_stale_writer(const struct run *run, const struct place *place)
 {
     const struct sched *sched = run->sched;

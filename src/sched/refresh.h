@@ -1,9 +1,10 @@
-/* Bringing what is read up to date, inside the read (R2 of sched/runner.h).
+/* Refresh: bringing what is read up to date, inside the read (R2 of
+ * sched/runner.h).
  *
- * In a pass that goes by height, a writer has run before its readers, and
- * this is a look at one node. It is more when a read was not known before:
- * then the writer, and everything that it needs, runs now. The walk over what
- * it needs is a loop; only the runs themselves nest. */
+ * In a pass by height, a writer has run before its readers, so a refresh
+ * examines one node. It does more for a read that was not known before: the
+ * writer, and everything that it needs, runs now. The walk over what it needs
+ * is a loop; only the runs nest. */
 
 #ifndef SCHED_REFRESH_H
 #define SCHED_REFRESH_H

@@ -1,4 +1,4 @@
-/* Nodes come and go: one place for both. */
+/* Registration and removal of nodes. */
 
 #include "sched/registry.h"
 
@@ -20,8 +20,8 @@ static void count(struct sched *sched, const struct node *node, int by)
     *kind += (size_t)by;
 }
 
-/* Whether somebody live waits for what runs: its node is, or its outputs are
- * being read by one that is, which is not known to be a reader yet. */
+/* Whether a live node needs the run: its own node is live, or a live one is
+ * reading its outputs, and is not linked as a reader yet. */
 static bool is_wanted(const struct run *run)
 {
     while (run != NULL && !node_is_live(run->node)) {
@@ -45,7 +45,7 @@ static void adopt_child(struct sched *sched,
     }
     node->parent = parent;
     node->born_in = run != NULL ? node_mark(run->number) : 0;
-    node->height = parent->height + 1; /* before its data says more */
+    node->height = parent->height + 1; /* until its reads say more */
     chain_push(&parent->children, &node->sibling);
     if (named == NULL && node->kind == NODE_COMPUTATION && is_wanted(run)) {
         node->provisional = node_mark(sched->pass);
@@ -138,7 +138,7 @@ void registry_promote(struct sched *sched, struct node *node)
     liveness_root_gained(sched, node);
 }
 
-/* Takes a pointer to the node out of a list of things to do. */
+/* Removes a pointer to the node from a work list. */
 #define FORGET_IN(vec, node)             \
     do {                                 \
         VEC_FOREACH ((vec), forgotten) { \
@@ -192,7 +192,7 @@ void registry_remove(struct sched *sched, struct node *node)
     list_remove(&node->all);
     count(sched, node, -1);
     chain_remove(&node->sibling);
-    node->parent = NULL; /* which may go before a run of this one ends */
+    node->parent = NULL; /* which may be freed before a run of this one ends */
     CHAIN_FOREACH(&node->children, link)
     {
         struct node *child = CONTAINER_OF(link, struct node, sibling);

@@ -1,16 +1,15 @@
-/* The registry: nodes come and go.
+/* The registry: registration and removal of nodes.
  *
- *   Y1  Registering runs nothing and reads nothing: it costs an insert for
- *       each read that is declared and each output. A node that is an effect,
- *       or whose output somebody live reads, is queued.
- *   Y2  A node that is registered inside a run is a child of the node that
- *       runs; a computation has provisional demand then, if its parent is
- *       live, or runs inside the read of somebody who is. One that names its
- *       parent is a child of that one, wherever it is registered, and runs
- *       when somebody looks. A node that is registered as parentless is no
- *       child of any.
- *   Y3  A node that is removed while it runs goes when the run ends, and its
- *       run does not count. */
+ *   Y1  Registering runs nothing and reads nothing: it costs one insertion per
+ *       declared read and per output. A node that is an effect, or whose output
+ *       a live node reads, is queued.
+ *   Y2  A node that is registered inside a run is a child of the running node.
+ *       A computation then has provisional demand if its parent is live, or
+ *       runs inside the read of a live node. A node that names its parent is a
+ *       child of that parent, wherever it is registered, and runs on demand. A
+ *       node that is registered as parentless is no child.
+ *   Y3  A node that is removed while it runs is freed when the run ends, and
+ *       its run does not count. */
 
 #ifndef SCHED_REGISTRY_H
 #define SCHED_REGISTRY_H
@@ -20,11 +19,11 @@
 struct node *registry_add(struct sched *sched, const struct node_spec *spec);
 void registry_remove(struct sched *sched, struct node *node);
 
-/* The node with that number, or NULL: it was removed, or is a handler's. It
- * looks at all of them: for people. */
+/* The node with that ordinal, or NULL: it was removed, or belongs to a handler.
+ * Walks all nodes: for introspection. */
 struct node *registry_node(const struct sched *sched, uint32_t ordinal);
 
-/* A computation becomes an effect. */
+/* Turns a computation into an effect. */
 void registry_promote(struct sched *sched, struct node *node);
 
 /* The last step of a removal, after its run. */

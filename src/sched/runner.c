@@ -26,15 +26,15 @@
 #include "sched/waiting.h"
 #include "value/compare.h"
 
-/* -- Commits on their way ------------------------------------------------ */
+/* -- Commits in flight --------------------------------------------------- */
 
-/* What has to be known when the store's answer comes. */
+/* What must be known when the verdict arrives. */
 struct flight {
     struct chain_link of_node; /* in its flights */
     struct list_node node;     /* idle, or lost */
-    struct sched *sched;       /* NULL: likewise */
-    struct node *owner;        /* NULL: is gone */
-    uint32_t expected;         /* answers, one a space; 0: not known yet */
+    struct sched *sched;       /* NULL: disposed of */
+    struct node *owner;        /* NULL: removed */
+    uint32_t expected;         /* verdicts, one per space; 0: not known yet */
     uint32_t answers;
     struct lineage *lineage; /* what it has launched, or NULL */
     VEC(struct cause) causes;
@@ -177,13 +177,13 @@ static struct flight *flight_begin(struct sched *sched, struct run *run)
     return flight;
 }
 
-/* -- The end of nodes ---------------------------------------------------- */
+/* -- Removal of nodes ---------------------------------------------------- */
 
 void runner_forget(struct sched *sched, struct node *node)
 {
     struct transaction *follower = sched->replica->follower;
     if (UNLIKELY(follower != NULL) && node->running) {
-        transaction_unfollow(follower); /* by reads that go now */
+        transaction_unfollow(follower); /* whose reads are removed now */
     }
     if (UNLIKELY(sched->waiting.count > 0)) {
         waiting_forget(sched, node);
@@ -206,7 +206,7 @@ void runner_release(struct sched *sched)
          at = list_pop_front(&sched->idle_flights)) {
         flight_free(CONTAINER_OF(at, struct flight, node));
     }
-    /* The store's answer is still to come for these. */
+    /* Their verdicts are still to come. */
     for (struct list_node *at = list_pop_front(&sched->lost_flights);
          at != NULL;
          at = list_pop_front(&sched->lost_flights)) {
@@ -244,7 +244,7 @@ enum err run_read_any(struct run *run,
     }
     struct run *reader = run->view != NULL ? run->viewer : run;
     if (UNLIKELY(sched->labels != NULL && !run->dry && !sched->unwinding &&
-                 reader != NULL)) { /* an edit has a label by its reads */
+                 reader != NULL)) { /* an edit is labelled by its reads */
         const enum err refused = labels_read(reader, place, kind, flags);
         if (refused != ERR_OK) {
             *out = VALUE_NONE;
@@ -267,7 +267,7 @@ enum run_result run_fail(struct run *run, const struct err_detail *detail)
     return RUN_FAILED;
 }
 
-/* If the code failed because of it, its own words say where. */
+/* If the code failed because of it, its own error says where. */
 enum run_result run_judge_unsent(struct run *run, enum run_result result)
 {
     const struct lineage *launched = run->transaction->launched;
@@ -284,7 +284,7 @@ enum run_result run_judge_unsent(struct run *run, enum run_result result)
 
 /* -- Begin --------------------------------------------------------------- */
 
-/* Each gets the causes, and the room, of the other. */
+/* Swaps causes, and their memory. */
 static void exchange_causes(struct run *run, struct node *node)
 {
     struct cause *at = run->causes.at;
@@ -298,7 +298,7 @@ static void exchange_causes(struct run *run, struct node *node)
     node->causes.capacity = capacity;
 }
 
-/* The run takes the causes; if they are many, with their room. */
+/* The run takes the causes; if they are many, with their memory. */
 static inline void take_causes(struct run *run, struct node *node)
 {
     const uint32_t count = node->causes.count;
@@ -314,7 +314,7 @@ static inline void take_causes(struct run *run, struct node *node)
     node->causes.count = 0;
 }
 
-/* The run of that depth; there is at most one at a time. */
+/* The run at that depth; there is at most one at a time. */
 COLD static struct run *run_new(struct sched *sched, uint32_t depth)
 {
     while (depth >= sched->runs.count) {
@@ -375,7 +375,7 @@ static WITHIN void put_back(struct run *run)
     }
     run->causes.count = 0;
     run->kept_causes = 0;
-    /* A node that has many causes at each change needs the room again. */
+    /* A node that has many causes at each change needs the memory again. */
     if (UNLIKELY(run->exchanged)) {
         run->exchanged = false;
         if (node->causes.count == 0) {
@@ -421,7 +421,7 @@ static WITHIN struct run *run_begin(struct sched *sched, struct node *node)
     return run;
 }
 
-/* The answer of the store will be taken. */
+/* Watches for the verdict. */
 static void watch_fate(struct run *run)
 {
     run->flight = flight_begin(run->sched, run);
@@ -447,7 +447,7 @@ static inline void open_transaction(struct run *run)
 
 /* -- End ----------------------------------------------------------------- */
 
-/* Whether a place that was written is one that the node said it writes. */
+/* Whether a place that was written is in the node's declared outputs. */
 static bool is_declared(const struct node *node, const struct place *place)
 {
     for (uint32_t i = 0; i < node->write_count; i++) {
@@ -460,7 +460,7 @@ static bool is_declared(const struct node *node, const struct place *place)
     return place->entity->scope != SCOPE_SPACE || labels_is_home(place);
 }
 
-/* An effect, a materializer, or somebody who has written its first output. */
+/* An effect, a materializer, or a node that has written its first output. */
 static inline bool is_within_surface(const struct run *run)
 {
     const struct node *node = run->node;
@@ -488,7 +488,7 @@ COLD static void check_surface(struct run *run)
     }
 }
 
-/* The answers are still to come, or have been here already. */
+/* The verdicts are still to come, or have arrived already. */
 COLD static void leave_flight(struct run *run)
 {
     struct flight *flight = run->flight;
@@ -521,12 +521,12 @@ static enum run_outcome wait(struct run *run)
     if (!waiting_has_documents(sched, node)) {
         fetching_mark(sched, node);
     }
-    sched->counters.runs--; /* it has done nothing */
+    sched->counters.runs--; /* it did nothing */
     return OUTCOME_WAITED;
 }
 
-/* What it would write over has to be here first: nobody would see else what is
- * different then, and what is beside it would be lost. */
+/* The document that it would overwrite has to be here first: otherwise readers
+ * could not see the difference, and other parts of it would be lost. */
 COLD static enum run_outcome wait_to_write(struct run *run)
 {
     evaluation_ahead(run);
@@ -549,7 +549,7 @@ static enum run_outcome commit_any(struct run *run)
     sched->own_version = 0;
     sched->own_commits = 0;
     if (UNLIKELY(sched->replica->sessions > 0 && run->flight == NULL)) {
-        watch_fate(run); /* the first store has come while it ran */
+        watch_fate(run); /* the first store was opened while it ran */
     }
     struct lineage *lineage = NULL;
     if (UNLIKELY(run->transaction->launched != NULL)) {
@@ -585,7 +585,7 @@ static enum run_outcome commit_any(struct run *run)
         if (UNLIKELY(!is_within_surface(run))) {
             check_surface(run);
         }
-        if (run->flight == NULL || sched->own_commits == 0) { /* no answer */
+        if (run->flight == NULL || sched->own_commits == 0) { /* no verdict */
             node->attempts = 0;
             node->conflicts = 0;
         }
@@ -596,8 +596,8 @@ static enum run_outcome commit_any(struct run *run)
     return err == ERR_OK ? OUTCOME_COMMITTED : OUTCOME_REFUSED;
 }
 
-/* Whether nobody can tell if the commit is told of or not, and no answer comes
- * that would have to be waited for. */
+/* Whether no subscriber could tell if there was a notification, and no verdict
+ * is to be awaited. */
 static inline bool is_straight(const struct run *run)
 {
     const struct sched *sched = run->sched;
@@ -628,7 +628,7 @@ static WITHIN enum run_outcome commit(struct run *run)
     return OUTCOME_COMMITTED;
 }
 
-/* The run is given up: everything is as before, but for the reads. */
+/* Abandons the run: everything is as before, except the reads. */
 static void give_up(struct run *run)
 {
     struct node *node = run->node;
@@ -646,7 +646,7 @@ static void give_up(struct run *run)
     }
 }
 
-/* What was read for the first time had no link yet to be told by. */
+/* Places that were read for the first time had no link yet to mark. */
 COLD static void find_unseen(struct run *run)
 {
     VEC_FOREACH (&run->transaction->reads, entry) {
@@ -668,9 +668,9 @@ COLD static void find_unseen(struct run *run)
     }
 }
 
-/* R1. Only runs inside of this one, and a world that went on while it waited,
- * change anything. A change group's own changes do not count, which only the
- * links know. */
+/* R1. Only nested runs, and changes while the run was suspended, can change
+ * anything. Changes of its own change group do not count, which only the links
+ * know. */
 static inline void look_at_meanwhile(struct run *run)
 {
     struct node *node = run->node;
@@ -682,7 +682,7 @@ static inline void look_at_meanwhile(struct run *run)
     }
 }
 
-/* Nothing comes of it until something changes. */
+/* No more attempts until something changes. */
 static void spend_attempts(struct sched *sched, struct node *node)
 {
     struct err_detail detail = {0};
@@ -710,7 +710,7 @@ COLD static enum run_outcome end_by_result(struct run *run,
         graph_apply_reads(sched, node, run->transaction, READS_KEPT_ALL);
         give_up(run);
         if (sched->unwinding) {
-            node->pass_runs--; /* no fault of its own */
+            node->pass_runs--; /* not its fault */
         }
         if (!sched->unwinding && ++node->attempts >= SCHED_ATTEMPTS_MAX) {
             spend_attempts(sched, node);
@@ -720,7 +720,7 @@ COLD static enum run_outcome end_by_result(struct run *run,
     graph_apply_reads(sched, node, run->transaction, READS_KEPT_READ);
     look_at_meanwhile(run);
     if (transaction_is_awaiting(run->transaction)) {
-        return wait_to_write(run); /* it may have failed because of that */
+        return wait_to_write(run); /* that may be why it failed */
     }
     if (result == RUN_WAITING) {
         evaluation_ahead(run);
@@ -760,7 +760,7 @@ void runner_rest(const struct run *run)
     struct sched *sched = run->sched;
     struct node *node = run->node;
     if (node->running) {
-        return; /* the validator is not done with it */
+        return; /* the validator still needs it */
     }
     if (!node->registered) {
         registry_free(sched, node); /* it was removed while it ran */
@@ -811,7 +811,7 @@ static void run_end(struct run *run, enum run_result result)
         }
         run->kept_causes = introspection_note_run(sched, run, outcome);
     } else {
-        run->kept_causes = 0; /* nothing that anybody would ask about */
+        run->kept_causes = 0; /* nothing worth explaining */
     }
     if (UNLIKELY(sched->validating) && outcome == OUTCOME_COMMITTED) {
         validator_look(run);

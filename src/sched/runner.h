@@ -1,22 +1,22 @@
 /* The runner: one run is one transaction.
  *
- *   R1  A node is clean from the moment its run begins: what changes meanwhile,
- *       after the run has read it, makes it invalid again.
- *   R2  A read is up to date. If a writer of what is read has to run, or
- *       something that this writer needs, it runs first, inside the read, in a
- *       transaction of its own. Exceptions: its time has not come; it is
- *       running itself; this very run has created it. Too deep
- *       (SCHED_NESTING_MAX), the runs are given up, and run again in order.
- *   R3  A run that fails leaves nothing but its reads: they wake it again,
- *       together with those of the run before.
- *   R4  A commit that is refused because the world moved on is tried again,
- *       with its causes, as often as it takes; another failure at most
- *       SCHED_ATTEMPTS_MAX times, and what is permanent never.
- *   R5  At most one run is under way, apart from the nesting of R2, and it ends
- *       before its function returns: work that takes longer is a task
+ *   R1  A node is clean from the moment its run begins: a change of something
+ *       that the run has already read makes it invalid again.
+ *   R2  A read is up to date. If a writer of the place, or something that the
+ *       writer needs, has to run, it runs first, inside the read, in a
+ *       transaction of its own. Exceptions: it is not eligible yet; it is
+ *       running already; this very run has created it. Beyond SCHED_NESTING_MAX
+ *       levels, the runs are abandoned, and run again in order.
+ *   R3  A run that fails leaves nothing but its reads: they wake the node
+ *       again, together with those of the run before.
+ *   R4  A commit that is refused because of a conflict is tried again, with its
+ *       causes, as often as it takes; another failure at most
+ *       SCHED_ATTEMPTS_MAX times, and a permanent one never.
+ *   R5  At most one run is in progress, apart from the nesting of R2, and it
+ *       ends before its function returns: longer work is a task
  *       (runtime/task.h).
  *
- * The functions below are what a node's function may call. */
+ * A node's function may call the functions below. */
 
 #ifndef SCHED_RUNNER_H
 #define SCHED_RUNNER_H
@@ -24,41 +24,41 @@
 #include "sched/core.h"
 
 enum {
-    RUN_FEW_CAUSES = 16 /* that are copied: more go with their room */
+    RUN_FEW_CAUSES = 16 /* copied; a larger array is exchanged instead */
 };
 
 struct run {
     struct sched *sched;
     struct node *node;
     struct transaction *transaction;
-    struct run *outer; /* the run inside of whose read it is, or NULL */
+    struct run *outer; /* the run whose read this run is nested in, or NULL */
     uint64_t number;
-    uint64_t world;  /* the state of it at the beginning, */
-    uint64_t staled; /* and how much was stale */
+    uint64_t world;  /* sched->world at the beginning, */
+    uint64_t staled; /* and sched->staled */
     uint32_t depth;
-    enum node_status was; /* its status before */
+    enum node_status was; /* the node's status before */
     mono_ms began;
-    uint64_t version;          /* that its commit made; 0: none */
+    uint64_t version;          /* of its commit; 0: none */
     struct handling *handling; /* of an event; or NULL */
     uint32_t vouched;          /* writes beside its surface: run_vouch */
-    bool dry; /* of the validator: reads what is there, and is thrown
-                 away */
-    struct transaction *view; /* on which it is evaluated (sched/evaluation.h):
-                                 thrown away, too; or NULL */
-    struct run *viewer;       /* then: the handler's; or NULL */
+    bool dry; /* of the validator: reads what is there, and is thrown away */
+    struct transaction *view; /* the view that it is evaluated on
+                                 (sched/evaluation.h): thrown away, too; or
+                                 NULL */
+    struct run *viewer;       /* then: the handler's run; or NULL */
     struct flight *flight;
     VEC_SMALL(struct cause)
-    causes;                   /* taken from the node; there is always
-                                 room for RUN_FEW_CAUSES */
-    uint32_t kept_causes;     /* of those, the record has taken over */
-    bool exchanged;           /* the room is the node's, which has ours */
+    causes;                   /* taken from the node; always has room for
+                                 RUN_FEW_CAUSES */
+    uint32_t kept_causes;     /* of those, moved to the record */
+    bool exchanged;           /* the array is the node's, which has ours */
     struct err_detail detail; /* of run_fail */
 };
 
 /* -- For the functions of nodes ------------------------------------------ */
 
 /* Whether the pass itself guarantees that the node is up to date: everything
- * live that is lower has been run, and nobody waits for later. */
+ * live below it has run, and no node is deferred. */
 static inline bool run_has_passed(const struct sched *sched,
                                   const struct node *node)
 {
@@ -67,8 +67,8 @@ static inline bool run_has_passed(const struct sched *sched,
            list_is_empty(&sched->idle_materializers);
 }
 
-/* Whether the only writer of a place is up to date: it is clean, and so is, by
- * the order of the pass, everything that it needs. False if that is not known
+/* Whether the only writer of a place is up to date: it is clean, and by the
+ * order of the pass so is everything that it needs. False if that is not known
  * at once. */
 static inline bool run_writer_is_fresh(const struct sched *sched,
                                        const struct chain_link *link)
@@ -80,18 +80,17 @@ static inline bool run_writer_is_fresh(const struct sched *sched,
             writer->verified == sched->staled);
 }
 
-/* The rest of run_read. */
+/* The slow path of run_read. */
 COLD enum err run_read_any(struct run *run,
                            struct place *place,
                            enum read_kind kind,
                            unsigned flags,
                            struct value *out);
 
-/* What is at a place (R2), new. OK, NOT_FOUND or TYPE, as transaction_read
- * says. STALE: this cannot be known now; return RUN_AGAIN. CLEARANCE: it must
- * not be known here (sched/labels.h); the run fails, whatever it returns.
- * GIVEN_UP: what is there cannot be computed with what a handler has written
- * (sched/evaluation.h). */
+/* Reads a place (R2), new. OK, NOT_FOUND or TYPE, like transaction_read. STALE:
+ * not known now; return RUN_AGAIN. CLEARANCE: not cleared to read it
+ * (sched/labels.h); the run fails, whatever it returns. GIVEN_UP: the value
+ * cannot be computed with a handler's own writes (sched/evaluation.h). */
 static inline enum err run_read(struct run *run,
                                 struct place *place,
                                 enum read_kind kind,
@@ -110,14 +109,14 @@ static inline enum err run_read(struct run *run,
     return transaction_read(run->transaction, place, kind, flags, out);
 }
 
-/* Writes: transaction_put_adopt and its like on run->transaction. */
+/* Writes: transaction_put_adopt and similar functions on run->transaction. */
 
-/* The rest of run_is_waiting (waiting.c). */
+/* The slow path of run_is_waiting (waiting.c). */
 bool run_reads_from_waiting(const struct run *run);
 
 /* Whether a document that it has read is on its way from the store, or is the
- * output of somebody who waits for one. Who cannot do with what it has seen
- * instead, nothing or something old, returns RUN_WAITING. */
+ * output of a node that waits for one. A function that cannot use the empty or
+ * old value that it read returns RUN_WAITING. */
 static inline bool run_is_waiting(const struct run *run)
 {
     return !run->dry && (run->transaction->unloaded > 0 ||
@@ -125,56 +124,52 @@ static inline bool run_is_waiting(const struct run *run)
                           run_reads_from_waiting(run)));
 }
 
-/* One write more than its surface has is meant to be: the document of a child
- * that is taken away. */
+/* Allows one write outside its surface: the document of a removed child. */
 static inline void run_vouch(struct run *run)
 {
     run->vouched++;
 }
 
-/* The same of all that it writes: it brings up what it registers. */
+/* Allows all writes: the run starts what it registers. */
 static inline void run_vouch_all(struct run *run)
 {
     run->vouched = UINT32_MAX / 2;
 }
 
-/* Whether nothing of it will stay: what cannot be taken back is not done. */
+/* Whether the run is thrown away: it must not do anything irrevocable. */
 static inline bool run_is_thrown_away(const struct run *run)
 {
     return run->dry || run->view != NULL;
 }
 
-/* The run ends as RUN_FAILED, because of this. */
+/* Ends the run as RUN_FAILED with this error. */
 enum run_result run_fail(struct run *run, const struct err_detail *detail);
 
-/* What a run that has launched something ends as, if its function returned
- * `result`: with an event that could not be sent it fails, also if its code has
+/* The result of a run that has launched something, if its function returned
+ * `result`: with an event that could not be sent it fails, even if its code
  * ignored that (V7, V8 of sched/events.h). */
 COLD enum run_result run_judge_unsent(struct run *run, enum run_result result);
 
 /* -- For the pass and the validator -------------------------------------- */
 
-/* A run of the node inside the innermost one, with nothing done yet; and its
- * last step. */
+/* A new run of the node, nested in the innermost one; and its last step. */
 struct run *run_take(struct sched *sched, struct node *node, uint32_t depth);
 void run_put(struct run *run);
 
-/* Makes the outermost run, once. */
+/* Creates the outermost run, once. */
 COLD void runner_prepare(struct sched *sched);
 
 /* Runs a node now. */
 void runner_run(struct sched *sched, struct node *node);
 
-/* Its function has returned: what is left of runner_run. */
+/* The function has returned: the rest of runner_run. */
 void runner_end(struct run *run, enum run_result result);
 
-/* What is left to do for a node that is not at rest after its run, and clean.
- */
+/* What is left to do for a node that is not at rest and clean after its run. */
 void runner_rest(const struct run *run);
 
-/* Asks for what the run will need later than the rest (seeing_bring_near): what
- * it will write, and what the record after its own holds, whose turn it is
- * next. */
+/* Prefetches what the run needs later (seeing_bring_near): what it writes, and
+ * the places in the record that will be overwritten next. */
 static inline void runner_bring_near(const struct run_record *next,
                                      const struct node *node)
 {
@@ -184,7 +179,7 @@ static inline void runner_bring_near(const struct run_record *next,
     }
 }
 
-/* What is to be forgotten when a node goes. */
+/* Forgets a node that is removed. */
 void runner_forget(struct sched *sched, struct node *node);
 
 void runner_release(struct sched *sched);

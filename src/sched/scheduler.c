@@ -1,4 +1,4 @@
-/* The facade: what the layers above call. */
+/* The facade that higher layers call. */
 
 #include "sched/scheduler.h"
 
@@ -168,7 +168,7 @@ static inline bool has_work(const struct sched *sched)
             events_next_wake(sched) <= sched->now);
 }
 
-/* Whether there is nobody beside the queue who could have to be seen to. */
+/* Whether there is nothing to do beside the queue. */
 static inline bool is_plain(const struct sched *sched)
 {
     return ((uintptr_t)sched->persistence | (uintptr_t)sched->events |
@@ -176,7 +176,7 @@ static inline bool is_plain(const struct sched *sched)
             sched->waiting.count) == 0;
 }
 
-/* What comes before a pass. False: there can be none now. */
+/* Prepares a pass. False: none is possible now. */
 COLD static bool prepare(struct sched *sched)
 {
     if (sched->rearming.count > 0) {
@@ -207,7 +207,7 @@ static inline bool pass(struct sched *sched, mono_ms now)
     sched->staled += now != sched->now; /* a gate may have opened */
     sched->now = now;
     if (UNLIKELY(!is_plain(sched))) {
-        sched->clock_is_right = false; /* others are called between passes */
+        sched->clock_is_right = false; /* foreign code runs between passes */
         if (!prepare(sched)) {
             return false;
         }
@@ -219,7 +219,7 @@ static inline bool pass(struct sched *sched, mono_ms now)
     settle_pass(sched);
     sched->stepping = false;
     if (UNLIKELY(sched->waiting.count > 0)) {
-        replica_settle(sched->replica); /* what was asked for may come now */
+        replica_settle(sched->replica); /* requested documents may arrive now */
     }
     if (!sched->paused) {
         see_to_events(sched);
@@ -239,9 +239,9 @@ static inline bool rests(const struct sched *sched)
     return LIKELY(is_plain(sched)) || scheduler_is_idle(sched);
 }
 
-/* Whether there is nothing to do, now or later, nor to be noted. Many words and
- * one question: a step that finds nothing is a large part of a write that
- * changes nothing. */
+/* Whether there is nothing to do, now or later, nor to record. Many words, one
+ * test: a step that finds nothing is a large part of a write that changes
+ * nothing. */
 static inline bool is_quiet(const struct sched *sched)
 {
     const uint64_t waits = (uintptr_t)sched->alone | sched->queues[0].count |
@@ -381,7 +381,7 @@ bool scheduler_check(struct sched *sched)
     LIST_FOREACH (&sched->nodes, at) {
         const struct node *node = CONTAINER_OF(at, struct node, all);
         holds = holds && graph_check(node) && order_check(node);
-        /* K1: what has to run waits somewhere. */
+        /* K1: what has to run is in a queue. */
         const bool waits = node->place_in_queue != QUEUE_NONE ||
                            node->running || node->waiting;
         holds = holds && (!node_is_stale(node) || !node->counted || waits ||

@@ -1,23 +1,22 @@
-/* The scheduler: what the layers above see of it.
+/* The scheduler: its interface to higher layers.
  *
  *   struct sched *sched = scheduler_new(&replica, NULL);
  *   struct node *sum = scheduler_register(sched, &spec);
  *   scheduler_step(sched, now);       runs what has to run at `now`
  *   scheduler_next_wake(sched)        when to step again
  *
- * A computation runs when an effect looks at its outputs, directly or through
- * others, and when something that it read has changed; never otherwise. Each
- * run is one transaction. For one change from outside, every node that is not
- * in a cycle runs at most once, after everything it reads from; an effect never
- * sees a value that was not there to stay.
+ * A computation runs if an effect depends on it, directly or through others,
+ * and something that it read has changed; never otherwise. Each run is one
+ * transaction. For one external change, every node outside cycles runs at most
+ * once, after everything that it reads from; an effect never sees an
+ * intermediate value (I9, ordering-3).
  *
- * sched/node.h says what a node is and sched/runner.h what its function may
- * do. The files behind, from the bottom: graph (who reads and writes what),
- * order (heights), liveness (demand), gates (time), queue (who waits),
- * invalidation (from a change to its readers), refresh and runner (one run),
- * settle (the pass), registry; and those that only look on: settling (no
- * rest), introspection (why), trace, validator. None of them includes this
- * one. */
+ * sched/node.h defines nodes, sched/runner.h what their functions may do. The
+ * files behind, from the bottom: graph (reads and writes), order (heights),
+ * liveness (demand), gates (time), queue (waiting nodes), invalidation (from a
+ * change to its readers), refresh and runner (one run), settle (the pass),
+ * registry; and those that only observe: settling (convergence), introspection
+ * (why), trace, validator. None of them includes this one. */
 
 #ifndef SCHED_SCHEDULER_H
 #define SCHED_SCHEDULER_H
@@ -30,7 +29,7 @@
 #include "sched/validator.h"
 
 struct scheduler_options {
-    struct host *host; /* tells how long runs take; NULL: nobody knows */
+    struct host *host; /* measures runs; NULL: no durations */
     struct sched_hooks hooks;
     bool immediate; /* T4 of sched/gates.h: no debounce or throttle applies */
     sched_interrupted_fn *interrupted; /* P6 of sched/settle.h; NULL: never */
@@ -41,12 +40,11 @@ struct scheduler_options {
 struct sched *scheduler_new(struct replica *replica,
                             const struct scheduler_options *options);
 
-/* All nodes are removed, and nothing wakes it any more; it is idle from then
- * on. Not from inside a run. */
+/* Removes all nodes; nothing wakes the scheduler afterwards, and it is idle.
+ * Not from inside a run. */
 void scheduler_dispose(struct sched *sched);
 
-/* The same, and its end. The store's answers to commits in flight are ignored
- * then. */
+/* The same, and frees it. Later verdicts on commits in flight are ignored. */
 void scheduler_free(struct sched *sched);
 
 /* -- Nodes --------------------------------------------------------------- */
@@ -75,40 +73,40 @@ void scheduler_invalidate(struct sched *sched, struct node *node);
 
 /* -- Time ---------------------------------------------------------------- */
 
-/* Runs what can run at `now`. Returns when there is nothing more to do then. */
+/* Runs what can run at `now`. Returns when nothing more can run then. */
 void scheduler_step(struct sched *sched, mono_ms now);
 
-/* The same at the host's time, which nobody is asked for if there is nothing
- * to do, now or later. Only with a host. */
+/* The same at the host's time; the clock is not read if there is nothing to do,
+ * now or later. Only with a host. */
 void scheduler_step_now(struct sched *sched);
 
-/* The same, one pass: at most one event of each lane. False if there was
- * nothing to do. */
+/* The same for one pass: at most one event per lane. False if there was nothing
+ * to do. */
 bool scheduler_pass(struct sched *sched, mono_ms now);
 
-/* The instant at which it wants to be stepped again: now, if something can
- * run; MONO_NEVER if only a change from outside makes work. */
+/* When to step again: now, if something can run; MONO_NEVER if only an external
+ * change makes work. */
 mono_ms scheduler_next_wake(const struct sched *sched);
 
-/* Nothing runs, nothing can run, and nothing that waits for its time is worth
- * waiting for. An event that waits is; commits that have no answer yet do not
- * count (sched->flights). */
+/* Nothing runs, nothing can run, and no gated node delays idle. A waiting event
+ * does; commits without a verdict do not (sched->flights). */
 bool scheduler_is_idle(const struct sched *sched);
 
-/* Whether something live did not settle, and is backed off: it is idle because
- * it is not worth waiting for, and not because everything is up to date. */
+/* Whether a live node did not converge and is backed off: the scheduler is idle
+ * because that is not worth waiting for, not because everything is up to
+ * date. */
 bool scheduler_is_backing_off(const struct sched *sched);
 
-/* Idle, every commit has its answer, and everything that waited for one was
- * done. */
+/* Idle, every commit has its verdict, and everything that waited for a verdict
+ * is done. */
 bool scheduler_is_settled(const struct sched *sched);
 
-/* After somebody has waited for idle: what did not settle before has another
- * chance to be waited for. */
+/* After a caller has waited for idle: nodes that did not converge before are
+ * waited for again. */
 void scheduler_idle_over(struct sched *sched);
 
-/* Brings what is at a place up to date, and reads it, new. It is what an
- * effect that is registered for the moment would see. */
+/* Brings a place up to date, and reads it, new: what an effect that is
+ * registered for a moment would see. */
 enum err scheduler_pull(struct sched *sched,
                         struct place *place,
                         mono_ms now,
@@ -116,8 +114,7 @@ enum err scheduler_pull(struct sched *sched,
 
 /* -- Checks -------------------------------------------------------------- */
 
-/* Everything that the files promise, compared with its definition. Walks all
- * nodes. */
+/* Compares all structures with their definitions. Walks all nodes. */
 bool scheduler_check(struct sched *sched);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* -- Scope links --------------------------------------------------------- */
 
-/* To the instance in `scope` of the document that holds it; new. */
+/* A link to the instance in `scope` of the document that holds it; new. */
 static struct value link_to(enum scope scope)
 {
     const struct value name = value_text_new(scope_name(scope));
@@ -49,8 +49,8 @@ enum err scopes_lead(struct transaction *transaction,
     return err;
 }
 
-/* The instance of a document that a scope link in it leads to; NULL: it is
- * none, or leads nowhere. */
+/* The instance that a scope link in a document leads to; NULL: it is not a
+ * scope link, or leads nowhere. */
 static struct entity *next_instance(const struct entity *entity,
                                     struct value link)
 {
@@ -119,7 +119,7 @@ static bool is_output(const struct node *node, const struct entity *entity)
     return false;
 }
 
-/* Whether it was written as a whole, and nothing beside it. */
+/* Whether the payload was written as a whole, and nothing else. */
 static bool is_whole(const struct draft *draft)
 {
     VEC_FOREACH (&draft->writes, write) {
@@ -215,7 +215,7 @@ enum run_result scopes_flow(struct run *run)
     if (keep_narrow(run, &detail) != ERR_OK) {
         return run_fail(run, &detail);
     }
-    /* What has been moved leaves drafts of scope links behind. */
+    /* A moved write leaves drafts of scope links behind. */
     for (size_t i = 0; i < transaction->drafts_used;) {
         const struct draft *draft = transaction->drafts.at[i];
         struct entity *entity = draft->entity;

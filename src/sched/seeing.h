@@ -1,7 +1,8 @@
-/* Seeing: what becomes of one reader when what it has read is another one now.
+/* Marking one reader when something that it has read has changed.
  *
- * Inline, because nearly every run of a node ends with this. Who sees what is
- * decided in sched/invalidation.h, whose rules (X3, X4) hold here as well. */
+ * Inline, because nearly every run of a node ends with this.
+ * sched/invalidation.h decides which readers see a change; its rules X3 and X4
+ * hold here as well. */
 
 #ifndef SCHED_SEEING_H
 #define SCHED_SEEING_H
@@ -45,9 +46,8 @@ static inline void seeing_become_invalid(struct sched *sched, struct node *node)
 
 /* -- One reader ---------------------------------------------------------- */
 
-/* It will run soon: what the run touches beside what is touched now is asked
- * for, so that it has come when it is needed. Where the graph is larger than
- * the processor's second cache, the waiting was half of the time. */
+/* The node will run soon: prefetches what its run touches. For graphs larger
+ * than the second-level cache, waiting for memory took half of the time. */
 static inline void seeing_bring_near(const struct node *node)
 {
     __builtin_prefetch(&node->runs, 1);
@@ -56,11 +56,12 @@ static inline void seeing_bring_near(const struct node *node)
     __builtin_prefetch(node->writes);
 }
 
-/* Nobody looks: it leaves the places, and costs nothing from now on (G1). */
+/* The node is dormant: it leaves its places, and adds no cost from now on
+ * (G1). */
 COLD void seeing_leave(struct sched *sched, struct node *node);
 
-/* Each place once. While the node runs, its links still say what made it run;
- * and it is the last change that the run may not have seen. */
+/* Each place once. While the node runs, its links still say what caused the
+ * run; this records the last change that the run may not have seen. */
 static inline void seeing_note_cause(struct read_link *read, uint64_t version)
 {
     struct node *node = read->node;
@@ -85,7 +86,7 @@ static inline void seeing_tell(struct sched *sched,
     struct node *node = read->node;
     if (LIKELY(node->state == node_at_rest(NODE_CLEAN) && !read->caused &&
                (!sched->in_pass || node->height >= sched->floor))) {
-        /* What follows, for nearly everybody. */
+        /* The following holds for nearly every node. */
         read->caused = true;
         seeing_add_cause(node, read->place, version);
         sched->counters.invalidations++;
@@ -96,7 +97,7 @@ static inline void seeing_tell(struct sched *sched,
         return;
     }
     if (node->place_in_queue != QUEUE_NONE && node_waits(node)) {
-        /* It was told of another change, and is in a queue already. */
+        /* It was marked for another change, and is in a queue already. */
         if (!read->caused) {
             read->caused = true;
             seeing_add_cause(node, read->place, version);
@@ -114,7 +115,7 @@ static inline void seeing_tell(struct sched *sched,
 
 /* -- A node's own write -------------------------------------------------- */
 
-/* One of the readers of what `writer` has written. */
+/* One reader of what `writer` has written. */
 static inline void seeing_reader(struct sched *sched,
                                  const struct node *writer,
                                  struct read_link *read,
@@ -127,15 +128,15 @@ static inline void seeing_reader(struct sched *sched,
     }
 }
 
-/* Several, in the order in which they came. */
+/* Several, in the order of their links. */
 void seeing_readers(struct sched *sched,
                     const struct node *writer,
                     const struct chain *readers,
                     uint64_t version);
 
-/* A payload, of which nobody has read a part, was given another value: by a run
- * of `writer`, straight (replica/quick.h), or by nobody in particular. What the
- * notification would have done. */
+/* A payload of which no part was read has got another value, by a run of
+ * `writer` (replica/quick.h) or, if NULL, by no node. Does what the
+ * notification would do. */
 static inline void seeing_write(struct sched *sched,
                                 const struct node *writer,
                                 const struct place *payload,

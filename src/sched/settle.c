@@ -1,4 +1,4 @@
-/* The pass: sweep after sweep, until it is quiet. */
+/* The pass: sweeps until nothing is left. */
 
 #include "sched/settle.h"
 
@@ -83,8 +83,8 @@ static void defer_rest(struct sched *sched)
 
 /* -- The end of a pass --------------------------------------------------- */
 
-/* Demand that was lent to nodes which this pass created (demand-3). One that
- * has not run yet, because its time has not come, keeps it. */
+/* Demand that was lent to nodes which this pass created (demand-3). A node that
+ * has not run yet, because it is not eligible, keeps it. */
 COLD static void end_provisional(struct sched *sched)
 {
     for (size_t i = 0; i < sched->provisional.count; i++) {

@@ -1,22 +1,22 @@
-/* The pass: running what has to run, in order.
+/* The pass: runs what has to run, in order.
  *
- *   P1  A pass is a number of sweeps; a sweep goes up by height. What becomes
- *       runnable at or below the height that the current node had when it was
- *       picked waits for the next sweep.
- *   P2  At its turn a node is asked again: it runs iff it is stale, live (or
- *       to run again), and its time has come.
- *   P3  When nothing is left to sweep, the heads of the lanes are looked at
- *       (sched/events.h): what one needs is swept first. What a handled event
- *       has made to run comes in the next pass. Materializers come when
+ *   P1  A pass consists of sweeps; a sweep goes up by height. A node that
+ *       becomes runnable at or below the height that the current node had when
+ *       it was taken waits for the next sweep.
+ *   P2  A node is checked again at its turn: it runs iff it is stale, live (or
+ *       to run again), and eligible.
+ *   P3  When nothing is left to sweep, the heads of the lanes are examined
+ *       (sched/events.h): what a head needs is swept first. What a handled
+ *       event has invalidated runs in the next pass. Materializers run when
  *       nothing else is left.
- *   P4  At most SCHED_SWEEPS_MAX sweeps, and SCHED_RUNS_MAX runs of one node:
- *       what is left then waits behind a gate, and is named.
+ *   P4  At most SCHED_SWEEPS_MAX sweeps, and SCHED_RUNS_MAX runs per node:
+ *       nodes that are left are backed off, and reported.
  *   P5  The cost is that of what runs: no pass walks over all nodes.
  *   P6  A pass pauses after SCHED_BURST_MAX commits that wait for the store,
- * and when the host is interrupted: the caller sends what there is, and the
- *       next call goes on. So what is in flight is bounded, however much one
- *       read makes to run; the runs around such a read are given up, and run
- *       again when it goes on. */
+ *       and when the host is interrupted: the caller sends them, and the next
+ *       call continues. So memory in flight is bounded, however many runs one
+ *       read causes; the runs around such a read are abandoned, and run again
+ *       then. */
 
 #ifndef SCHED_SETTLE_H
 #define SCHED_SETTLE_H
@@ -32,14 +32,14 @@ static inline bool settle_is_interrupted(const struct sched *sched)
            sched->interrupted(sched->interrupted_ctx);
 }
 
-/* P6: whether the pass is to pause after the run that has just ended. */
+/* P6: whether the pass has to pause after the run that has just ended. */
 static inline bool settle_must_pause(const struct sched *sched)
 {
     return sched->flights >= sched->burst_from + SCHED_BURST_MAX ||
            settle_is_interrupted(sched);
 }
 
-/* The pass ends here for now; the next call begins at the bottom again. */
+/* The pass stops for now; the next call begins at the bottom again. */
 void settle_pause(struct sched *sched);
 
 #endif

@@ -1,11 +1,11 @@
-/* Telling when there is no rest. */
+/* Reports that the scheduler does not converge. */
 
 #include "sched/settling.h"
 
 #include "sched/circle.h"
 
 enum {
-    NAMED_RECORDS = 64, /* the last runs: whose nodes are named */
+    NAMED_RECORDS = 64, /* the last runs, whose nodes are named */
 };
 
 struct restlessness settling_look(const struct sched *sched, mono_ms now)
@@ -37,10 +37,10 @@ void settling_rests(struct sched *sched)
     sched->restless_told = false;
 }
 
-/* -- Who it is ----------------------------------------------------------- */
+/* -- Which nodes --------------------------------------------------------- */
 
-/* Those who ran last, each once, the last one first, into `unsettled`, which is
- * empty. The nodes are walked once: there may be very many of them. */
+/* The nodes that ran last, each once, most recent first, into `unsettled`,
+ * which is empty. The nodes are walked once: there may be very many of them. */
 static void collect_runners(struct sched *sched)
 {
     struct node *nodes[NAMED_RECORDS] = {0};
@@ -94,7 +94,7 @@ static void tell(struct sched *sched)
     }
 }
 
-/* E4: a circle is told once, from whichever of its nodes it was found. */
+/* E4: a circle is reported once, whichever of its nodes it was found from. */
 static void tell_circle(struct sched *sched, const struct circle *circle)
 {
     const uint32_t ordinal = circle_ordinal(circle);
@@ -120,7 +120,7 @@ static void look_for_circle(struct sched *sched, struct node *node, bool empty)
     circle_release(&circle);
 }
 
-/* Not at once: the walks of runs that are under way use the same marks, and a
+/* Not at once: the walks of runs in progress use the same marks, and a
  * diagnosis must not change what runs. */
 void settling_run_failed(struct sched *sched, struct node *node)
 {
@@ -144,7 +144,7 @@ static void look_for_circles(struct sched *sched)
     vec_clear(&sched->failed_in_circle);
 }
 
-/* A pass has taken time, or was not the first. */
+/* The pass has taken time, or was not the first. */
 static void look_back(struct sched *sched, mono_ms now)
 {
     sched->restless_busy += now - sched->pass_began;

@@ -1,4 +1,4 @@
-/* A run without exceptions, in one piece. */
+/* The fast path of a run, from beginning to end. */
 
 #include "sched/swift.h"
 
@@ -21,7 +21,7 @@ static WITHIN bool takes(const struct sched *sched,
            sched->swift;
 }
 
-/* The same for its first run: it has not said what it will read. */
+/* The same for its first run: it has no declared reads. */
 static WITHIN bool takes_first(const struct sched *sched,
                                const struct node *node)
 {
@@ -31,7 +31,7 @@ static WITHIN bool takes_first(const struct sched *sched,
 
 /* -- Begin --------------------------------------------------------------- */
 
-/* One, nearly always. */
+/* Nearly always one. */
 static WITHIN void take_causes(struct run *run, struct node *node)
 {
     const uint32_t count = node->causes.count;
@@ -84,7 +84,7 @@ static WITHIN void open_transaction(const struct run *run)
 
 /* -- End ----------------------------------------------------------------- */
 
-/* W2: whether nothing has happened but reads and writes of payloads. */
+/* W2: whether there were only reads and writes of payloads. */
 static WITHIN bool is_usual(const struct sched *sched,
                             const struct run *run,
                             const struct node *node)
@@ -93,7 +93,7 @@ static WITHIN bool is_usual(const struct sched *sched,
            sched->swift && !run->transaction->has_more;
 }
 
-/* Whether the only write is to the node's output, whose readers can be told
+/* Whether the only write is to the node's output, whose readers can be marked
  * without the channel. */
 static WITHIN bool is_straight(const struct sched *sched,
                                const struct transaction *transaction,
@@ -120,7 +120,7 @@ static WITHIN void take_time(struct sched *sched,
     }
 }
 
-/* Whether it has written nothing, or what can be applied here. */
+/* Whether it has written nothing, or only what can be applied here. */
 static WITHIN bool can_commit(const struct sched *sched,
                               const struct run *run,
                               const struct node *node)
@@ -148,7 +148,7 @@ static WITHIN void commit(struct sched *sched,
     transaction->quick.count = 0;
 }
 
-/* It is not at rest, or not as it was. */
+/* The node is not at rest, or its state has changed. */
 COLD static void end_unusually(const struct run *run)
 {
     run->node->running = false;
@@ -201,7 +201,7 @@ static WITHIN void run_node(struct sched *sched,
     end(sched, run, node, record);
 }
 
-/* Nothing is expected of it: what it has read becomes what it reads. */
+/* There is no expectation: what it has read becomes its reads. */
 APART static void run_first(struct sched *sched,
                             struct run *run,
                             struct node *node)

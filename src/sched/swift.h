@@ -1,17 +1,16 @@
-/* The swift way of a run.
+/* The fast path of a run.
  *
- * Nearly every run is one of a node that is live, has run before, is told by
- * a change to run again, reads what it has read the last time, and gives its
- * one output another number. Nothing of what else can happen to a node happens
- * to it: so here is the way of such a run, and of no other, from its beginning
- * to its end. It leaves behind what sched/runner.h would: reads, causes,
- * records, statistics.
+ * Nearly every run is that of a live node that has run before, was invalidated
+ * by a change, reads what it read the last time, and writes another number to
+ * its only output. None of the special cases applies to it. This file has the
+ * path of such a run, and of no other, from beginning to end. It leaves behind
+ * what sched/runner.h would: reads, causes, records, statistics.
  *
- *   W1  Whether a run begins this way is decided by what is known before.
- *   W2  If anything was different at its end, the runner ends it, and finds
+ *   W1  What is known before a run decides whether it takes this path.
+ *   W2  If anything differs at its end, the runner ends the run, and finds
  *       everything as if it had begun it.
- *   W3  sched->swift is false while there is something that such runs do not
- *       know of: stores, labels, traces, the validator, nodes that wait for
+ *   W3  sched->swift is false while there is something that this path does not
+ *       handle: stores, labels, traces, the validator, nodes that wait for
  *       documents. It becomes true at the beginning of a pass only. */
 
 #ifndef SCHED_SWIFT_H
@@ -30,8 +29,8 @@ static inline void swift_begin_pass(struct sched *sched)
                    sched->hooks.run == NULL && sched->hooks.trigger == NULL;
 }
 
-/* Runs the nodes of the sweep one after the other, as long as they can go this
- * way. The next one, which cannot and was taken from the queue; or NULL. */
+/* Runs the nodes of the sweep, as long as they can take this path. Returns the
+ * first that cannot, taken from the queue; or NULL. */
 struct node *swift_sweep(struct sched *sched);
 
 #endif

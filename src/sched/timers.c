@@ -1,4 +1,4 @@
-/* Setting timers, cancelling them, and what is special about their events. */
+/* Setting and cancelling timers, and what is special about their events. */
 
 #include "sched/timers.h"
 
@@ -176,8 +176,7 @@ bool timers_are_noted(const struct sched *sched)
 
 /* -- Setting ------------------------------------------------------------- */
 
-/* Whether a run of a node sends it: what an effect or a computation does may be
- * done again. */
+/* Whether a run of a node sends it: effects and computations may run again. */
 static bool is_of_node(const struct sched *sched, const struct event_spec *spec)
 {
     return spec->origin != NULL && sched->run != NULL &&
@@ -271,7 +270,7 @@ static struct event *make(struct events *events,
     return event;
 }
 
-/* The answer can come inside of the commit: then the event is over. */
+/* The verdict can arrive inside the commit, which ends the event. */
 static enum err commit_alone(struct event *event, struct err_detail *detail)
 {
     struct events *events = event->events;
@@ -353,8 +352,8 @@ static struct value cancelled(struct value stream)
     return object_new_adopt(parts, COUNT_OF(parts) / 2);
 }
 
-/* The document of a timer that the transaction knows, new. One that is new with
- * the transaction is not at the store, and is not requested there. */
+/* The document of a timer that the transaction knows, new. One that the
+ * transaction creates is not at the store, and is not requested. */
 static struct value look_at(struct transaction *transaction,
                             struct place *place)
 {
@@ -392,8 +391,8 @@ static enum err cancel_at(struct transaction *transaction,
     return err;
 }
 
-/* The event with that document, not a timer, that the transaction has sent
- * itself; or NULL. */
+/* The event with that document, not a timer, that the transaction itself has
+ * sent; or NULL. */
 static struct event *sent_by(const struct transaction *transaction,
                              const struct entity *document)
 {
@@ -411,7 +410,7 @@ static struct event *sent_by(const struct transaction *transaction,
     return NULL;
 }
 
-/* An event whose document is new with this transaction: it was not sent, after
+/* An event whose document this transaction creates: it is not sent after
  * all. */
 static enum err take_back(struct event *event,
                           struct transaction *transaction,

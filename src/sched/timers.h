@@ -1,8 +1,8 @@
 /* Timers: events that the store keeps until they are due.
  *
  * A timer is a stored event (sched/durable.h) with a due time. It is not in
- * memory until then: the runtime asks the store for what is due
- * (runtime/stored_events.h), and takes it up as any stored event.
+ * memory until then: the runtime asks the store for timers that are due
+ * (runtime/stored_events.h), and takes them up like any stored event.
  *
  *   timer-1  A timer is set by the commit of the transaction that sends it, or
  *            by one of its own. Its event ends as queued when that has landed.
@@ -12,9 +12,9 @@
  *            event that was taken up: not if it was replaced, cancelled, or is
  *            the next tick.
  *   timer-4  The commit that handles a tick of a repeating timer, or ends it
- *            because its handler failed, holds the next tick. The tick after
- *            it follows from the time at which it was due, not from that of
- *            the handling.
+ *            because its handler failed, contains the next tick. The tick after
+ *            that is computed from the due time, not from the time of the
+ *            handling.
  *   timer-5  A timer and its stream are in one space. */
 
 #ifndef SCHED_TIMERS_H
@@ -27,7 +27,7 @@ struct stored_event;
 
 #define TIMERS_NEVER UINT64_MAX
 
-/* Of an event with a due time. */
+/* An event with a due time. */
 struct event_timed {
     struct event_timer plan;
     uint64_t next;        /* if it repeats: when its next tick is due */
@@ -75,7 +75,7 @@ void timer_documents_release(timer_documents *documents);
 
 /* -- For durable.c ------------------------------------------------------- */
 
-/* The next tick of one that repeats, as it is stored; new. */
+/* The next tick of a repeating timer, as stored; new. */
 struct value timers_next(const struct event_timed *timed);
 
 void timers_free(struct event_timed *timed);
@@ -93,10 +93,9 @@ void timers_end(const struct event *event,
 
 /* -- For the runtime ----------------------------------------------------- */
 
-/* When the first one is due that was set here since the last call; or
- * TIMERS_NEVER. */
+/* When the first timer set here since the last call is due; or TIMERS_NEVER. */
 uint64_t timers_take_earliest(struct sched *sched);
-/* Whether the next tick of one is on its way to the store. */
+/* Whether the next tick of a timer is in flight to the store. */
 bool timers_take_moving(struct sched *sched);
 bool timers_are_noted(const struct sched *sched); /* whether there is one */
 
@@ -109,7 +108,7 @@ void timers_take_up(struct sched *sched,
                     struct value document,
                     uint64_t next);
 
-/* Moves a repeating one, whose tick is not to be handled, to its next tick. */
+/* Moves a repeating timer to its next tick without handling this one. */
 void timers_skip(struct sched *sched,
                  struct space *space,
                  struct value id,

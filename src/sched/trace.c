@@ -8,7 +8,7 @@
 #include "sched/invalidation.h"
 #include "value/json.h"
 
-/* How much was ever put into a ring; the last ones are still there. */
+/* How many entries were ever put into a ring; the last ones are still there. */
 struct ring {
     size_t put;
     size_t size;
@@ -16,7 +16,7 @@ struct ring {
 
 struct trace {
     struct sched *sched;
-    struct sched_hooks next; /* who listened before */
+    struct sched_hooks next; /* the hooks before */
     unsigned kinds;
     struct ring triggers_ring;
     struct ring runs_ring;
@@ -24,7 +24,7 @@ struct trace {
     struct trace_trigger *triggers;
     struct trace_run *runs;
     struct trace_pass *passes;
-    struct trace_pass pass; /* the one under way */
+    struct trace_pass pass; /* the one in progress */
     uint64_t pops;          /* counters when it began */
     struct buf text;
 };
@@ -34,7 +34,7 @@ static size_t ring_count(const struct ring *ring)
     return ring->put < ring->size ? ring->put : ring->size;
 }
 
-/* Where the entry at `index` from the oldest is. */
+/* The index of an entry, counted from the oldest. */
 static size_t ring_at(const struct ring *ring, size_t index)
 {
     CHECK(index < ring_count(ring));
@@ -57,7 +57,7 @@ static void clear_trigger(struct trace_trigger *entry)
     *entry = (struct trace_trigger){.name = VALUE_NONE};
 }
 
-/* What was at a place, in a few characters; "-" for nothing. */
+/* The value at a place, in a few characters; "-" for none. */
 static void summarize(struct trace *trace,
                       const struct entity_state *state,
                       const struct place *place,
@@ -233,7 +233,7 @@ static void end_pass(struct trace *trace,
 {
     struct trace_pass *pass = &trace->pass;
     if (pass->number != sched->pass) {
-        return; /* the trace came in the middle of it */
+        return; /* the trace began during the pass */
     }
     pass->settled = settled;
     pass->looked_at = sched->counters.pops - trace->pops;
@@ -261,7 +261,7 @@ static void on_pass(void *ctx,
     }
 }
 
-/* -- What is only passed on ---------------------------------------------- */
+/* -- Hooks that are only forwarded --------------------------------------- */
 
 static void on_error(void *ctx,
                      const struct node *node,
@@ -299,7 +299,7 @@ static void on_not_idempotent(void *ctx, const struct violation *violation)
     }
 }
 
-/* -- Life ---------------------------------------------------------------- */
+/* -- Begin and end ------------------------------------------------------- */
 
 struct trace *trace_new(struct sched *sched, unsigned kinds)
 {
@@ -359,7 +359,7 @@ void trace_free(struct trace *trace)
     mem_free(trace, sizeof *trace);
 }
 
-/* -- Looking ------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 size_t trace_trigger_count(const struct trace *trace)
 {

@@ -1,12 +1,12 @@
-/* Traces: what a scheduler did lately, for those who ask for it.
+/* Traces: what a scheduler did recently, on request.
  *
- * A trace listens to the hooks of a scheduler, in front of those who listened
- * before, and keeps three rings: the reads that changes were compared with,
- * the runs, and the passes.
+ * A trace listens to the hooks of a scheduler, in front of the existing hooks,
+ * and keeps three rings: the reads that changes were compared with, the runs,
+ * and the passes.
  *
- *   A1  It reads only; the hooks behind it hear everything as without it.
- *   A2  An entry is borrowed until the next step of the scheduler. Places and
- *       names in it are references, so it outlives its node; but it goes
+ *   A1  It only observes; the hooks behind it are called as without it.
+ *   A2  An entry is borrowed until the next step of the scheduler. Its places
+ *       and names are references, so it outlives its node. A trace is freed
  *       before its scheduler.
  *
  *   struct trace *trace = trace_new(sched, TRACE_RUNS | TRACE_PASSES);
@@ -37,13 +37,12 @@ enum trace_kind {
     TRACE_ALL = 7,
 };
 
-/* A read was looked at because of a change. */
+/* A read was compared because of a change. */
 struct trace_trigger {
     uint64_t version; /* of the notification */
     enum notification_kind kind;
-    uint32_t change; /* which of its documents */
-    uint32_t writer; /* 1 and the ordinal of the node that wrote; 0: somebody
-                        else */
+    uint32_t change; /* index of the document in it */
+    uint32_t writer; /* 1 + ordinal of the node that wrote; 0: no node */
     uint32_t ordinal;
     struct value name;
     struct place *place;
@@ -53,20 +52,20 @@ struct trace_trigger {
                              skip-own-commit-source or
                              skip-same-change-group */
     enum node_status was; /* its status before */
-    bool queued;          /* likewise: it waited to run */
+    bool queued;          /* and whether it was queued */
 };
 
 struct trace_run {
     uint64_t number;
     uint32_t ordinal;
-    uint32_t parent; /* 1 and its ordinal; 0: none */
+    uint32_t parent; /* 1 + ordinal; 0: none */
     struct value name;
     enum node_kind kind;
     enum run_outcome outcome;
     mono_ms at;
     mono_ms busy_ms;
     uint32_t declared_count; /* outputs and envelopes; the first ones follow */
-    uint32_t actual_count;   /* places that it has changed; likewise */
+    uint32_t actual_count;   /* places that it changed; likewise */
     struct place *declared[TRACE_WRITES];
     struct place *actual[TRACE_WRITES];
 };
@@ -80,26 +79,25 @@ struct trace_pass {
     uint64_t number;
     mono_ms at;
     uint32_t sweeps;
-    uint32_t busy_sweeps; /* in which something ran */
+    uint32_t busy_sweeps; /* with at least one run */
     uint64_t runs;
-    uint64_t looked_at; /* nodes that were taken from the queue */
+    uint64_t looked_at; /* nodes taken from the queue */
     bool settled;       /* nothing was backed off */
     struct trace_sweep sweep[SCHED_SWEEPS_MAX];
 };
 
 struct trace;
 
-/* From now on. `kinds` of enum trace_kind. */
+/* Traces from now on; `kinds` is a mask of enum trace_kind. */
 struct trace *trace_new(struct sched *sched, unsigned kinds);
 
-/* The hooks are what they were. Traces go in the reverse order of their
- * coming. */
+/* Restores the hooks. Traces are freed in reverse order. */
 void trace_free(struct trace *trace);
 
-/* Forgets what there is. */
+/* Drops all entries. */
 void trace_clear(struct trace *trace);
 
-/* The oldest first. */
+/* Oldest first. */
 size_t trace_trigger_count(const struct trace *trace);
 size_t trace_run_count(const struct trace *trace);
 size_t trace_pass_count(const struct trace *trace);

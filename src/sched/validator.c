@@ -1,4 +1,4 @@
-/* Running a function twice, and comparing the writes. */
+/* Runs a function twice, and compares the writes. */
 
 #include "sched/validator.h"
 
@@ -22,8 +22,8 @@ static bool is_checkable(const struct node *node)
            node->children.first == NULL;
 }
 
-/* V2. Who changed it last, tells the record; a commit to several spaces has
- * several versions. */
+/* V2. The record names the last author; a commit to several spaces has several
+ * versions. */
 static bool is_moved(const struct run *first)
 {
     VEC_FOREACH (&first->transaction->reads, read) {
@@ -59,7 +59,7 @@ static struct run *dry_begin(struct sched *sched,
     return run;
 }
 
-/* V5: the nodes that the run has registered. */
+/* V5: removes the nodes that the run has registered. */
 static void remove_children(const struct run *run)
 {
     struct sched *sched = run->sched;
@@ -155,11 +155,11 @@ static void twice_end(struct run *run)
     }
 }
 
-/* -- All of them --------------------------------------------------------- */
+/* -- All computations ---------------------------------------------------- */
 
 typedef VEC(struct entity_state) state_vec;
 
-/* What the drafts have come to. */
+/* The states of the drafts. */
 static void remember(struct transaction *transaction, state_vec *states)
 {
     quick_expand(transaction);
@@ -176,7 +176,7 @@ static void forget(state_vec *states)
     vec_clear(states);
 }
 
-/* Whether the drafts have come to something else since. */
+/* Whether the drafts have changed since. */
 static bool has_changed(const struct run *run, const state_vec *states)
 {
     const struct transaction *transaction = run->transaction;
@@ -211,8 +211,8 @@ static void check_twice(struct sched *sched,
     forget(states);
 }
 
-/* The one after a node that was there, by the order of registration: the
- * function may have removed any. */
+/* The node after one that existed, in the order of registration: the function
+ * may have removed any. */
 static struct node *next_node(const struct sched *sched, uint32_t ordinal)
 {
     LIST_FOREACH (&sched->nodes, at) {

@@ -1,4 +1,4 @@
-/* Who waits for documents, and for how long. */
+/* Which nodes wait for documents, and for how long. */
 
 #include "sched/waiting.h"
 
@@ -9,8 +9,7 @@
 #include "sched/queue.h"
 #include "sched/runner.h"
 
-/* Whether somebody else who writes there, or to something that it is part of,
- * waits. */
+/* Whether another node that writes there, or to something above, waits. */
 static bool writer_waits(const struct place *place, const struct node *reader)
 {
     for (; place != NULL; place = place_parent(place)) {
@@ -37,8 +36,8 @@ bool run_reads_from_waiting(const struct run *run)
     return false;
 }
 
-/* Whether all documents that it has read are here; and all who write them up
- * to date, as far as that. */
+/* Whether all documents that it has read are here; and all their writers are up
+ * to date, in this respect. */
 bool waiting_has_documents(const struct sched *sched, const struct node *node)
 {
     if (node->hollow) {
@@ -68,7 +67,7 @@ bool waiting_has_come(const struct sched *sched, const struct node *node)
     return !node->behind && waiting_has_documents(sched, node);
 }
 
-/* Whether those who are left wait for nothing but each other. */
+/* Whether the remaining nodes wait only for each other. */
 static bool is_circle(const struct sched *sched)
 {
     VEC_FOREACH (&sched->waiting, node) {
@@ -89,27 +88,27 @@ bool waiting_can_wake(const struct sched *sched)
     return is_circle(sched);
 }
 
-/* It has to run as it had before: for the first time, or because of what has
- * changed. */
+/* The node has to run as before: for the first time, or because of its
+ * causes. */
 static void wake(struct sched *sched, struct node *node)
 {
     if (node_is_stale(node)) {
-        queue_consider(sched, node); /* it was held, as it is */
+        queue_consider(sched, node); /* it was held, with its status */
         return;
     }
     const bool asked = node->asked;
     invalidation_mark(sched, node, NULL, 0);
     node->asked = asked || (node->causes.count == 0 && node->runs > 0);
     if (node->runs == 0) {
-        invalidation_clear_causes(node); /* that it is the first is why */
+        invalidation_clear_causes(node); /* a first run needs no other cause */
         node_set_status(node, NODE_NEVER_RAN);
     }
-    if (node->gate != NULL) { /* a document that has come is no change */
+    if (node->gate != NULL) { /* an arriving document is not a change */
         gates_open(sched, node);
     }
 }
 
-/* U2 of fetching.h, anew. */
+/* U2 of fetching.h, again. */
 static void mark_behind(struct sched *sched)
 {
     fetching_unmark_all(sched);
@@ -120,8 +119,8 @@ static void mark_behind(struct sched *sched)
     }
 }
 
-/* Who is woken lets those go that wait for it, so they are looked at until
- * nothing moves. */
+/* Waking a node releases those that wait for it, so the list is examined until
+ * nothing changes. */
 void waiting_wake(struct sched *sched)
 {
     bool moved = waiting_can_wake(sched);

@@ -1,4 +1,4 @@
-/* The checks of a commit, in their order. */
+/* The checks of a commit, in order. */
 
 #include "store/admit.h"
 
@@ -41,14 +41,14 @@ enum outcome admit_refuse(struct admission *admission,
     return REFUSED;
 }
 
-/* What a function of a lower layer said against the commit. */
+/* Refuses with the error of a lower layer. */
 static enum outcome refuse_with(struct admission *admission,
                                 const struct err_detail *why)
 {
     return admit_refuse(admission, why->err, "%s", why->text);
 }
 
-/* At most that many bytes of a name go into a sentence. */
+/* At most that many bytes of a name go into a message. */
 static int shown(struct text text)
 {
     return text_shown(text.at, text.length, 120);
@@ -56,18 +56,18 @@ static int shown(struct text text)
 
 /* -- Replay -------------------------------------------------------------- */
 
-/* What an operation writes, as it is given. */
+/* What an operation writes, as given. */
 static struct value op_data(const struct commit_op *op)
 {
     return op->kind == COMMIT_PATCH ? patch_write(&op->patch)
                                     : value_ref(op->document);
 }
 
-/* The same for two commits iff they say the same and one runtime sends them;
- * whatever the order of keys in which they came. Two runtimes that use one
- * session name, because the claim of it (host/claim.h) does not hold on their
- * file system, count independently: equal content at an equal number is two
- * commits then. Makes the texts that the rows will need. */
+/* Equal for two commits iff they have the same content, whatever the order of
+ * keys, and one runtime sends them. Two runtimes that use one session name,
+ * because the claim of it (host/claim.h) does not hold on their file system,
+ * count independently: then equal content at an equal number is two commits.
+ * Also makes the texts that the rows will need. */
 static void commit_digest(struct admission *admission)
 {
     const struct commit *commit = admission->commit;
@@ -152,8 +152,8 @@ static bool is_content_addressed(struct value id)
     return text.length > 4 && memcmp(text.at, "cid:", 4) == 0;
 }
 
-/* Which operations were elided when this commit landed: the content-addressed
- * ones that went to no document. */
+/* Which operations were elided when this commit landed: content-addressed ones
+ * that went to no document. */
 static bool read_elided(struct text text,
                         const struct commit *commit,
                         struct verdict *verdict)
@@ -174,7 +174,7 @@ static bool read_elided(struct text text,
     return true;
 }
 
-/* What is known of a commit of this session without a look at the rows. */
+/* Decides without reading rows, if possible. */
 static bool cannot_have_landed(struct admission *admission, uint64_t local_seq)
 {
     return admission->session == 0 || session_is_ahead(admission->engine,
@@ -259,7 +259,7 @@ static bool is_text(struct value text)
            utf8_is_valid(value_text(&text).at, value_text(&text).length);
 }
 
-/* No reader takes a row with other bytes. */
+/* No reader accepts a row with other bytes. */
 static enum outcome check_texts(struct admission *admission)
 {
     if (!is_text(admission->context_text)) {
@@ -290,7 +290,7 @@ enum outcome admit_shape(struct admission *admission)
                : refuse_with(admission, &why);
 }
 
-/* The document that a target means for this author. */
+/* The document that a target names for this author. */
 enum outcome admit_find_target(struct admission *admission,
                                struct branch *branch,
                                const struct target *target,
@@ -347,7 +347,7 @@ enum outcome admit_refuse_document(struct admission *admission,
 
 /* -- Content-addressed documents ----------------------------------------- */
 
-/* What the document is by now, within this commit. */
+/* The present value of the document, within this commit. */
 static enum err current_value(struct admission *admission,
                               struct document *document,
                               struct value *out)
@@ -360,7 +360,7 @@ static enum err current_value(struct admission *admission,
     return document_head(admission->engine, document, out, admission->detail);
 }
 
-/* A bound on its text; after current_value. */
+/* An upper bound of its text; after current_value. */
 static uint64_t current_bytes(const struct admission *admission,
                               const struct document *document)
 {
@@ -526,8 +526,8 @@ static void note_resolved(struct verdict *verdict,
     verdict->resolved.at[at] = layer;
 }
 
-/* Every layer that a pending read names must have landed; and in the order in
- * which the author had them in view, or what was seen is not what is there. */
+/* Every layer that a pending read names must have landed, and in the order in
+ * which the author saw them; otherwise the author saw another state. */
 static enum outcome resolve_layers(struct admission *admission,
                                    const struct commit_read *read)
 {
@@ -626,7 +626,7 @@ static enum outcome refuse_size(struct admission *admission, struct value id)
                         text.at);
 }
 
-/* What an operation brings must fit into a row that can be read again. */
+/* The value of an operation must fit into a row that can be read again. */
 static enum outcome check_sizes(struct admission *admission)
 {
     const struct commit *commit = admission->commit;
@@ -645,8 +645,8 @@ static enum outcome check_sizes(struct admission *admission)
     return PASSED;
 }
 
-/* The bound on a patched document, if it is within the limit. If not, the
- * document is measured, and that number is the bound from then on. */
+/* The bound of a patched document, if it is within the limit. If not, the
+ * document is measured, and its size is the bound from then on. */
 static enum outcome bound_patched(struct admission *admission,
                                   const struct effects_write *write,
                                   struct value result,
@@ -693,8 +693,8 @@ static enum outcome build_patch(struct admission *admission,
             bound_patched(admission, write, *result, &write->result_bytes);
     }
     if (err == ERR_OK && value_is_absent(current)) {
-        /* A patch of nothing is a set: whoever saw that there is no document
-         * sees one now, wherever in it the patch has been. */
+        /* A patch of nothing is a set: a reader that saw no document now sees
+         * one, whatever path the patch had. */
         write->op = COMMIT_SET;
         value_unref(write->data);
         value_unref(write->data_text);
@@ -792,10 +792,10 @@ static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
     return outcome;
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole check ----------------------------------------------------- */
 
-/* Who this is: the row of a session is found by principal and session, so
- * that one user's numbers never meet another's. */
+/* The session's row is found by principal and session, so the numbers of two
+ * users never collide. */
 enum outcome admit_session(struct admission *admission)
 {
     if (value_is_absent(admission->identity.principal)) {

@@ -1,11 +1,11 @@
-/* The checks of what a run saw: who may say so, and the batches of observations
+/* The checks of observations: whether the author may have them, and the batches
  * that come without a commit. */
 
 #include "store/admit.h"
 #include "store/admit_inside.h"
 #include "store/observations.h"
 
-/* Whether the author can have rows of that scope. */
+/* Whether the author may have rows of that scope. */
 static enum outcome check_observer(struct admission *admission,
                                    const struct observation *observation)
 {
@@ -34,10 +34,9 @@ enum outcome admit_observers(struct admission *admission)
 
 /* -- Bases --------------------------------------------------------------- */
 
-/* A basis with a commit that did not land is of a state that never was; and so
- * is one with commits that landed in another order, as for pending reads. That
- * each of them was in view is the author's word, like all that it says of its
- * reads. */
+/* A basis never existed if one of its commits did not land, or if they landed
+ * in another order, as for pending reads. That each of them was in view is the
+ * author's claim, like all that it says about its reads. */
 static enum err check_layers(struct admission *admission,
                              const struct observation *observation,
                              enum observation_fate *fate)
@@ -62,8 +61,9 @@ static enum err check_layers(struct admission *admission,
     return ERR_OK;
 }
 
-/* What comes with a commit is dropped likewise, and the commit lands. What is
- * recorded as failed says nothing that could be wrong. */
+/* An observation with a commit is dropped in the same cases, and the commit
+ * lands. An observation recorded as failed claims nothing that could be
+ * wrong. */
 enum outcome admit_basis(struct admission *admission)
 {
     const struct observation *observation = admission->commit->observation;
@@ -108,7 +108,7 @@ static enum outcome take_batch(struct admission *admission)
     return admit_passed(err);
 }
 
-/* Of a history that this store has not got. */
+/* A history that this store does not have. */
 static enum outcome check_bases(struct admission *admission)
 {
     const struct commit *commit = admission->commit;

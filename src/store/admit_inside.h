@@ -1,5 +1,4 @@
-/* The inside of admission: what the checks of commits and those of batches
- * share. */
+/* Admission, internal: what the checks of commits and of batches share. */
 
 #ifndef STORE_ADMIT_INSIDE_H
 #define STORE_ADMIT_INSIDE_H
@@ -12,26 +11,26 @@ struct op_text {
     struct value text;
 };
 
-/* Everything about the commit at hand. */
+/* Everything about the commit being checked. */
 struct admission {
     struct engine *engine;
     const struct commit *commit;
-    struct value context; /* owned; and its text */
+    struct value context; /* owned; with its text */
     struct value context_text;
-    VEC(struct op_text) data; /* one an operation, owned */
+    VEC(struct op_text) data; /* one per operation, owned */
     struct identity identity;
     uint64_t client;          /* of the request, */
-    uint64_t unchanged_seq;   /* and this */
+    uint64_t unchanged_seq;   /* likewise */
     struct value session_key; /* owned */
     uint64_t session;         /* its row; 0: this is its first commit */
     struct branch *branch;
     struct verdict *verdict;
     struct effects *effects;
-    struct err_detail *detail; /* of faults */
+    struct err_detail *detail; /* for faults */
     bool replayed;
 };
 
-/* A check either passes, refuses (the verdict is set), or meets a fault. */
+/* A check passes, refuses (the verdict is set), or meets a fault. */
 enum outcome {
     PASSED,
     REFUSED,
@@ -49,7 +48,7 @@ __attribute__((format(printf, 3, 4))) enum outcome admit_refuse(
 
 void admission_release(struct admission *admission);
 
-/* Who this is, a commit that has a shape, and a branch that is active. */
+/* The author, a well-formed commit, and an active branch. */
 enum outcome admit_session(struct admission *admission);
 enum outcome admit_shape(struct admission *admission);
 enum outcome admit_branch(struct admission *admission);
@@ -60,7 +59,7 @@ enum outcome admit_refuse_document(struct admission *admission,
                                    struct value id,
                                    const char *what);
 
-/* The document that a target means for this author. */
+/* The document that a target names for this author. */
 enum outcome admit_find_target(struct admission *admission,
                                struct branch *branch,
                                const struct target *target,
@@ -69,21 +68,21 @@ enum outcome admit_find_target(struct admission *admission,
 /* Whether all preconditions hold. */
 enum outcome admit_preconditions(struct admission *admission);
 
-/* Whether the author can have observations of these scopes. */
+/* Whether the author may have observations of these scopes. */
 enum outcome admit_observers(struct admission *admission);
 
-/* Whether what the commit claims to have in view is all that has landed. */
+/* Whether the view that the commit claims includes all that has landed. */
 enum outcome admit_view(struct admission *admission);
 
-/* Who was faster, for people: new, or absent. A file that cannot be read says
- * so elsewhere. */
+/* The author of a winning commit, for messages: new, or absent. Read errors are
+ * reported elsewhere. */
 struct value admit_author_of(struct engine *engine, uint64_t seq);
 
-/* Whether the observation of a commit is of a state that was: if it is not, the
+/* Whether the observation of a commit has a basis that existed; if not, the
  * verdict drops it. */
 enum outcome admit_basis(struct admission *admission);
 
-/* Where the author's commit has landed; 0 if it has not. */
+/* The seq of the author's commit; 0 if it has not landed. */
 MUST_CHECK enum err admit_find_commit(struct admission *admission,
                                       uint64_t local_seq,
                                       uint64_t *seq);

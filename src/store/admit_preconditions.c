@@ -21,8 +21,8 @@ static enum outcome check_origin(struct admission *admission,
     return PASSED;
 }
 
-/* The document that a precondition is about; and, unless `head` is NULL, what
- * it holds, borrowed. */
+/* The document of a precondition; and, unless `head` is NULL, its value,
+ * borrowed. */
 static enum outcome find_document(struct admission *admission,
                                   const struct commit_precondition *one,
                                   struct document **document,
@@ -42,8 +42,8 @@ static enum outcome find_document(struct admission *admission,
                : FAULT;
 }
 
-/* The event of that id has failed, or was cancelled: what cannot be read is
- * taken for a receipt. */
+/* The event of that id has failed, or was cancelled. What cannot be read counts
+ * as a receipt. */
 static bool is_given_up(struct admission *admission, struct document *document)
 {
     struct value head = VALUE_NONE;
@@ -86,7 +86,7 @@ static bool has_digest(struct value value, struct value hash)
     return value_is_text(hash, text);
 }
 
-/* Whether the document holds the event that the condition is about. */
+/* Whether the document holds the event that the condition names. */
 static bool holds_event(struct value document,
                         const struct commit_precondition *one)
 {

@@ -1,16 +1,16 @@
-/* The check of a view: a commit that rests on computations, and claims that all
- * that has landed is what its author had in view.
+/* The check of a view: a commit that depends on computations claims that its
+ * author had everything in view that has landed.
  *
- * If only the author has committed since, two numbers tell, which the engine
- * keeps. If others have, the view still holds if the author was told of
- * everything that it watches (`unchanged_seq`): what its computations read is
- * among that. Otherwise the commit is refused, and its author makes it again
- * with reads of all that its computations have read. */
+ * If only the author has committed since, two numbers that the engine keeps are
+ * enough. If others have, the view still holds if the author had received every
+ * change of what it watches (`unchanged_seq`), which includes the reads of its
+ * computations. Otherwise the commit is refused, and its author sends it again
+ * with all reads of its computations. */
 
 #include "store/admit.h"
 #include "store/admit_inside.h"
 
-/* Whether all that has landed above `after` is of the author. */
+/* Whether the author made all commits above `after`. */
 static bool is_alone_above(const struct admission *admission, uint64_t after)
 {
     const struct engine *engine = admission->engine;

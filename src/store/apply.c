@@ -1,5 +1,5 @@
-/* Records become rows. Nothing is decided here: whatever a record says is
- * done, and the caches follow. */
+/* Records become rows. Nothing is decided here: a record is applied as it is,
+ * and the caches follow. */
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void put_json(struct query *query,
     query_text(query, parameter, buf_text(text), text->length);
 }
 
-/* The same of a string, which lives until the query has ended. */
+/* The same for a string, which must live until the query has ended. */
 static void put_string(struct query *query,
                        int parameter,
                        const struct value *string)
@@ -167,8 +167,8 @@ static enum err insert_snapshot(struct engine *engine,
     return err == ERR_OK ? prune_snapshots(engine, document, detail) : err;
 }
 
-/* Reading must not cost more and more: when there are many patches behind the
- * last whole value, or more bytes of them than a whole value has. */
+/* Bounds the cost of reading: true when there are many patches after the last
+ * whole value, or more bytes of them than it has. */
 static bool snapshot_is_due(const struct engine *engine,
                             const struct document *document)
 {
@@ -200,8 +200,8 @@ static enum err apply_write(struct engine *engine,
     return err == ERR_OK ? waiting_apply(engine, document, detail) : err;
 }
 
-/* When all writes are done: a snapshot is the document after the whole commit,
- * and one document may have several operations in it. */
+/* After all writes: a snapshot is the document after the whole commit, which
+ * may have several operations on it. */
 static enum err apply_snapshots(struct engine *engine,
                                 const struct effects *effects,
                                 struct err_detail *detail)
@@ -220,7 +220,7 @@ static enum err apply_snapshots(struct engine *engine,
     return err;
 }
 
-/* In digits: this is on the way of every commit, where printf shows. */
+/* In digits: this is part of every commit, where printf shows. */
 static void put_number(struct buf *to, uint64_t number)
 {
     char digits[20];
@@ -232,8 +232,8 @@ static void put_number(struct buf *to, uint64_t number)
     buf_append(to, digits + at, sizeof digits - at);
 }
 
-/* Which document each operation went to, by number: so a commit's changes are
- * found without an index over all revisions. null is an elided operation. */
+/* The document of each operation, by number: so a commit's changes are found
+ * without an index over all revisions. null is an elided operation. */
 static void write_documents(struct buf *to, const struct effects *effects)
 {
     uint32_t next = 0;

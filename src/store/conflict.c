@@ -1,11 +1,11 @@
-/* The conflict matcher: which revisions since then touch what was read.
+/* The conflict matcher: which later revisions touch what was read.
  *
- * Revisions are looked at from the newest to the oldest. That matters for a
- * pending read: a layer that the reader had in view is no conflict, but if it
- * carried something to where the reader looked (from another key, or from
- * another index of an array), an older change of it is one; and if it appended
- * to an array, an older change of the array's length is one, because what it
- * appended is now elsewhere. */
+ * Revisions are visited from the newest to the oldest. That matters for a
+ * pending read. A layer that the reader had in view is no conflict. But if it
+ * moved something to where the reader looked (from another key, or another
+ * index of an array), an older change of that is one; and if it appended to an
+ * array, an older change of the array's length is one, because the appended
+ * elements are now elsewhere. */
 
 #include "store/conflict.h"
 
@@ -16,8 +16,8 @@
 struct scan {
     struct engine *engine;
     const struct conflict_query *query;
-    path_list carried;  /* from where, by layers seen so far */
-    path_list appended; /* the arrays that such layers made longer */
+    path_list carried;  /* from where, by layers visited so far */
+    path_list appended; /* the arrays that such layers extended */
     struct err_detail *detail;
 };
 
@@ -49,7 +49,7 @@ static enum err find_base_change(struct scan *scan,
 {
     const struct conflict_query *query = scan->query;
     if (document->base_seq <= query->after_seq) {
-        return ERR_OK; /* the last one is known: no need to look */
+        return ERR_OK; /* the last one is known: no query needed */
     }
     struct query rows =
         query_begin(&scan->engine->database, STATEMENT_REVISION_BASES_AFTER);
@@ -71,8 +71,8 @@ static enum err find_base_change(struct scan *scan,
 
 /* -- Patches ------------------------------------------------------------- */
 
-/* Whether the patch touches what was read; or what layers have carried there,
- * or the length of what they appended to. */
+/* Whether the patch touches what was read, what layers have moved there, or the
+ * length of what they appended to. */
 static bool patch_is_seen(const struct scan *scan,
                           const struct touches *touches)
 {
@@ -90,7 +90,7 @@ static bool patch_is_seen(const struct scan *scan,
     return seen;
 }
 
-/* Whether the reader looks there, or something was carried from there. */
+/* Whether the read covers the path, or something was moved from there. */
 static bool is_looked_at(const struct scan *scan, const struct path *path)
 {
     bool seen = path_overlaps(path, scan->query->path);
@@ -100,9 +100,9 @@ static bool is_looked_at(const struct scan *scan, const struct path *path)
     return seen;
 }
 
-/* Everything that such an operation touched, if any of it can be seen. Where
- * the elements of an append are depends on the length, and on nothing else: an
- * element that was edited does not matter to it. */
+/* Everything that such an operation touched, if the read can see any of it. The
+ * index of an appended element depends only on the length: an edited element
+ * does not matter. */
 static void note_carrier(struct scan *scan,
                          const struct touches_carrier *carrier)
 {
@@ -169,7 +169,7 @@ static bool revision_next(struct scan *scan,
 }
 
 /* Whether the revision changes what was read. One that the reader had in view
- * does not, and what it carried is noted. */
+ * does not, and its moves are recorded. */
 static enum err look_at(struct scan *scan,
                         const struct document *document,
                         const struct revision *revision,
@@ -223,8 +223,8 @@ static enum err find_patch_change(struct scan *scan,
 
 /* -- Rows and branches --------------------------------------------------- */
 
-/* Whether all that is above what was read was in view. On a branch the rows
- * are looked at all the same: what they carried matters for the parent's. */
+/* Whether everything newer than the read was in view. On a branch the rows are
+ * visited all the same: what they moved matters for the parent's. */
 static enum err is_all_in_view(const struct scan *scan,
                                struct document *document,
                                bool *all)
@@ -311,8 +311,8 @@ enum err conflict_find(struct engine *engine,
 
 /* -- Many reads ---------------------------------------------------------- */
 
-/* One revision, for all reads that have no answer yet; how many of them are
- * left. `touches` is NULL for a set or a delete. */
+/* One revision, for all reads without an answer; returns how many are left.
+ * `touches` is NULL for a set or a delete. */
 static size_t answer_reads(struct scan *scan,
                            const struct touches *touches,
                            uint64_t seq,
@@ -339,7 +339,7 @@ static size_t answer_reads(struct scan *scan,
     return left;
 }
 
-/* The revisions of one row, from the newest on. */
+/* The revisions of one row, newest first. */
 static enum err answer_in_row(struct scan *scan,
                               const struct document *document,
                               uint64_t after_seq,

@@ -2,8 +2,8 @@
  *
  * A set or a delete changes everything in its document. A patch changes what
  * its operations touch (value/patch.h): a deep read sees a touched value above
- * or below its path, a shape read sees one at or above it, and the keys of the
- * container it looked at. Disjoint keys of one document never meet.
+ * or below its path; a shape read sees one at or above it, and the keys of its
+ * container. Disjoint keys of one document never conflict.
  *
  * A read on a branch also saw the parent up to the fork, so revisions there
  * count as well. The answer may be too strict, never too lax. */
@@ -35,11 +35,11 @@ MUST_CHECK enum err conflict_find(struct engine *engine,
 struct newest_change {
     const struct path *path;
     enum read_kind kind;
-    uint64_t seq; /* answer; 0: none above the seq that was asked for */
+    uint64_t seq; /* result; 0: none above the given seq */
 };
 
-/* The same for several reads of one document, each with the newest of all its
- * changes above `after_seq`, in one pass over the revisions. */
+/* The same for several reads of one document: the newest change above
+ * `after_seq` for each, in one pass over the revisions. */
 MUST_CHECK enum err conflict_newest(struct engine *engine,
                                     struct document *document,
                                     uint64_t after_seq,
@@ -47,8 +47,8 @@ MUST_CHECK enum err conflict_newest(struct engine *engine,
                                     size_t count,
                                     struct err_detail *detail);
 
-/* Every change in (after_seq, to] that one read sees: their seqs, the newest
- * first, each once. */
+/* Every change in (after_seq, to] that one read sees: the seqs, newest first,
+ * each once. */
 typedef VEC(uint64_t) seq_list;
 MUST_CHECK enum err conflict_changes(struct engine *engine,
                                      const struct conflict_query *query,

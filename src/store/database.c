@@ -82,9 +82,9 @@ static enum err open_lock(struct database *database,
     return err;
 }
 
-/* How much of it is there. Who only reads does not make it longer, and finds
- * only the first page in one that was made by an older program; so does, on a
- * disk that is full, who writes. */
+/* How much of it there is. A reader does not extend the file, and finds only
+ * the first page in one that an older program created; so does a writer on a
+ * full disk. */
 static size_t lock_file_bytes(const struct database *database)
 {
     struct stat file;
@@ -104,9 +104,9 @@ static size_t lock_file_bytes(const struct database *database)
 
 static void unmap_lock_file(struct database *database);
 
-/* Maps the counter. The file is allocated first: writing to a mapped hole of a
- * file on a full disk would kill the process. Without it everything works,
- * only slower. */
+/* Maps the counter. The file is allocated first: writing to a mapped hole on a
+ * full disk would kill the process. Without the map everything works, only
+ * slower. */
 static void map_lock_file(struct database *database)
 {
     const int fd = database->lock.fd;
@@ -123,7 +123,7 @@ static void map_lock_file(struct database *database)
     database->ran.ring = bytes == sizeof *file ? &file->ran : NULL;
 }
 
-/* B6: the lock file that is there now, made if need be. */
+/* B6: opens the present lock file, created if necessary. */
 static enum err renew_lock_file(struct database *database,
                                 struct err_detail *detail)
 {
@@ -176,7 +176,7 @@ static void count_change(struct database *database, bool writing)
     if (database->page != NULL) {
         const uint64_t parity = writing ? 1 : 0;
         uint64_t changes = atomic_load(&database->page->changes);
-        if (changes == 0) { /* a new file: no number that one had before */
+        if (changes == 0) { /* a new file: a number that no file had before */
             changes = write_lock_wall() * 4096;
         }
         database->changes_of_end = ((changes / 2 + 1) * 2) | parity;
@@ -186,8 +186,8 @@ static void count_change(struct database *database, bool writing)
 
 /* -- SQLite's own waiting ------------------------------------------------ */
 
-/* SQLite asks whether to try again. By the clock, because an attempt takes its
- * time, too. */
+/* SQLite asks whether to try again. By the clock, because an attempt itself
+ * takes time. */
 static int wait_for_sqlite(void *ctx, int attempts)
 {
     struct database *database = ctx;
@@ -207,7 +207,7 @@ static int wait_for_sqlite(void *ctx, int attempts)
     return 1;
 }
 
-/* What concerns this connection alone: the file may be somebody else's. */
+/* Settings of this connection alone: the file may not be ours. */
 static enum err set_pragmas(struct database *database,
                             struct err_detail *detail)
 {
@@ -221,7 +221,7 @@ static enum err set_pragmas(struct database *database,
 
 static void unlock(struct database *database);
 
-/* Whether its writes go to a WAL already: looking is reading (B5). */
+/* Whether its writes go to a WAL already: this only reads (B5). */
 static bool is_wal(struct database *database)
 {
     sqlite3_stmt *stmt = NULL;
@@ -239,8 +239,8 @@ static bool is_wal(struct database *database)
     return found;
 }
 
-/* Switching to a WAL is a write. In a file that is new, free pages can be given
- * back from now on; in another one the first pragma says nothing. */
+/* Switching to a WAL is a write. In a new file, free pages can be returned from
+ * now on; in another one the first pragma has no effect. */
 static enum err make_wal(struct database *database, struct err_detail *detail)
 {
     enum err err = write_lock_wait(&database->lock, detail);
@@ -256,7 +256,7 @@ static enum err make_wal(struct database *database, struct err_detail *detail)
     return err;
 }
 
-/* Of a connection with its WAL open: its files are those that are there. */
+/* For a connection with its WAL open: its files are the present ones. */
 static enum err set_level(struct database *database, struct err_detail *detail)
 {
     static const char *const levels[] = {
@@ -277,7 +277,7 @@ enum err database_set_journal(struct database *database,
                               struct err_detail *detail)
 {
     if (database->read_only) {
-        return ERR_OK; /* it is as its writers want it */
+        return ERR_OK; /* its writers have set it */
     }
     enum err err = ERR_OK;
     if (database->durability != DURABILITY_MEMORY && !is_wal(database)) {
@@ -346,8 +346,8 @@ static bool has_wal(const struct database *database)
     return found;
 }
 
-/* Whether SQLite would have to create something beside the file in order to
- * read it, and may not. It looks at the file only now. */
+/* Whether SQLite would have to create something beside the file to read it, and
+ * may not. SQLite opens the file only now. */
 static bool is_barred(struct database *database)
 {
     const int code = sqlite3_exec(database->db,
@@ -381,7 +381,7 @@ static enum err connect_reader(struct database *database,
     return err;
 }
 
-/* Somebody has begun to write since it was opened. */
+/* A writer has begun since the file was opened. */
 static enum err thaw(struct database *database, struct err_detail *detail)
 {
     if (LIKELY(!database->frozen) ||
@@ -395,7 +395,7 @@ static enum err thaw(struct database *database, struct err_detail *detail)
 
 /* -- Opening and closing ------------------------------------------------- */
 
-/* B6: a file without a byte is a new one, unless it was written to before. */
+/* B6: an empty file is a new one, unless it was written to before. */
 static enum err check_empty(struct database *database,
                             struct err_detail *detail)
 {
@@ -451,7 +451,7 @@ enum err database_open(struct database *database,
         .wal_bytes_max = WAL_BYTES_MAX,
     };
     if (!memory && *options->path == '\0') {
-        /* To SQLite that is a file without a name, which goes away. */
+        /* To SQLite that is a temporary file. */
         return err_set(detail, ERR_ARGUMENT, "the path is empty");
     }
     enum err err = memory ? ERR_OK : open_lock(database, options->path, detail);
@@ -494,7 +494,7 @@ static void close_with(struct database *database, bool checkpoint)
     if (database->read_only) {
         disconnect(database);
     } else if (database->db != NULL) {
-        /* It does not wait for the lock: the next one finds the WAL. */
+        /* Does not wait for the lock: the next process finds the WAL. */
         const bool locked = write_lock_try(&database->lock, NULL) == ERR_OK;
         close_file(database, locked && checkpoint);
         if (locked) {
@@ -542,12 +542,12 @@ void database_look_at_lock_file(struct database *database)
     if (!database->lock.held && !database->read_only &&
         UNLIKELY(has_lost_lock_file(database))) {
         const enum err err = renew_lock_file(database, NULL);
-        (void)err; /* the next write says so */
+        (void)err; /* the next write reports it */
     }
 }
 
-/* SQLite takes back what the dead process had written; the counter is this
- * layer's. A writer that lives holds the lock as long as the counter is odd. */
+/* SQLite rolls back what the dead process had written; the counter is this
+ * layer's. A live writer holds the lock as long as the counter is odd. */
 void database_end_dead_write(struct database *database)
 {
     if (database->page == NULL || database->read_only || database->lock.held ||
@@ -577,7 +577,7 @@ static enum err run_statement(struct database *database,
     return query_end_unseen(&query, detail);
 }
 
-/* Even the end of a transaction may fail for want of memory; then it ends
+/* Even the end of a transaction may fail for lack of memory; then it ends
  * before the next one begins. */
 static enum err begin_with(struct database *database,
                            enum statement begin,
@@ -609,8 +609,8 @@ static enum err refuse_file(const struct database *database,
                    file_change_text(change));
 }
 
-/* The connection is made anew, with the files that are there. The old one must
- * not move what it knows of the WAL into the database. */
+/* Replaces the connection, with the present files. The old one must not move
+ * its view of the WAL into the database. */
 static enum err reconnect(struct database *database, struct err_detail *detail)
 {
     (void)sqlite3_db_config(database->db,
@@ -674,7 +674,7 @@ static enum err check_files(struct database *database,
     return err;
 }
 
-/* Under the lock: a transaction in which the WAL is as it should be. */
+/* Under the lock: a transaction with a durable WAL (B3). */
 static enum err open_transaction(struct database *database,
                                  struct err_detail *detail)
 {
@@ -697,7 +697,7 @@ static enum err refuse_to_write(struct err_detail *detail)
     return err_set(detail, ERR_READ_ONLY, "the space was opened read-only");
 }
 
-/* A sentence about who is in the way is better than SQLite's. */
+/* Names the process that holds the lock, which SQLite's message does not. */
 static enum err explain_busy(const struct database *database,
                              enum err err,
                              struct err_detail *detail)
@@ -712,7 +712,7 @@ static enum err explain_busy(const struct database *database,
     return err;
 }
 
-/* The lock, on the file that the others lock, too (B6). */
+/* The lock, on the file that other processes lock, too (B6). */
 static enum err take_lock(struct database *database,
                           enum err (*take)(struct write_lock *lock,
                                            struct err_detail *detail),
@@ -729,7 +729,7 @@ static enum err take_lock(struct database *database,
     return err;
 }
 
-/* The lock and a transaction, for which it waits as long as it may. */
+/* The lock and a transaction; waits as long as allowed. */
 static enum err wait_for_transaction(struct database *database,
                                      struct err_detail *detail)
 {
@@ -870,8 +870,8 @@ static enum err checkpoint_locked(struct database *database,
                : database_error(database, code, detail);
 }
 
-/* A transaction that changed no row, because each commit in it was refused, is
- * none: the others have nothing to look at. */
+/* A transaction that changed no row, because each commit in it was refused,
+ * does not count: other processes have nothing to read. */
 static void end_change(struct database *database, bool committed)
 {
     if (committed && database->before != 0 && database->page != NULL &&
@@ -905,7 +905,7 @@ enum err database_end(struct database *database,
     end_change(database, err == ERR_OK);
     database->writing = false;
     if (err == ERR_OK && database->wal_bytes > database->wal_bytes_max) {
-        /* The commit stands; a checkpoint that fails is tried again. */
+        /* The commit stands; a failed checkpoint is tried again. */
         struct err_detail ignored;
         (void)checkpoint_locked(database, &ignored);
     }
@@ -925,7 +925,7 @@ enum err database_checkpoint(struct database *database,
     }
     enum err err = ERR_OK;
     if (atomic_load(&wal_state_of(database)->unsynced) != 0) {
-        err = database_begin(database, detail); /* mends the WAL */
+        err = database_begin(database, detail); /* repairs the WAL */
         if (err == ERR_OK) {
             err = database_end(database, ERR_OK, detail);
         }
@@ -946,7 +946,7 @@ enum err database_alone(struct database *database,
                         void *ctx,
                         struct err_detail *detail)
 {
-    enum err err = database_begin(database, detail); /* mends the WAL */
+    enum err err = database_begin(database, detail); /* repairs the WAL */
     if (err == ERR_OK) {
         err = database_end(database, ERR_OK, detail);
     }
@@ -977,7 +977,7 @@ enum err database_version(struct database *database,
 {
     *out = 0;
     if (database->durability == DURABILITY_MEMORY) {
-        return ERR_OK; /* nobody else sees it */
+        return ERR_OK; /* no other process sees it */
     }
     struct query query = query_begin(database, STATEMENT_DATA_VERSION);
     if (query_step(&query)) {

@@ -13,7 +13,7 @@
 #include "value/utf8.h"
 
 enum {
-    SHORT_TAIL = 8, /* patches behind a set that are read with it */
+    SHORT_TAIL = 8, /* patches that are read together with their set */
 };
 
 /* -- The cache ----------------------------------------------------------- */
@@ -57,7 +57,7 @@ void documents_forget(struct engine *engine)
     map_clear(&engine->documents);
 }
 
-/* Whether it takes more than one row to find out what it is. */
+/* Whether its value takes more than one row. */
 static bool is_folded(const struct document *document)
 {
     return document->head_known && document->op == COMMIT_PATCH;
@@ -277,7 +277,7 @@ enum err document_decode(struct engine *engine,
     return ERR_OK;
 }
 
-/* A value on the way, and a bound on its text. */
+/* A value being folded, and a bound of its text. */
 struct fold {
     struct value value;
     uint64_t bytes;
@@ -291,8 +291,8 @@ struct fold_step {
     uint64_t to;
 };
 
-/* The latest value of this row itself at or before `to` that needs no other:
- * a set, a delete or a snapshot. */
+/* The latest value of this row at or before `to` that needs no other: a set, a
+ * delete or a snapshot. */
 struct fold_base {
     bool found;
     uint64_t seq;
@@ -359,10 +359,10 @@ static enum err find_snapshot(struct engine *engine,
     return err != ERR_OK ? err : ended;
 }
 
-/* Whether there can be a snapshot between the base and what is asked for. To
- * look for one that is not there is expensive: SQLite may have to read that of
- * a neighbour, all of it. As long as there was none, all revisions behind the
- * base are in the tail of the document. */
+/* Whether there can be a snapshot between the base and the seq. Looking for one
+ * in vain is expensive: SQLite may have to read a neighbour's, all of it.
+ * Without any snapshot, all revisions after the base are in the tail of the
+ * document. */
 static enum err may_have_snapshot(struct engine *engine,
                                   const struct document *document,
                                   uint64_t to,
@@ -479,8 +479,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 typedef VEC(struct fold_step) fold_steps;
 
-/* Goes from the document towards the root of its branches until a base is
- * found, and notes whose patches come behind it. */
+/* Walks from the document towards the root of its branches until a base is
+ * found, and records whose patches follow it. */
 static enum err plan_fold(struct engine *engine,
                           struct document *document,
                           uint64_t seq,
@@ -552,8 +552,8 @@ enum err document_at(struct engine *engine,
 }
 
 /* The head of a document with a short tail, as most have: its last set and all
- * patches behind it, by one query. Rows that are not just these, because of a
- * snapshot or of several operations in one commit, are left to fold_revisions:
+ * later patches, by one query. If the rows include more than these, because of
+ * a snapshot or several operations in one commit, fold_revisions does it:
  * *whole is false. */
 static enum err fold_tail(struct engine *engine,
                           const struct document *document,

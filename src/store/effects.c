@@ -1,5 +1,5 @@
-/* Records as values, and the chain over them. Applying them to the rows is
- * apply.c. */
+/* Records as values, and the chain over them. apply.c applies them to the
+ * rows. */
 
 #include "store/effects.h"
 
@@ -348,8 +348,8 @@ static bool is_scope_key(struct value key)
     return valid;
 }
 
-/* `data` and `trace` have the shape that the operation asks for. Whether a
- * patch is one, and meets what it says, is seen when it is bound. */
+/* Checks that `data` and `trace` have the shape of the operation. Whether a
+ * patch is valid, and meets what it says, is checked when it is bound. */
 static const char *find_bad_data(const struct effects_write *write)
 {
     const bool patch = write->op == COMMIT_PATCH;
@@ -369,8 +369,8 @@ static const char *find_bad_data(const struct effects_write *write)
                : "trace";
 }
 
-/* The name of the field that is wrong, or NULL. Operations are numbered
- * upwards from `least`. */
+/* The name of the invalid field, or NULL. Operations are numbered upwards from
+ * `least`. */
 static const char *read_write(struct value object,
                               uint64_t least,
                               struct effects_write *out)
@@ -439,7 +439,7 @@ bool resolved_read(struct value list, struct effects *out)
     return true;
 }
 
-/* Of a session with a principal, or the bare name of one without. */
+/* The key of a session with a principal, or the bare name of one without. */
 static bool is_session_key(struct value key)
 {
     const struct text text = value_text(&key);

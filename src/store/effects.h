@@ -1,9 +1,9 @@
-/* Effects: what a commit does to the rows, decided once and for all.
+/* Effects: what a commit does to the rows, decided once.
  *
- * A record is self-contained: no clock, no randomness, nothing to be decided
- * again when it is applied. Applying the records of a store to an empty one
- * gives equal tables. Each record is chained to the one before it by a digest,
- * so a gap, an edit or a reordering shows.
+ * A record is self-contained: no clock, no randomness, no decision left when it
+ * is applied. Applying the records of a store to an empty one gives equal
+ * tables. A digest chains each record to the one before, so a gap, an edit or a
+ * reordering is detected.
  *
  *   {"record":12,"kind":"commit","seq":11,"branch":"","session":"s1",
  *    "localSeq":7,"digest":"...","at":0,"context":{"reads":...},
@@ -34,9 +34,9 @@ struct effects_write {
     struct value scope_key;
     enum commit_op_kind op;
     struct value data;  /* set: the document; patch: the list; else absent */
-    struct value trace; /* of a patch, if any part of it is not zero */
+    struct value trace; /* of a patch, unless all of it is zero */
 
-    /* The canonical text of `data`, as the row has it: made once, because the
+    /* The canonical text of `data`, as in the row: made once, because the
      * digest, the chain and the row all need it. Absent where `data` is, and
      * until effects_complete. */
     struct value data_text;
@@ -44,7 +44,7 @@ struct effects_write {
     /* Not part of the record: known where it was built. */
     struct document *document;
     struct value result;   /* the document afterwards */
-    uint64_t result_bytes; /* as head_bytes of a document */
+    uint64_t result_bytes; /* as a document's head_bytes */
     bool result_known;
 };
 
@@ -60,7 +60,7 @@ struct effects {
     unsigned char digest[COMMIT_DIGEST_BYTES];
     uint64_t at_ms;
     struct value context;      /* the rest of the commit, or absent */
-    struct value context_text; /* canonical, likewise */
+    struct value context_text; /* its canonical text, or absent */
     VEC(struct resolved_layer) resolved;
     VEC(struct effects_write) writes;
 
@@ -73,7 +73,7 @@ void effects_release(struct effects *effects);
 /* The same record in a block of its own, without its documents. */
 struct effects *effects_copy(const struct effects *effects);
 
-/* As a value, and back. Reading trusts nothing. */
+/* To a value, and back. Reading validates everything. */
 struct value effects_write(const struct effects *effects);
 MUST_CHECK enum err effects_read(struct value value,
                                  struct effects *out,
@@ -85,16 +85,17 @@ enum err effects_bad_write(size_t number,
                            const char *why,
                            struct err_detail *detail);
 
-/* [[local seq, seq], ...] into out->resolved; false if it is not that. */
+/* [[local seq, seq], ...] into out->resolved; false if the list is
+ * malformed. */
 bool resolved_read(struct value list, struct effects *out);
 
-/* Makes the texts that are missing. */
+/* Fills in the missing texts. */
 void effects_complete(struct effects *effects);
 
 /* The canonical text of a value, as a string; absent for absent. */
 struct value effects_text(struct value value);
 
-/* The chain after a record, which is complete. */
+/* The chain after a record, which must be complete. */
 struct digest effects_chain(struct digest before,
                             const struct effects *effects);
 
@@ -108,8 +109,8 @@ MUST_CHECK enum err effects_apply(struct engine *engine,
 
 typedef VEC(struct patch_trace) trace_list;
 
-/* An array of [created length, collapsed, path in array, from in array];
- * absent if all is zero. */
+/* An array of [created length, collapsed, path in array, from in array]; absent
+ * if all is zero. */
 struct value traces_write(const struct patch_trace *traces, size_t count);
 
 /* From a row's text, "" for none: `count` of them. */

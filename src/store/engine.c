@@ -93,7 +93,7 @@ static enum err load_branches(struct engine *engine, struct err_detail *detail)
     struct query query = query_begin(&engine->database, STATEMENT_BRANCH_ALL);
     bool valid = true;
     while (valid && query_step(&query)) {
-        /* Numbered from 0 on, each behind its parent. */
+        /* Numbered from 0 on, each after its parent. */
         const uint64_t next = engine->branches.count;
         valid = query_get_int(&query, 0) == next &&
                 query_is_null(&query, 2) == (next == 0) &&
@@ -194,7 +194,7 @@ enum err engine_refresh(struct engine *engine, struct err_detail *detail)
     return err;
 }
 
-/* -- Life ---------------------------------------------------------------- */
+/* -- Open and close ------------------------------------------------------ */
 
 static uint32_t number_or(uint32_t number, uint32_t fallback)
 {
@@ -261,7 +261,7 @@ void engine_leave(struct engine *engine)
 
 /* -- Transactions -------------------------------------------------------- */
 
-/* What has landed is told now, or never. */
+/* Calls on_effects for what has landed, or drops it. */
 static void tell_landed(struct engine *engine, bool committed)
 {
     VEC_FOREACH (&engine->landed, effects) {
@@ -274,8 +274,8 @@ static void tell_landed(struct engine *engine, bool committed)
     vec_clear(&engine->landed);
 }
 
-/* The end of a transaction with records in it. What is true then; after a
- * failure the caches may be of the transaction that is gone. */
+/* The end of a transaction with records. Returns the outcome; after a failure
+ * the caches may reflect the rolled back transaction. */
 static enum err end_records(struct engine *engine,
                             enum err err,
                             struct err_detail *detail)
@@ -292,7 +292,7 @@ static enum err end_records(struct engine *engine,
 
 /* -- Committing ---------------------------------------------------------- */
 
-/* The observation goes with the commit, which has landed. */
+/* Stores the observation of a commit that has landed. */
 static enum err take_observation(struct engine *engine,
                                  struct engine_request *request,
                                  struct err_detail *detail)
@@ -337,7 +337,7 @@ static enum err commit_one(struct engine *engine,
         done = err != ERR_OK || request->verdict.err != ERR_OK ||
                request->verdict.replayed;
         if (!done) {
-            /* Not landed: another server was first, so decide anew. */
+            /* Not landed: another server was first, so decide again. */
             err = sequence_land(engine, &effects, &done, detail);
             if (err == ERR_OK && done && request->commit->observation != NULL) {
                 err = take_observation(engine, request, detail);
@@ -494,7 +494,7 @@ void engine_read_end(struct engine *engine)
     database_read_end(&engine->database);
 }
 
-/* A document whose value is known, while nobody has written: a pointer. */
+/* A document whose value is known, if nothing was written: a pointer. */
 static bool read_hot(struct engine *engine,
                      const struct engine_address *address,
                      struct value *out)
@@ -768,7 +768,7 @@ enum err engine_check_fork(struct engine *engine,
     return check_seq(engine, parent, fork_seq, detail);
 }
 
-/* A branch change: `build` looks at the branches as they are and fills in the
+/* A branch change: `build` examines the present branches and fills in the
  * record, or leaves it without a branch if there is nothing to do. */
 struct branch_change {
     struct value name;
@@ -827,7 +827,7 @@ static enum err build_fork(struct engine *engine,
     uint64_t fork_seq = change->fork_seq;
     if (fork_seq == ENGINE_HEAD) {
         /* The same call again means the same branch, though the parent has
-         * moved on. */
+         * advanced. */
         fork_seq = same != NULL && same->parent == parent ? same->fork_seq
                                                           : parent->head_seq;
     }

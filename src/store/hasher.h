@@ -10,11 +10,11 @@
 #include "base/check.h"
 #include "value/id.h"
 
-/* Parts are gathered and hashed many at a time: most are a few bytes, and most
+/* Parts are buffered and hashed many at a time: most are a few bytes, and most
  * sequences end before the first block is full. */
 struct hasher {
-    size_t length; /* of what is gathered */
-    bool begun;    /* the state has what was gathered before */
+    size_t length; /* of the buffered part */
+    bool begun;    /* the state contains earlier parts */
     crypto_generichash_state state;
     unsigned char gathered[1024];
 };
@@ -60,7 +60,7 @@ static inline void hasher_bytes(struct hasher *hasher,
     hasher_put(hasher, bytes, length);
 }
 
-/* A string, or nothing: absent differs from empty. */
+/* A string or absent, which differs from empty. */
 static inline void hasher_string(struct hasher *hasher, struct value string)
 {
     hasher_number(hasher, value_is_absent(string) ? 0 : 1);
@@ -70,7 +70,8 @@ static inline void hasher_string(struct hasher *hasher, struct value string)
     }
 }
 
-/* `purpose` names what is hashed; `before`, or NULL, is what came earlier. */
+/* `purpose` names what is hashed; `before`, or NULL, is the digest to
+ * continue. */
 static inline void hasher_begin(struct hasher *hasher,
                                 const char *purpose,
                                 const struct digest *before)

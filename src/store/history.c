@@ -88,7 +88,7 @@ static bool read_json(const struct engine *engine,
     return text.length == 0 || stored_read(engine, text, out, NULL) == ERR_OK;
 }
 
-/* Where texts have any bytes, the chain is over the text of the row itself. */
+/* If texts may have any bytes, the chain is over the text of the row itself. */
 static struct value chained_text(const struct engine *engine, struct text text)
 {
     return engine->any_bytes && text.length > 0
@@ -168,7 +168,7 @@ static enum err load_resolved(const struct engine *engine,
                  : damaged(out->seq, "its resolution is damaged", detail);
 }
 
-/* The row at hand, apart from its writes. */
+/* The current row, without its writes. */
 static enum err load_commit(const struct engine *engine,
                             struct query *query,
                             struct effects *out,

@@ -1,22 +1,22 @@
 /* The history of a space as records, rebuilt from its rows.
  *
  * Every record that was ever applied can be made again from the tables, byte
- * for byte, up to the horizon of compaction: for people (`heddle store log`),
- * for a replica that begins empty, and for the check of the chain. */
+ * for byte, back to the horizon of compaction: for `heddle store log`, for a
+ * replica that begins empty, and to check the chain. */
 
 #ifndef STORE_HISTORY_H
 #define STORE_HISTORY_H
 
 #include "store/effects.h"
 
-/* A record and the chain that its row has. Borrowed for the call. */
+/* A record, and the chain value in its row. Borrowed for the call. */
 struct history_record {
     const struct effects *effects;
     struct value record; /* effects_write */
     struct digest chain;
 };
 
-/* Other than OK stops the walk and is returned. */
+/* Any result but OK stops the walk and is returned. */
 typedef enum err history_fn(void *ctx, const struct history_record *record);
 
 /* All records with a number above `after`, in order, but none from before the

@@ -1,5 +1,5 @@
-/* The bytes of an image: a header, then arrays of records of one size each, and
- * at the end the texts that the records name. */
+/* The bytes of an image: a header, then arrays of fixed-size records, then the
+ * texts that the records name. */
 
 #include "store/image.h"
 
@@ -9,7 +9,7 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-/* Another layout has another one; so has what the texts mean. */
+/* Changes with the layout, and with the meaning of the texts. */
 #define IMAGE_FORM 0x48644d6167650001U
 
 struct image_header {
@@ -55,11 +55,11 @@ struct image_gates {
     uint64_t no_auto_debounce;
 };
 
-/* -- The sum ------------------------------------------------------------- */
+/* -- The checksum -------------------------------------------------------- */
 
-/* One step is a bijection of the word, and of what was there before: a change
- * of one word, whichever, always changes the sum. Four lanes, so that the steps
- * of neighbours do not wait for each other. */
+/* One step is a bijection of the word, and of the previous state: a change of
+ * any single word always changes the checksum. Four lanes, so that neighbouring
+ * steps do not wait for each other. */
 static uint64_t sum_step(uint64_t lane, uint64_t word)
 {
     lane = (lane ^ word) * 0x9FB21C651E98DF25U;
@@ -185,8 +185,8 @@ static bool read_names(struct image *image,
     return true;
 }
 
-/* Where what is; false if that is not all of the bytes. No count is above that
- * of the bytes, so nothing overflows. */
+/* Finds the arrays; false if they do not cover all bytes. No count exceeds the
+ * number of bytes, so nothing overflows. */
 static bool find_arrays(struct image *image,
                         const unsigned char *bytes,
                         size_t size,
@@ -360,7 +360,7 @@ typedef VEC(uint32_t) number_list;
 /* What of a page is in the image, and where there. */
 struct packing {
     const struct resume_page *page;
-    uint32_t *places; /* one a place of the page: where in `used`, and 1 */
+    uint32_t *places; /* one per place of the page: 1 + its index in `used` */
     number_list used;
     number_list codes;
     number_list gates;

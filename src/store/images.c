@@ -1,5 +1,5 @@
-/* The rows of images: pages from them, and when they are written, dropped and
- * compared with the rows that they stand for. */
+/* The rows of images: building pages from them; writing, removing and checking
+ * them. */
 
 #include "store/images.h"
 
@@ -27,8 +27,8 @@ static void note_rows(struct engine *engine, uint64_t piece, size_t rows)
 
 /* -- Reading ------------------------------------------------------------- */
 
-/* Room for all actions that there can be, so that nothing moves; what is not
- * used of it is never touched. */
+/* Room for all possible actions, so that nothing moves; unused memory is never
+ * touched. */
 static enum err reserve_actions(struct maker *maker)
 {
     struct query query =
@@ -59,8 +59,8 @@ static enum err add_rows(struct maker *maker, uint64_t after, uint64_t last)
     return err;
 }
 
-/* One image, and the rows before it. What cannot be used is left out, and its
- * rows are before the next one. */
+/* One image, and the rows before it. An unusable image is skipped, and its rows
+ * are read before the next one. */
 static enum err add_image(struct maker *maker,
                           struct query *query,
                           uint64_t *after)
@@ -122,7 +122,7 @@ enum err images_drop(struct engine *engine,
     return query_end(&query, detail);
 }
 
-/* Where the images of a piece begin and end, as it is cached. */
+/* The ranges of a piece's images, as cached. */
 static enum err load_bounds(struct engine *engine,
                             struct observed_piece *piece,
                             struct err_detail *detail)
@@ -157,7 +157,7 @@ enum err images_drop_cached(struct engine *engine,
 
 /* -- Writing ------------------------------------------------------------- */
 
-/* A piece of which images are written. */
+/* A piece whose images are being written. */
 struct writing {
     struct engine *engine;
     uint64_t piece;
@@ -185,8 +185,8 @@ static enum err find_generation(struct writing *writing, bool *found)
     return query_end(&query, writing->detail);
 }
 
-/* The next image that is there above what is done; `last` is LAST_NUMBER if
- * there is none. A small one at the end grows with what comes after it. */
+/* The next existing image above what is done; `last` is LAST_NUMBER if there is
+ * none. A small one at the end grows with what follows it. */
 static enum err find_range(const struct writing *writing, struct range *out)
 {
     struct query query =
@@ -238,8 +238,8 @@ static enum err insert_image(const struct writing *writing,
     return err;
 }
 
-/* How many of the page's actions are in one image: 0 if there cannot be one of
- * the first. */
+/* How many of the page's actions fit into one image: 0 if there cannot be one
+ * of the first. */
 static size_t fitting(const struct resume_page *page)
 {
     uint64_t places = 0;
@@ -256,8 +256,9 @@ static size_t fitting(const struct resume_page *page)
     return count;
 }
 
-/* The rows of the whole space above `after` and up to `last`, at most as many
- * as fit into one image; and how many of somebody's own are between them. */
+/* The rows of space scope above `after` and up to `last`, at most as many as
+ * fit into one image; and how many rows of users or sessions are between
+ * them. */
 static enum err read_range(const struct writing *writing,
                            uint64_t after,
                            uint64_t last,
@@ -285,8 +286,8 @@ static enum err read_range(const struct writing *writing,
     return err;
 }
 
-/* The next image of what is above what is done and up to `last`; or what
- * cannot be in one is done. */
+/* Writes the next image of what is above what is done and up to `last`; or
+ * skips what cannot be in one. */
 static enum err write_image(struct writing *writing, uint64_t last)
 {
     struct resume_page page = {0};
@@ -414,8 +415,8 @@ static enum err next_inspected(struct engine *engine,
     return query_end(&query, detail);
 }
 
-/* Whether the rows give the same bytes. One of another generation is never
- * used, and goes with the next that is written. */
+/* Whether the rows give the same bytes. An image of another generation is never
+ * used, and is removed with the next that is written. */
 static enum err compare_image(struct engine *engine,
                               const struct inspected *at,
                               bool *same,

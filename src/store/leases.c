@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Where the bytes begin: no content of the lock file is there. */
+/* Where the bytes begin: beyond any content of the lock file. */
 #define LEASES_AT (INT64_C(1) << 40)
 
 static struct flock lock_of(short type, uint64_t first, uint64_t count)
@@ -18,7 +18,7 @@ static struct flock lock_of(short type, uint64_t first, uint64_t count)
     };
 }
 
-/* Without the lock the lease is only known here (lease-2). */
+/* Without the lock, only this connection knows of the lease (lease-2). */
 static void take_lock(int fd, uint64_t number)
 {
     struct flock lock = lock_of(F_RDLCK, number, 1);
@@ -27,7 +27,7 @@ static void take_lock(int fd, uint64_t number)
     }
 }
 
-/* The last one is asked for most. */
+/* Mostly the last one is asked for. */
 static bool has_own(const struct leases *leases, uint64_t number)
 {
     for (size_t i = leases->own.count; i-- > 0;) {
@@ -53,8 +53,8 @@ void leases_renew(const struct leases *leases, int fd)
     }
 }
 
-/* The system names one lock in a range: the rest of the range is asked for,
- * too. */
+/* The system names one lock in a range: then the rest of the range is
+ * queried. */
 static void find_foreign(int fd, uint64_t last, lease_list *out)
 {
     struct range {

@@ -1,4 +1,4 @@
-/* Load, ask the machine, set if the status is still the same (S1 to S3). */
+/* Load, ask the machine, update if the status is unchanged (S1 to S3). */
 
 #include "store/lifecycle.h"
 
@@ -22,7 +22,7 @@ struct change {
 /* -- What the machine says ----------------------------------------------- */
 
 /* `is_same`: the report names what the row has. A report that begins something
- * new is not stale where the machine takes it as such, by `stamp`. */
+ * new is not stale if the machine accepts it as such, by `stamp`. */
 static void decide(struct change *change,
                    uint8_t status,
                    unsigned facts,
@@ -89,7 +89,7 @@ static void put_status(struct query *query,
     query_text(query, parameter, name, strlen(name));
 }
 
-/* Two parameters: whether a column changes, and what it becomes. */
+/* Two parameters: whether a column changes, and its new value. */
 static void put_change(struct query *query,
                        int parameter,
                        unsigned set,
@@ -125,7 +125,7 @@ static enum err finish(struct query *query,
     return query_end(query, detail);
 }
 
-/* *changed is false if the row has left the status it was loaded with. */
+/* *changed is false if the row no longer has the status it was loaded with. */
 static enum err thread_set_status(struct change *change,
                                   bool *changed,
                                   struct err_detail *detail)
@@ -145,7 +145,7 @@ static enum err thread_set_status(struct change *change,
     return finish(&query, changed, detail);
 }
 
-/* Likewise, or if a thread is in the way of a claim. */
+/* Likewise, or if a thread prevents a claim. */
 static enum err environment_set_status(struct change *change,
                                        bool *changed,
                                        struct err_detail *detail)
@@ -224,7 +224,7 @@ static void note_change(struct change *change)
     vec_push(&change->registry->changes, told);
 }
 
-/* What the machine wants to be written has to be in the report. */
+/* What the machine has to write must be in the report. */
 static enum err check_report(const struct change *change,
                              struct err_detail *detail)
 {

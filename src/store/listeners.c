@@ -1,5 +1,5 @@
-/* The processes that want to hear of runs: a lock on a byte of the lock file,
- * which they share. */
+/* The processes that listen to runs: a shared lock on a byte of the lock
+ * file. */
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ void database_listen(struct database *database, bool listens)
     ran_hear(&database->ran, listens);
 }
 
-/* Who could not have it alone is not alone. */
+/* If an exclusive lock is impossible, there is another listener. */
 bool database_has_listeners(const struct database *database)
 {
     struct flock alone = {

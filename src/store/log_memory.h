@@ -1,7 +1,7 @@
-/* A log in memory that several engines of one process share: the first
- * implementation of store/log.h, and the one that tests can break on purpose.
+/* A log in memory that several engines of one process share: an implementation
+ * of store/log.h in which tests can inject faults.
  *
- * Each engine has a handle of its own, with its epoch. */
+ * Each engine has its own handle, with its epoch. */
 
 #ifndef STORE_LOG_MEMORY_H
 #define STORE_LOG_MEMORY_H
@@ -14,11 +14,11 @@ struct log_memory {
     uint64_t epoch; /* L3: handles of older epochs are fenced */
 };
 
-/* What the next appends of a handle meet, for tests. */
+/* Faults of the next appends of a handle, for tests. */
 enum log_trouble {
     LOG_TROUBLE_NONE,
-    LOG_TROUBLE_LOST_ANSWER,  /* appended, but nobody says so */
-    LOG_TROUBLE_LOST_REQUEST, /* not appended, and nobody says so */
+    LOG_TROUBLE_LOST_ANSWER,  /* appended, without an answer */
+    LOG_TROUBLE_LOST_REQUEST, /* not appended, without an answer */
     LOG_TROUBLE_DOWN,         /* appends and reads fail */
 };
 
@@ -27,7 +27,7 @@ struct log_memory_handle {
     struct log_memory *memory;
     uint64_t epoch;
     enum log_trouble trouble;
-    uint32_t trouble_count; /* for how many calls */
+    uint32_t trouble_count; /* number of calls */
 };
 
 void log_memory_init(struct log_memory *memory);

@@ -12,14 +12,14 @@
 #include "store/documents.h"
 #include "value/json.h"
 
-/* What is done in one transaction, and pages copied in one step: short enough
- * that no other process waits long for the lock. */
+/* The size of one transaction or copy step: short enough that no other process
+ * waits long for the lock. */
 enum {
-    FOLD_STEP = 64,              /* documents looked at, */
-    FOLD_ROWS = 1000,            /* rows removed, about, */
-    FOLD_BYTES = 1 << 20,        /* and bytes of documents written, about */
-    SHRINK_STEP_PAGES = 128,     /* given back */
-    REWRITE_INSTRUCTIONS = 1000, /* of SQLite, between two looks */
+    FOLD_STEP = 64,              /* documents examined, */
+    FOLD_ROWS = 1000,            /* rows removed, roughly, */
+    FOLD_BYTES = 1 << 20,        /* and bytes of documents written, roughly */
+    SHRINK_STEP_PAGES = 128,     /* returned */
+    REWRITE_INSTRUCTIONS = 1000, /* of SQLite, between two checks */
     BACKUP_STEP_PAGES = 256
 };
 
@@ -55,7 +55,7 @@ static enum err move_horizon(struct engine *engine,
 
 /* -- One document -------------------------------------------------------- */
 
-/* One transaction, as far as it has come. */
+/* The progress of one transaction. */
 struct fold {
     struct engine *engine;
     struct compact_counts *counts;
@@ -152,8 +152,8 @@ static enum err remove_rows(struct fold *fold,
     return err;
 }
 
-/* Up to which revision rows are removed in this step: `last`, or if there are
- * too many before it, one of those. */
+/* Up to which revision rows are removed in this step: `last`, or an earlier one
+ * if there are too many. */
 static enum err limit_rows(struct fold *fold,
                            const struct document *document,
                            struct last_revision *last)
@@ -174,7 +174,7 @@ static enum err limit_rows(struct fold *fold,
     return query_end(&query, fold->detail);
 }
 
-/* The tail is counted anew: what is behind the last whole value now. */
+/* Counts the tail again: what follows the last whole value now. */
 static enum err update_row(struct engine *engine,
                            struct document *document,
                            struct err_detail *detail)
@@ -190,8 +190,8 @@ static enum err update_row(struct engine *engine,
     return err == ERR_OK ? document_update(engine, document, detail) : err;
 }
 
-/* fold->more: there are more rows than fit into a step. The first revision that
- * stays is whole by then, so those before it are not missed. */
+/* fold->more: there are more rows than fit into a step. By then the first
+ * revision that stays is whole, so the earlier ones are not needed. */
 static enum err fold_document(struct fold *fold, struct document *document)
 {
     struct compact_counts *counts = fold->counts;
@@ -228,7 +228,7 @@ static enum err fold_document(struct fold *fold, struct document *document)
                : err;
 }
 
-/* -- All of them --------------------------------------------------------- */
+/* -- All documents ------------------------------------------------------- */
 
 static enum err damaged_name(const struct document_name *name,
                              struct err_detail *detail)
@@ -259,7 +259,7 @@ static enum err fold_named(struct fold *fold, const struct document_name *name)
     return err == ERR_OK ? fold_document(fold, document) : err;
 }
 
-/* The next documents, as many as a step takes. */
+/* The next documents, as many as fit into a step. */
 static enum err fold_documents(struct fold *fold)
 {
     document_names names = {0};
@@ -287,7 +287,7 @@ static enum err fold_documents(struct fold *fold)
     return err;
 }
 
-/* One write transaction. What it has counted is only true if it lands. */
+/* One write transaction. Its counts are valid only if it lands. */
 static enum err fold_step(struct fold *fold, uint64_t keep_from)
 {
     struct engine *engine = fold->engine;
@@ -355,7 +355,7 @@ static enum err ask_pragma(struct engine *engine,
     return query_end(&query, detail);
 }
 
-/* Those at the end of the file change places with free ones. */
+/* Pages at the end of the file change places with free ones. */
 static enum err shrink_step(struct engine *engine, struct err_detail *detail)
 {
     char sql[64];
@@ -434,8 +434,8 @@ static int is_to_stop(void *ctx)
            !rewriting->progress(rewriting->ctx, 0, 0);
 }
 
-/* The copy that SQLite makes on the way can be as long as the file: it is not
- * kept in memory. */
+/* SQLite's intermediate copy can be as large as the file: it is not kept in
+ * memory. */
 static enum err rewrite(struct database *database,
                         void *ctx,
                         struct err_detail *detail)
@@ -460,7 +460,7 @@ static enum err rewrite(struct database *database,
     sqlite3_progress_handler(database->db, 0, NULL, NULL);
     const enum err reset =
         database_run(database, "PRAGMA temp_store = MEMORY", NULL);
-    (void)reset; /* it is where a copy lies, and nothing else */
+    (void)reset; /* only the location of that copy */
     return err;
 }
 
@@ -529,8 +529,8 @@ static enum err copy_pages(const struct backup *backup)
                : backup_error(backup, code);
 }
 
-/* The copy is synced when its one transaction ends: it is whole in the file
- * before the file has its name. */
+/* The copy is synced when its one transaction ends: it is complete in the file
+ * before the file gets its name. */
 static enum err copy_to(struct backup *backup, const char *path)
 {
     int code = sqlite3_open_v2(path,
@@ -568,7 +568,7 @@ static enum err system_error(const char *what,
                    strerror(code));
 }
 
-/* Makes the names in the folder of `path` durable. */
+/* Makes the names in the directory of `path` durable. */
 static enum err sync_folder(const char *path, struct err_detail *detail)
 {
     struct buf folder = {0};
@@ -590,8 +590,8 @@ static enum err sync_folder(const char *path, struct err_detail *detail)
     return err;
 }
 
-/* Gives the copy its name. Unlike a rename, this never takes the place of
- * another file, however late that one came. */
+/* Gives the copy its name. Unlike a rename, this never replaces another file,
+ * however late it appeared. */
 static enum err publish(const char *part,
                         const char *path,
                         struct err_detail *detail)
@@ -606,7 +606,7 @@ static enum err publish(const char *part,
     return err;
 }
 
-/* With what SQLite may have left beside it. */
+/* Including what SQLite may have left beside it. */
 static void remove_part(const char *part)
 {
     static const char *const tails[] = {"", "-journal", "-wal", "-shm"};

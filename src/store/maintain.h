@@ -1,17 +1,17 @@
-/* Looking after a file: folding old history, giving pages back to the file
+/* Maintenance of a file: folding old history, returning pages to the file
  * system, and copies while it is in use.
  *
  * Compaction moves the *horizon* forward: the seq before which the past cannot
- * be read any more. Of each document the last revision up to the horizon is
- * kept, as a whole value; what is before it goes. Nothing above the horizon
- * changes, commits keep their rows (so a replay still gets its answer) until
- * retention.h says otherwise, and a read set from before the horizon is judged
+ * be read any more. Per document, the last revision up to the horizon is kept,
+ * as a whole value; earlier ones are removed. Nothing above the horizon
+ * changes. Commits keep their rows (so a replay still gets its verdict) until
+ * retention.h removes them. A read set from before the horizon is judged
  * strictly: what might have changed counts as changed.
  *
- * It works in small transactions. A crash between two of them leaves a file in
- * which some documents have more history than they need, and the next run goes
- * on. Branches need their parent as it was at the fork, so the horizon does
- * not pass a fork. */
+ * Compaction works in small transactions. A crash between two of them leaves
+ * some documents with more history than needed, and the next run continues.
+ * Branches need their parent as it was at the fork, so the horizon does not
+ * pass a fork. */
 
 #ifndef STORE_MAINTAIN_H
 #define STORE_MAINTAIN_H
@@ -22,8 +22,8 @@
 typedef bool maintain_progress_fn(void *ctx, uint64_t done, uint64_t total);
 
 struct compact_counts {
-    uint64_t horizon;   /* where it is now */
-    uint64_t documents; /* looked at; none is removed */
+    uint64_t horizon;   /* afterwards */
+    uint64_t documents; /* examined; none is removed */
     uint64_t revisions; /* removed */
     uint64_t snapshots; /* removed */
     bool stopped;
@@ -37,12 +37,12 @@ MUST_CHECK enum err engine_compact(struct engine *engine,
                                    struct compact_counts *counts,
                                    struct err_detail *detail);
 
-/* Gives free pages back to the file system, a few at a time. */
+/* Returns free pages to the file system, a few at a time. */
 struct shrink_counts {
-    uint64_t pages; /* given back */
-    uint64_t left;  /* free ones that the file still has */
-    bool cannot;    /* the file was made without room for this: an earlier
-                       version did. engine_rewrite adds it */
+    uint64_t pages; /* returned */
+    uint64_t left;  /* free pages that remain in the file */
+    bool cannot;    /* an earlier version created the file without support for
+                       this; engine_rewrite adds it */
     bool stopped;
 };
 
@@ -52,21 +52,21 @@ MUST_CHECK enum err engine_shrink(struct engine *engine,
                                   struct shrink_counts *counts,
                                   struct err_detail *detail);
 
-/* Writes the whole file anew, without free pages and so that engine_shrink can
- * give back those to come. Other processes can read meanwhile, and cannot
- * write. Needs room for two copies: one in the directory for temporary files,
- * and one beside the file. `progress` is asked now and then, with numbers that
- * mean nothing; BUSY: it has stopped the work. Whatever happens, the file is as
- * before, or written anew. */
+/* Rewrites the whole file without free pages, and so that engine_shrink works
+ * from then on. Other processes can read meanwhile, but not write. Needs disk
+ * space for two copies: one in the directory for temporary files, and one
+ * beside the file. `progress` is called now and then, with meaningless numbers;
+ * BUSY: it has stopped the work. Whatever happens, the file is either unchanged
+ * or rewritten. */
 MUST_CHECK enum err engine_rewrite(struct engine *engine,
                                    maintain_progress_fn *progress,
                                    void *ctx,
                                    struct err_detail *detail);
 
 /* A consistent copy of the space in a new file at `path`, which appears whole
- * and durable, or not at all. Until then it grows beside it, as
- * PATH.part-NUMBER; a process that is killed meanwhile leaves that behind.
- * ARGUMENT if something is at `path` already: it is never replaced. */
+ * and durable, or not at all. Until then it is PATH.part-NUMBER; a process that
+ * is killed meanwhile leaves that behind. ARGUMENT if something exists at
+ * `path`: it is never replaced. */
 MUST_CHECK enum err engine_backup(struct engine *engine,
                                   const char *path,
                                   maintain_progress_fn *progress,

@@ -1,4 +1,4 @@
-/* Finding rows with such texts, and writing them anew. */
+/* Finds rows with such texts, and rewrites them. */
 
 #include "store/mend.h"
 
@@ -11,12 +11,12 @@
 
 /* -- Texts --------------------------------------------------------------- */
 
-/* What a text is in a row. */
+/* The role of a text in a row. */
 enum text_kind {
     TEXT_PLAIN,
     TEXT_JSON,
-    TEXT_SCOPE, /* a scope's or session's key: its bytes are in percent signs
-                   as well (value/address.h) */
+    TEXT_SCOPE, /* a scope's or session's key: its bytes are percent-encoded as
+                   well (value/address.h) */
 };
 
 static const char *const function_names[] = {
@@ -38,7 +38,7 @@ void mend_json_text(struct buf *to, struct text text)
     }
 }
 
-/* Written anew, because what is canonical depends on the keys. */
+/* Serialised again, because canonical order depends on the keys. */
 static bool mend_json(struct buf *to, struct text text)
 {
     static const struct json_limits limits = JSON_LIMITS_STORED;
@@ -64,7 +64,7 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The byte that is written %NN at `at`, or -1. */
+/* The byte encoded as %NN at `at`, or -1. */
 static int percent_byte(const char *at, const char *end)
 {
     if (end - at < 3 || *at != '%' || hex_digit(at[1]) < 0 ||
@@ -101,8 +101,8 @@ static bool mend_scope(struct buf *to, struct text text)
     return mended;
 }
 
-/* SQL: mended(text) is the text as it should be; NULL if nothing is wrong with
- * it, or nothing can be done. */
+/* SQL: mended(text) is the repaired text; NULL if nothing is wrong with it, or
+ * it cannot be repaired. */
 static void mended(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const enum text_kind kind =
@@ -153,7 +153,7 @@ static enum err add_functions(struct engine *engine, struct err_detail *detail)
 
 /* -- Rows ---------------------------------------------------------------- */
 
-/* Every column that holds a text of others. */
+/* Every column that holds a user's text. */
 static const struct text_column {
     const char *table;
     const char *name;
@@ -265,7 +265,7 @@ static enum err chain_record(void *ctx, const struct history_record *record)
     return ERR_OK;
 }
 
-/* Where the records begin that are still there (maintain.h). */
+/* Where the remaining records begin (maintain.h). */
 static enum err begin_chain(struct engine *engine,
                             struct digest *chain,
                             uint64_t *record,
@@ -317,7 +317,7 @@ static enum err chain_anew(struct engine *engine, struct err_detail *detail)
     return err;
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole repair ---------------------------------------------------- */
 
 /* With the bytes as they are. */
 static enum err check_history(struct engine *engine,
@@ -335,7 +335,7 @@ static enum err check_history(struct engine *engine,
     return err;
 }
 
-/* Images are copies of other rows, and are made again. */
+/* Images are copies of other rows, and are written again. */
 static enum err write_rows(struct engine *engine,
                            uint64_t *count,
                            struct err_detail *detail)

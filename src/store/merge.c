@@ -10,8 +10,8 @@
 
 /* -- Where two branches parted ------------------------------------------- */
 
-/* How much of a branch is seen from another one: all of itself, the parent up
- * to the fork, and so on. 0: nothing, unless it is seen. */
+/* How much of a branch is visible from another one: all of itself, the parent
+ * up to the fork, and so on. 0: nothing, unless it is visible. */
 static bool sees(const struct branch *from,
                  const struct branch *ancestor,
                  uint64_t *up_to)
@@ -34,7 +34,7 @@ static struct meeting find_meeting(struct branch *source, struct branch *target)
     for (struct branch *branch = source;; branch = branch->parent) {
         uint64_t from_source = 0;
         uint64_t from_target = 0;
-        CHECK(branch != NULL); /* everybody sees the main one */
+        CHECK(branch != NULL); /* every branch sees the main one */
         if (sees(target, branch, &from_target) &&
             sees(source, branch, &from_source)) {
             const uint64_t seq =
@@ -62,8 +62,8 @@ static void add_ids(const document_names *names,
     }
 }
 
-/* Ids that may differ between a branch and what it was at the meeting: those
- * with rows on it or between the two. As the keys of an object. */
+/* Ids that may differ between a branch and its state at the meeting point:
+ * those with rows on it or between the two. As the keys of an object. */
 static enum err find_ids(struct engine *engine,
                          const struct branch *from,
                          const struct branch *meeting,
@@ -93,8 +93,8 @@ struct merge {
     struct meeting meeting;
     struct value scope_key; /* "space" */
     struct commit *commit;
-    struct value collections; /* those that they changed: by the id of the
-                                 root, an integer of COLLECTION_ bits */
+    struct value collections; /* those that they changed: by the id of the root,
+                                 an integer of COLLECTION_ bits */
     struct value *conflicts;
     struct err_detail *detail;
 };
@@ -135,7 +135,7 @@ static void report_conflict(const struct three_way *three,
 }
 
 /* Whether a step down means the same in both: keys of objects do, and indices
- * of arrays that have one length. */
+ * of arrays of equal length. */
 static bool steps_alike(struct value base, struct value ours)
 {
     return value_is_array(base)
@@ -143,8 +143,8 @@ static bool steps_alike(struct value base, struct value ours)
                : value_is_object(ours) && !value_is_near_envelope(ours);
 }
 
-/* A difference between base and theirs, against ours. If something on the way
- * down is no longer what it was, both sides changed that. */
+/* A difference between base and theirs, compared with ours. If something on the
+ * path has changed in ours, both sides changed that. */
 static void weigh(void *ctx, const struct difference *difference)
 {
     struct three_way *three = ctx;
@@ -205,7 +205,7 @@ static void push_op(struct merge *merge,
     vec_push(&merge->commit->ops, op);
 }
 
-/* The merge rests on the whole document, on both branches. */
+/* The merge depends on the whole document, on both branches. */
 static void push_read(struct merge *merge,
                       struct value id,
                       const struct branch *branch)
@@ -220,7 +220,7 @@ static void push_read(struct merge *merge,
     vec_push(&merge->commit->reads, read);
 }
 
-/* All three are there, or it is a matter of the whole document. */
+/* All three exist, or the whole document is merged as one. */
 static void decide(struct three_way *three)
 {
     struct merge *merge = three->merge;
@@ -255,12 +255,12 @@ enum {
     COLLECTION_ROWS = 1,
     COLLECTION_STRUCTURE = 2, /* the root or a page */
     COLLECTION_DEFINITION = 4,
-    COLLECTION_OURS = 3, /* by so many bits are those of ours shifted */
+    COLLECTION_OURS = 3, /* the bits of ours are shifted by this many */
     COLLECTION_DIFFERS = 1 << 6,
 };
 
-/* The root of the collection that a document belongs to, new; or absent. A
- * root is known by what it has in it. */
+/* The root of the collection that a document belongs to, new; or absent. A root
+ * is recognised by its content. */
 static struct value collection_of(struct value id,
                                   struct value before,
                                   struct value after)
@@ -299,7 +299,7 @@ static void add_collection_bits(struct merge *merge,
         object_set_adopt(merge->collections, value_ref(root), value_int(all));
 }
 
-/* Of a document that one side changed. */
+/* For a document that one side changed. */
 static int64_t bits_of_change(struct value id,
                               struct value before,
                               struct value after)
@@ -330,9 +330,9 @@ static void note_theirs(struct three_way *three)
     value_unref(root);
 }
 
-/* Whether what we did to a document of the target can matter: of a collection
- * that they changed, the root and the pages, and the rows if they gave it
- * another definition. */
+/* Whether our change of a document of the target can matter: for a collection
+ * that they changed, the root and the pages, and the rows if they changed its
+ * definition. */
 static bool can_matter(const struct merge *merge, struct value id)
 {
     const struct text text = value_text(&id);
@@ -348,7 +348,7 @@ static bool can_matter(const struct merge *merge, struct value id)
                                    : (bits & COLLECTION_DEFINITION) != 0;
 }
 
-/* merge-2 rests on it whether or not we changed it. */
+/* merge-2 depends on the document whether or not we changed it. */
 static enum err note_ours(struct merge *merge, struct value id)
 {
     struct value base = VALUE_NONE;
@@ -418,7 +418,7 @@ static enum err judge_collections(struct merge *merge)
     return err;
 }
 
-/* -- All of them --------------------------------------------------------- */
+/* -- All documents ------------------------------------------------------- */
 
 static enum err merge_document(struct merge *merge, struct value id)
 {

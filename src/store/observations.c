@@ -1,4 +1,4 @@
-/* Taking observations: the rows that a run leaves. */
+/* Storing observations: the rows that a run leaves. */
 
 #include "store/observations.h"
 
@@ -12,7 +12,7 @@
 #include "value/compare.h"
 #include "value/object.h"
 
-/* One observation on its way into the rows. */
+/* One observation being stored. */
 struct taking {
     struct engine *engine;
     struct observed_cache *cache;
@@ -114,8 +114,8 @@ static enum err insert_piece(struct taking *taking)
                          : err;
 }
 
-/* The piece, made if it is new; an observation of a later generation makes it
- * the piece's. */
+/* The piece, created if it is new; an observation of a later generation changes
+ * the piece's generation. */
 static enum err find_piece(struct taking *taking)
 {
     const struct observation *observation = taking->observation;
@@ -158,7 +158,7 @@ static uint64_t hash_action(const struct taking *taking)
     return hash_digest(&taking->observation->action) + taking->piece->number;
 }
 
-/* What edges add to the sum of an action, from the rows. */
+/* What edges add to the checksum of an action, from the rows. */
 static enum err load_edges(struct taking *taking, uint64_t action)
 {
     vec_clear(&taking->cache->present);
@@ -195,7 +195,7 @@ static enum err sum_edges(struct taking *taking, uint64_t *sum)
 }
 
 /* The row; false if there is none, or it is damaged: then everything about it
- * is to be written anew. */
+ * is written again. */
 static enum err load_action(struct taking *taking,
                             struct observed_action *action,
                             bool *whole)
@@ -232,8 +232,8 @@ static enum err load_action(struct taking *taking,
     return err;
 }
 
-/* The action, from the cache or the rows; NULL if nobody has observed it. A
- * row that does not fit together is there and has digests of nothing. */
+/* The action, from the cache or the rows; NULL if it was never observed. An
+ * inconsistent row is found, with digests of nothing. */
 static enum err find_action(struct taking *taking, struct observed_action **out)
 {
     const uint64_t hash = hash_action(taking);
@@ -282,8 +282,8 @@ static int compare_numbers(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The edges that the observation names, in cache->wanted, sorted, and what
- * they add to the sum. */
+/* The edges of the observation, in cache->wanted, sorted, and what they add to
+ * the checksum. */
 static enum err collect_edges(struct taking *taking, uint64_t *sum)
 {
     const struct observation *observation = taking->observation;
@@ -341,8 +341,8 @@ static enum err write_two_edges(struct taking *taking,
     return query_end(&query, taking->detail);
 }
 
-/* Only what differs from the edges that are `present` is written: rows that
- * stay are not touched. */
+/* Writes only the difference to the `present` edges: rows that stay are not
+ * touched. */
 static enum err write_edges(struct taking *taking, uint64_t action)
 {
     enum err err = ERR_OK;
@@ -410,9 +410,9 @@ static enum err write_action(struct taking *taking,
 
 /* `seq` of UINT64_MAX: nothing is known any more.
  *
- * A run that was told as failed because its commit had no answer yet is told
- * again in a batch when it has: that is no other run (P3 of
- * sched/persistence.h), and neither is a batch that comes twice. */
+ * A run that was recorded as failed because its commit had no verdict yet is
+ * reported again in a batch when it has one: that is no other run (P3 of
+ * sched/persistence.h), and neither is a batch that arrives twice. */
 static enum err write_run(struct taking *taking,
                           enum statement statement,
                           uint64_t action,
@@ -457,7 +457,7 @@ static enum err write_run(struct taking *taking,
     return query_end(&query, taking->detail);
 }
 
-/* A commit is always another run; a batch has to be looked at. */
+/* A commit is always another run; a batch has to be compared. */
 static enum err update_run(struct taking *taking, uint64_t action, uint64_t seq)
 {
     return write_run(taking,
@@ -523,7 +523,7 @@ static bool same_action(const struct taking *taking,
                observation->gates.no_auto_debounce;
 }
 
-/* Sessions come and go: of one user's, those that ran the action last stay. */
+/* Of one user's sessions, those that ran the action last stay. */
 static enum err prune_sessions(struct taking *taking)
 {
     struct buf from = {0};
@@ -654,8 +654,8 @@ static enum err take(struct taking *taking,
                           : update_action(taking, fingerprint, action, seq);
 }
 
-/* Rows that stand in the way of others, by a number or a name that is taken,
- * are damage, and no reason to refuse a commit: they are mended, or all go. */
+/* Conflicting rows, with a number or a name that is taken, are damage, and no
+ * reason to refuse a commit: they are repaired, or all removed. */
 static enum err take_in_any_case(struct taking *taking,
                                  uint64_t seq,
                                  enum observation_fate *fate)
@@ -796,7 +796,7 @@ static enum err add_given(struct taking *taking, checked_list *out)
     return err;
 }
 
-/* The places of before, from the rows. A damaged one cannot be checked. */
+/* The previous places, from the rows. A damaged one cannot be checked. */
 static enum err add_stored(struct taking *taking,
                            checked_list *out,
                            bool *whole)
@@ -859,7 +859,7 @@ static enum err load_stored(struct taking *taking,
     return err;
 }
 
-/* Whether everything that it read is what it was at its basis. */
+/* Whether everything that it read is unchanged since its basis. */
 static enum err check_reads(struct taking *taking,
                             uint64_t session,
                             const checked_list *list,
@@ -939,7 +939,7 @@ static enum err forget_rows(struct engine *engine,
     return query_end(&query, detail);
 }
 
-/* An image says whose rows it stands for, so it goes before the name does. */
+/* An image names the piece of its rows, so it is removed before the name is. */
 enum err engine_piece_forget(struct engine *engine,
                              struct value branch,
                              struct value piece,

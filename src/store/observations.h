@@ -1,35 +1,35 @@
-/* Observations as rows: what every action of every piece last read, and since
- * when it is known to be so.
+/* Observations as rows: what every action of every piece last read, and up to
+ * which seq that is proved current.
  *
  *   piece   a piece on a branch, with its generation
- *   action  one row an action: identity, fingerprints, gates, digests. Written
- *           when one of them changes, so almost never.
- *   run     one small row an action: the *watermark* (the seq at which
+ *   action  one row per action: identity, fingerprints, gates, digests. Written
+ *           when one of them changes, so rarely.
+ *   run     one small row per action: the *watermark* (the seq at which
  *           admission proved its reads current), how it ended, and what it saw
  *           of other spaces. The only row that an ordinary run writes.
- *   place   an address that somebody reads or writes, once
- *   edge    which action has which places; rewritten as a difference, when the
- *           digest of the set is another one
+ *   place   an address that actions read or write, stored once
+ *   edge    which action has which places; when the digest of the set changes,
+ *           the difference is written
  *
- * Nothing is marked when something is written. Whether an action is *dirty* is
- * derived when somebody asks: it is, if a revision above its watermark touches
- * something that it read (conflict.h: the matcher of admission, deep and
- * shape, through the parent branches up to the fork). Up to the horizon a
- * revision stands for all that were folded into it and is seen by every reader
- * of its document, so compaction can make a clean action dirty, never the
+ * Nothing is marked when data is written. Whether an action is *dirty* is
+ * derived on request: it is, if a revision above its watermark touches
+ * something that it read (conflict.h: the same matcher as admission, deep and
+ * shape, through the parent branches up to the fork). Up to the horizon, a
+ * revision stands for all that were folded into it, and every reader of its
+ * document sees it. So compaction can make a clean action dirty, never the
  * other way round.
  *
  *   R1  An action's rows change in the SQL transaction of the commit that its
  *       observation came with, or in that of its batch.
  *   R2  A run with the same set and the same fingerprints writes one row.
  *   R3  What is missing, damaged or of another generation is unknown.
- *   R4  The rows are no part of the records (effects.h): a store that was made
- *       of records knows no action, which is always right, and another server
- *       of the same log may know less than this one.
+ *   R4  The rows are not part of the records (effects.h): a store that was
+ *       built from records knows no action, which is always correct, and
+ *       another server of the same log may know less than this one.
  *
- * What is read in other spaces is decided there (engine_changed_above); a
- * *mirror* in the file of the space that is read lets it find those readers,
- * as a hint and nothing else. */
+ * Reads in other spaces are judged there (engine_changed_above). A *mirror* in
+ * the file of the space that is read helps to find those readers; it is a hint,
+ * and no correctness depends on it. */
 
 #ifndef STORE_OBSERVATIONS_H
 #define STORE_OBSERVATIONS_H
@@ -43,29 +43,29 @@ enum {
     RESUME_PAGE_MAX = 100 * 1000
 };
 
-/* Of a piece, for somebody: his own rows and those of the whole space. */
+/* A piece, for one author: rows of that user and session, and of the space. */
 struct resume_query {
     struct value branch; /* name */
     struct value piece;
     struct identity identity;
-    uint64_t generation; /* another one than the store's: no action at all */
-    uint64_t after;      /* the number of the last action of the page before */
-    uint32_t limit;      /* at most as many; 0: RESUME_PAGE_MAX */
+    uint64_t generation; /* if it differs from the store's: no actions */
+    uint64_t after;      /* number of the last action of the page before */
+    uint32_t limit;      /* at most this many; 0: RESUME_PAGE_MAX */
     uint64_t seq;        /* of the page before, or 0 */
 };
 
-/* The next page, in the order of numbers. LISTING_MOVED if anything has landed
- * since the page before; BRANCH_UNKNOWN; faults. A piece that nobody observed
- * has an empty page. Costs as much as the page, and as the revisions above its
+/* The next page, in the order of numbers. LISTING_MOVED if a commit has landed
+ * since the page before; BRANCH_UNKNOWN; faults. A piece without observations
+ * has an empty page. Costs as much as the page, plus the revisions above its
  * lowest watermark of documents that it names. */
 MUST_CHECK enum err engine_resume(struct engine *engine,
                                   const struct resume_query *query,
                                   struct resume_page *page,
                                   struct err_detail *detail);
 
-/* How many actions the pages after `query->after` will have, all together, for
- * who shows how far it is; if rows are damaged it may be more. LISTING_MOVED as
- * above. Costs a look at each of their rows. */
+/* The number of actions on all pages after `query->after`, to show progress;
+ * damaged rows may be included. LISTING_MOVED as above. Reads each of their
+ * rows. */
 MUST_CHECK enum err engine_resume_count(struct engine *engine,
                                         const struct resume_query *query,
                                         uint64_t *count,
@@ -73,19 +73,18 @@ MUST_CHECK enum err engine_resume_count(struct engine *engine,
 
 /* -- What has changed ---------------------------------------------------- */
 
-/* A read, as another space's runtime remembers it. */
+/* A read, as recorded by the runtime of another space. */
 struct changed_read {
     struct value scope_key; /* value/address.h */
     struct value id;
     struct path *path;
     enum read_kind kind;
-    uint64_t changed; /* answer: the newest change above the seq that was asked
-                         for, or 0 */
+    uint64_t changed; /* result: the newest change above the given seq, or 0 */
 };
 
-/* For reads from elsewhere (proto/resume.h, Q2): which of them have changed
- * above `seq`? SEQUENCE if `seq` is beyond the head: then what was seen is not
- * of this history, and nothing follows. BRANCH_UNKNOWN; faults. */
+/* For reads from other spaces (proto/resume.h, Q2): which of them have changed
+ * above `seq`? SEQUENCE if `seq` is beyond the head: then it is of another
+ * history, and says nothing. BRANCH_UNKNOWN; faults. */
 MUST_CHECK enum err engine_changed_above(struct engine *engine,
                                          struct value branch,
                                          uint64_t seq,
@@ -93,11 +92,11 @@ MUST_CHECK enum err engine_changed_above(struct engine *engine,
                                          size_t count,
                                          struct err_detail *detail);
 
-/* -- Who reads this ------------------------------------------------------ */
+/* -- Readers ------------------------------------------------------------- */
 
 /* A piece that reads something. */
 struct observed_reader {
-    struct value space; /* absent: of this space; else a mirror's */
+    struct value space; /* absent: this space; else that of a mirror */
     struct value branch;
     struct value piece;
     uint64_t action;    /* its number; 0: a mirror */
@@ -106,13 +105,13 @@ struct observed_reader {
     uint64_t watermark;
 };
 
-/* Borrowed for the call; must not ask the engine anything. */
+/* Borrowed for the call; must not call the engine. */
 typedef void observed_reader_fn(void *ctx,
                                 const struct observed_reader *reader);
 
 /* The actions of current generations, and the mirrors, that would see a change
- * of the value at `path`; whether they are running or not. An action that
- * reads it in several ways is told once. */
+ * of the value at `path`, running or not. An action that reads it in several
+ * ways is visited once. */
 MUST_CHECK enum err engine_readers_of(struct engine *engine,
                                       const struct engine_address *address,
                                       const struct path *path,
@@ -120,10 +119,10 @@ MUST_CHECK enum err engine_readers_of(struct engine *engine,
                                       void *ctx,
                                       struct err_detail *detail);
 
-/* The actions and mirrors on `branch` that are dirty because of something that
- * landed above `after`: the pieces that must wake. Costs as much as there are
- * commits above `after` and readers of what they wrote. Asked again with the
- * seq of this answer (engine->seq), it tells only what is new. */
+/* The actions and mirrors on `branch` that are dirty because of commits above
+ * `after`: the pieces to wake. Costs as much as there are commits above `after`
+ * and readers of what they wrote. Called again with the seq of this answer
+ * (engine->seq), it returns only what is new. */
 MUST_CHECK enum err engine_pieces_to_wake(struct engine *engine,
                                           struct value branch,
                                           uint64_t after,
@@ -131,29 +130,28 @@ MUST_CHECK enum err engine_pieces_to_wake(struct engine *engine,
                                           void *ctx,
                                           struct err_detail *detail);
 
-/* -- What others have run ------------------------------------------------- */
+/* -- Runs of other engines ------------------------------------------------ */
 
-/* Whether somebody wants to hear of the runs of others on the file, in any
- * process; and whether another engine on it does. An engine that hears nothing
- * pays nothing. */
+/* Whether this engine wants to hear of runs by others on the file, in any
+ * process; and whether another engine on it does. An engine that does not
+ * listen pays nothing. */
 void engine_listen(struct engine *engine, bool listens);
 bool engine_has_company(const struct engine *engine);
 
-/* Whether others have run something since engine_ran was asked. */
+/* Whether other engines have run something since the last engine_ran. */
 bool engine_ran_is_waiting(const struct engine *engine);
 
-/* Borrowed for the call; must not ask the engine anything. `seq` is the
- * watermark. */
+/* Borrowed for the call; must not call the engine. `seq` is the watermark. */
 typedef void engine_ran_fn(void *ctx,
                            struct value branch,
                            uint64_t seq,
                            struct observation *observation);
 
-/* What others have run since the last time, as its rows say: the last run of
- * each action of the whole space (not of a user or a session), whole, and in
- * the order of numbers. What does not fit together is left out. It is news: who
- * was away for long is told of everything that was proved at `since` or later,
- * which may be some of its own. Between engine_read_begin and _end. */
+/* The runs of other engines since the last call, from the rows: the last run of
+ * each action of space scope (not of a user or a session), complete, in the
+ * order of numbers. Inconsistent rows are left out. This is news: an engine
+ * that missed some gets everything that was proved at `since` or later, which
+ * may include its own runs. Between engine_read_begin and _end. */
 MUST_CHECK enum err engine_ran(struct engine *engine,
                                uint64_t since,
                                engine_ran_fn *ran,
@@ -164,16 +162,16 @@ MUST_CHECK enum err engine_ran(struct engine *engine,
 
 /* A piece of another space that reads here. */
 struct mirror {
-    struct value space; /* string, not empty: where the piece is */
+    struct value space; /* string, not empty: the space of the piece */
     struct value branch;
     struct value piece;
     struct value here; /* the branch that it reads here */
     uint64_t seq;      /* what it had seen of this space */
 };
 
-/* What the piece reads here, from now on: replaces what was there. None at
- * all removes it. A hint: nothing is checked against the owner. A `seq` below
- * the stored one is ignored, so that a late message does no harm. */
+/* Replaces the mirror of a piece by what it reads here; an empty list removes
+ * it. A hint: nothing is checked against the owner. A `seq` below the stored
+ * one is ignored, so a late message is harmless. */
 MUST_CHECK enum err engine_mirror_put(struct engine *engine,
                                       const struct mirror *mirror,
                                       const struct changed_read *reads,
@@ -182,7 +180,7 @@ MUST_CHECK enum err engine_mirror_put(struct engine *engine,
 
 typedef void mirror_fn(void *ctx, const struct mirror *mirror);
 
-/* All of them, by space, branch and piece. */
+/* All mirrors, by space, branch and piece. */
 MUST_CHECK enum err engine_mirror_list(struct engine *engine,
                                        mirror_fn *mirror,
                                        void *ctx,
@@ -190,15 +188,15 @@ MUST_CHECK enum err engine_mirror_list(struct engine *engine,
 
 /* -- Retention ----------------------------------------------------------- */
 
-/* Forgets a piece at once: its actions are unknown from now on, and their rows
- * go with the next collection. A piece that is not there is OK. */
+/* Forgets a piece: its actions are unknown from now on, and the next collection
+ * removes their rows. A piece that does not exist is OK. */
 MUST_CHECK enum err engine_piece_forget(struct engine *engine,
                                         struct value branch,
                                         struct value piece,
                                         struct err_detail *detail);
 
-/* Forgets actions of a piece by their names, in all scopes, with their rows.
- * Those that are not there are OK. */
+/* Forgets actions of a piece by name, in all scopes, with their rows. Actions
+ * that do not exist are OK. */
 MUST_CHECK enum err engine_actions_forget(struct engine *engine,
                                           struct value branch,
                                           struct value piece,
@@ -219,11 +217,10 @@ struct collect_counts {
     bool stopped; /* by progress */
 };
 
-/* Removes what nobody can ask for any more: generations that are over, pieces
- * of deleted branches or forgotten, sessions beyond SESSION_ROWS_KEPT, places
- * and fingerprints without anybody. In small transactions; false from
- * `progress` (which may be NULL) stops it after the one at hand, and the next
- * call goes on. */
+/* Removes unreachable rows: old generations, forgotten pieces, pieces of
+ * deleted branches, sessions beyond SESSION_ROWS_KEPT, unused places and
+ * fingerprints. In small transactions; false from `progress` (which may be
+ * NULL) stops after the current one, and the next call continues. */
 MUST_CHECK enum err engine_collect(struct engine *engine,
                                    bool (*progress)(void *ctx, uint64_t done),
                                    void *ctx,
@@ -232,8 +229,8 @@ MUST_CHECK enum err engine_collect(struct engine *engine,
 
 /* -- Checking ------------------------------------------------------------ */
 
-/* For store/verify.h: one sentence for each thing that is not as it must be,
- * inside a read transaction. */
+/* For store/verify.h: one sentence per inconsistency, inside a read
+ * transaction. */
 typedef void observed_difference_fn(void *ctx, const char *sentence);
 MUST_CHECK enum err observations_check(struct engine *engine,
                                        observed_difference_fn *difference,
@@ -241,18 +238,18 @@ MUST_CHECK enum err observations_check(struct engine *engine,
                                        uint64_t *actions,
                                        struct err_detail *detail);
 
-/* Removes what does not fit together, so that the actions in question are
- * unknown and run once. *removed is the number of rows. */
+/* Removes inconsistent rows, so that the actions concerned are unknown and run
+ * once. *removed is the number of rows. */
 MUST_CHECK enum err engine_repair_observations(struct engine *engine,
                                                uint64_t *removed,
                                                struct err_detail *detail);
 
-/* -- For the files of this folder ---------------------------------------- */
+/* -- Internal to this directory ------------------------------------------ */
 
 struct effects;
 
-/* The observation of a commit that landed at `seq`, for its author. Inside
- * the write transaction. */
+/* Stores the observation of a commit that landed at `seq`, for its author.
+ * Inside the write transaction. */
 MUST_CHECK enum err observations_take(struct engine *engine,
                                       const struct commit *commit,
                                       struct value principal,
@@ -260,15 +257,15 @@ MUST_CHECK enum err observations_take(struct engine *engine,
                                       enum observation_fate *fate,
                                       struct err_detail *detail);
 
-/* The same if admission has dropped the observation: the action has run, and
- * what is in its rows is of a run before that, so it is unknown. */
+/* The same if admission has dropped the observation: the rows describe an
+ * earlier run, so the action becomes unknown. */
 MUST_CHECK enum err observations_lose(struct engine *engine,
                                       const struct commit *commit,
                                       struct value principal,
                                       struct err_detail *detail);
 
-/* One observation of a batch, by a session with this row (0: none), whose
- * layers have landed: checked against its basis, and taken. */
+/* Stores one observation of a batch, by a session with this row (0: none),
+ * whose layers have landed, after checking its basis. */
 MUST_CHECK enum err observations_take_alone(
     struct engine *engine,
     const struct commit *commit,
@@ -278,7 +275,7 @@ MUST_CHECK enum err observations_take_alone(
     enum observation_fate *fate,
     struct err_detail *detail);
 
-/* Forgets what is cached of the rows; or only if it is too much. */
+/* Drops the caches of the rows; or only if they are too large. */
 void observations_forget(struct engine *engine);
 void observations_trim(struct engine *engine);
 

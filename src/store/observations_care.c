@@ -1,6 +1,6 @@
-/* Looking after the rows of observations: what nobody asks for any more goes,
- * and what does not fit together is found, and may be removed. Nothing is lost
- * by that but work: an action that is not there runs once. */
+/* Maintenance of the rows of observations: removes what is unreachable, finds
+ * what is inconsistent, and may remove that, too. Only work is lost: an action
+ * without rows runs once. */
 
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ struct doomed {
 
 typedef VEC(struct doomed) doomed_list;
 
-/* Where the sweep is: of a page of rows, which ones go. */
+/* The position of the sweep, and which rows of a page to remove. */
 struct sweep {
     struct engine *engine;
     struct collect_counts *counts;
@@ -133,8 +133,8 @@ static enum err sweep_places(struct sweep *sweep)
     return err;
 }
 
-/* There are few, and their numbers are given out again: whoever has one in
- * mind must forget it. */
+/* There are few, and their numbers are reused: caches of them must be
+ * dropped. */
 static enum err sweep_fingerprints(struct sweep *sweep)
 {
     struct query query =
@@ -162,7 +162,7 @@ static enum err next_piece(struct sweep *sweep)
     return query_end(&query, sweep->detail);
 }
 
-/* What has no image yet gets one: this is the time when nobody waits. */
+/* Writes missing images: at this time no caller waits. */
 static enum err write_images(struct sweep *sweep)
 {
     bool more = false;
@@ -228,14 +228,14 @@ enum err engine_collect(struct engine *engine,
 
 /* -- Checking ------------------------------------------------------------ */
 
-/* A piece, and whatever is to be done with the pages of its actions. */
+/* A piece, and what to do with the pages of its actions. */
 struct inspection {
     struct engine *engine;
     struct err_detail *detail;
     uint64_t actions;
-    observed_difference_fn *difference; /* NULL: nobody wants to know */
+    observed_difference_fn *difference; /* NULL: no report */
     void *ctx;
-    doomed_list *doomed; /* actions that do not fit together, or NULL */
+    doomed_list *doomed; /* inconsistent actions, or NULL */
 };
 
 __attribute__((format(printf, 2, 3))) static void differs(
@@ -463,7 +463,7 @@ static enum err repair(struct engine *engine,
     return err;
 }
 
-/* Nothing is remembered, which is always right. */
+/* Nothing is recorded any more, which is always correct. */
 static const char clear_sql[] =
     "DELETE FROM image; DELETE FROM action; DELETE FROM run; DELETE FROM edge;"
     "DELETE FROM piece; DELETE FROM fingerprint; DELETE FROM mirror_edge;"

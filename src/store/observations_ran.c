@@ -1,12 +1,12 @@
-/* What others have run: from a word (ran.h) to the rows, and from the rows to
- * the observation that they were made of. */
+/* Runs of other connections: from an entry of the ring (ran.h) to the rows, and
+ * from the rows to the observation that they were made of. */
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "store/observed.h"
 
-/* An action on its way out of the rows. */
+/* An action being read from the rows. */
 struct telling {
     struct engine *engine;
     struct observed_action action;
@@ -94,7 +94,7 @@ static bool read_action(struct telling *telling, struct query *query)
     return whole;
 }
 
-/* False: there is nothing to tell. */
+/* False: there is nothing to report. */
 static enum err load_row(struct telling *telling, bool *whole)
 {
     struct query query =
@@ -176,7 +176,7 @@ static enum err load_places(struct telling *telling, bool *whole)
     return err;
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole observation ----------------------------------------------- */
 
 static enum err load_code(struct telling *telling, bool *whole)
 {
@@ -196,8 +196,8 @@ static enum err load_code(struct telling *telling, bool *whole)
     return err;
 }
 
-/* The sum is right, and the places are those of the digests (O1). All of them
- * are of the space, so the digests are those that the author made. */
+/* The checksum is right, and the places match the digests (O1). All of them
+ * have space scope, so the digests are those that the author made. */
 static bool is_whole(struct telling *telling)
 {
     const struct observed_action *action = &telling->action;
@@ -239,7 +239,7 @@ static enum err tell(struct engine *engine,
     return err;
 }
 
-/* Words were missed: so everything since then. */
+/* Entries were missed: reports everything since then. */
 static enum err find_all(struct engine *engine,
                          uint64_t since,
                          ran_words *words,

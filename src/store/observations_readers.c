@@ -1,5 +1,5 @@
-/* Who reads something, whether it runs or not; who must wake; and what has
- * changed for readers from elsewhere. */
+/* The readers of a place, running or not; the pieces to wake; and what has
+ * changed for readers in other spaces. */
 
 #include "base/mem.h"
 #include "store/conflict.h"
@@ -52,8 +52,8 @@ static bool is_first(struct number_table *table, uint64_t number)
 
 /* -- Places -------------------------------------------------------------- */
 
-/* The places of a document that somebody has. One whose path cannot be read is
- * one that everybody sees. */
+/* The places of a document that have readers. One whose path cannot be read
+ * sees every change. */
 static enum err find_candidates(struct search *search,
                                 struct value scope_key,
                                 struct value id)
@@ -186,8 +186,8 @@ static enum err tell_candidates(struct search *search)
     return err;
 }
 
-/* A change of the value at `path`, of which no more is known: a container may
- * get or lose the key that leads to it. */
+/* A change of the value at `path`, without further details: a container may get
+ * or lose the key that leads to it. */
 static void see_path(struct search *search, const struct path *path)
 {
     VEC_FOREACH (&search->candidates, candidate) {
@@ -378,7 +378,7 @@ enum err engine_pieces_to_wake(struct engine *engine,
     return err;
 }
 
-/* -- Readers from elsewhere ---------------------------------------------- */
+/* -- Readers in other spaces --------------------------------------------- */
 
 static enum err find_changes(struct engine *engine,
                              struct branch *branch,

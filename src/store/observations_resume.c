@@ -1,9 +1,8 @@
 /* Pages of a piece's actions.
  *
  * What does not change from run to run comes from the images of the piece
- * (images.h), and where there is none from the rows (observed_rows.c). What the
- * runs were is one scan over their rows; then it is decided who is dirty
- * (observed_derive.c). */
+ * (images.h), or from the rows (observed_rows.c) where there is none. One scan
+ * adds the runs; then dirtiness is derived (observed_derive.c). */
 
 #include <string.h>
 
@@ -14,7 +13,7 @@
 
 /* -- Runs ---------------------------------------------------------------- */
 
-/* The columns of a run; false if they do not fit together. */
+/* The columns of a run; false if they are inconsistent. */
 static bool read_run(struct maker *maker,
                      struct query *query,
                      struct resume_action *action)
@@ -48,7 +47,7 @@ static bool read_run(struct maker *maker,
            observed_elsewhere_read(elsewhere, page, action);
 }
 
-/* The run of each action, where they lie far apart. */
+/* The run of each action, if they are far apart. */
 static enum err get_runs(struct maker *maker)
 {
     enum err err = ERR_OK;
@@ -85,8 +84,8 @@ static enum err check_order(const struct maker *maker)
     return ERR_OK;
 }
 
-/* Actions that were numbered together lie together, and so do their runs. One
- * without a run does not fit together. */
+/* Actions that were numbered together are adjacent, and so are their runs. An
+ * action without a run is inconsistent. */
 static enum err scan_runs(struct maker *maker)
 {
     struct resume_page *page = maker->page;
@@ -122,7 +121,7 @@ static enum err scan_runs(struct maker *maker)
     return query_end(&query, maker->detail);
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole page ------------------------------------------------------ */
 
 static void set_scope_keys(struct maker *maker, struct identity identity)
 {
@@ -163,7 +162,7 @@ enum err resume_page_of_piece(struct engine *engine,
     return err;
 }
 
-/* What a query is about. *found is false if there is nothing to list. */
+/* The piece of a query. *found is false if there is nothing to list. */
 static enum err find_piece(struct maker *maker,
                            const struct resume_query *query,
                            bool *found)
@@ -266,7 +265,7 @@ static enum err count_actions(struct engine *engine,
     return err;
 }
 
-/* Whether the listing is still the one that it was. */
+/* Whether the listing is unchanged. */
 static enum err check_seq(const struct engine *engine,
                           const struct resume_query *query,
                           struct err_detail *detail)

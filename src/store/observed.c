@@ -1,4 +1,4 @@
-/* What is cached of the rows of observations, and the sums over them. */
+/* The caches of the rows of observations, and their checksums. */
 
 #include "store/observed.h"
 
@@ -87,9 +87,10 @@ void observations_trim(struct engine *engine)
     }
 }
 
-/* -- Sums ---------------------------------------------------------------- */
+/* -- Checksums ----------------------------------------------------------- */
 
-/* A finalizer of a well known kind: every bit of the number reaches all. */
+/* A well-known finalizer: every bit of the number affects all bits of the
+ * result. */
 uint64_t observed_mix(uint64_t number)
 {
     number ^= number >> 31;
@@ -107,10 +108,10 @@ static uint64_t load(const char *at, size_t bytes)
     return word;
 }
 
-/* The last bytes of a text, fewer than eight, as if they were copied to the
- * beginning of a zero word. A copy of that many bytes would be a call, and the
- * word could not be read before all of them are written: so they are read as
- * words that overlap. */
+/* The last bytes of a text, fewer than eight, as if copied to the beginning of
+ * a zero word. Such a copy would be a call, and the word could not be read
+ * before all of its bytes are written: so overlapping words are read
+ * instead. */
 static uint64_t load_rest(struct text text, size_t at)
 {
     const size_t bytes = text.length - at;
@@ -202,7 +203,7 @@ static void hash_digest(struct hasher *hasher, const struct digest *digest)
     hasher_bytes(hasher, digest->bytes, sizeof digest->bytes);
 }
 
-/* The places are in their digests. */
+/* The digests cover the places. */
 void observation_hash(struct hasher *hasher,
                       const struct observation *observation)
 {
@@ -310,7 +311,7 @@ static struct query address_query(struct engine *engine,
     return query;
 }
 
-/* A place that is not in the cache is nearly always new. */
+/* A place that is not cached is nearly always new. */
 static enum err find_address_row(struct engine *engine,
                                  struct observed_address *address,
                                  struct text path,
@@ -345,7 +346,7 @@ enum err observed_address_number(struct engine *engine,
                                  struct err_detail *detail)
 {
     struct observed_cache *cache = observed_cache(engine);
-    /* The author's path may be of a table of his own. */
+    /* The author's path may be of another table. */
     struct path *own = path_new(&engine->paths, path->at, path->length);
     const struct observed_address key = {
         .space = space,
@@ -514,7 +515,7 @@ bool observed_gates_read(struct text text, struct gate_config *out)
     out->debounce_ms = strtoull(at, &at, 10);
     out->throttle_ms = strtoull(at, &at, 10);
     out->no_auto_debounce = strtoull(at, &at, 10) != 0;
-    /* Whatever else it may be, it is not what was written. */
+    /* Anything that does not serialise to the same text is not ours. */
     char again[GATES_TEXT];
     observed_gates_write(out, again);
     return strcmp(again, copy) == 0;

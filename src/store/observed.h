@@ -1,13 +1,13 @@
-/* The inside of observations: what is cached of their rows, and the sums that
- * hold the rows together.
+/* Observations, internal: the caches of their rows, and the checksums that tie
+ * the rows together.
  *
- * An action's rows are in three tables. What is wrong with one of them must
- * never make the action look clean, so the row of the action has a sum over
- * itself, its edges and their places, and the row of its run a mark over
- * itself: a row that was changed, or that is missing, shows when the action is
- * listed. They are no proof against somebody who wants to deceive.
+ * An action's rows are in three tables. Damage to any of them must never make
+ * the action look clean. So the action's row has a checksum over itself, its
+ * edges and their places, and the row of its run has one over itself: a changed
+ * or missing row is detected when the action is listed. The checksums do not
+ * protect against deliberate manipulation.
  *
- *   U1  What is cached is what the transaction at hand would read (as for
+ *   U1  The cache equals what the current transaction would read (as for
  *       documents and sessions).
  *   U2  The number in an edge is that of its place times PLACE_KINDS, plus the
  *       kind. */
@@ -21,7 +21,7 @@
 enum {
     PLACE_KINDS = 4,
 
-    /* Beyond these the caches are forgotten between two transactions. */
+    /* Above these limits the caches are dropped between transactions. */
     OBSERVED_ACTIONS_CACHED = 100 * 1000,
     OBSERVED_PLACES_CACHED = 100 * 1000,
 };
@@ -31,7 +31,7 @@ struct observed_piece {
     struct value id;
     uint64_t number;
     uint64_t generation;
-    bool imaged; /* where its images are is known: */
+    bool imaged; /* the ranges of its images are known: */
     uint64_t image_first;
     uint64_t image_last;
 };
@@ -81,8 +81,8 @@ struct observed_cache {
     struct map actions;      /* struct observed_action by piece, name, scope */
     struct map addresses;    /* struct observed_address by its parts */
     struct map fingerprints; /* struct observed_fingerprint by digest */
-    uint64_t last_action;    /* the highest number that one has, or had;
-                                0: it is in the rows */
+    uint64_t last_action;    /* the highest number ever used; 0: look in the
+                                rows */
     struct buf text;
     VEC(uint64_t) wanted; /* edges, while a set is compared */
     VEC(uint64_t) present;
@@ -91,7 +91,7 @@ struct observed_cache {
 /* The engine's, made when first needed. */
 struct observed_cache *observed_cache(struct engine *engine);
 
-/* -- Sums ---------------------------------------------------------------- */
+/* -- Checksums ----------------------------------------------------------- */
 
 uint64_t observed_mix(uint64_t number);
 uint64_t observed_text_sum(uint64_t from, struct text text);
@@ -117,20 +117,20 @@ static inline uint64_t observed_action_sum(uint64_t row, uint64_t edges)
     return observed_mix(row + edges) >> 1;
 }
 
-/* The mark of a run's row: four bytes in SQLite. */
+/* The checksum of a run's row: four bytes in SQLite. */
 uint64_t observed_run_mark(uint64_t action,
                            uint64_t seq,
                            struct text error,
                            struct text elsewhere);
 
-/* Everything that an observation says, into the digest of its commit. */
+/* Adds the whole content of an observation to the digest of its commit. */
 struct hasher;
 void observation_hash(struct hasher *hasher,
                       const struct observation *observation);
 
 /* -- Rows ---------------------------------------------------------------- */
 
-/* The number of an address, found or made. */
+/* The number of an address, found or created. */
 MUST_CHECK enum err observed_address_number(struct engine *engine,
                                             struct value space,
                                             struct value scope_key,
@@ -146,7 +146,7 @@ MUST_CHECK enum err observed_piece_find(struct engine *engine,
                                         struct observed_piece **out,
                                         struct err_detail *detail);
 
-/* Its rows: run, edges, action. The caches are to be forgotten. */
+/* Removes its rows: run, edges, action. The caller drops the caches. */
 MUST_CHECK enum err observed_action_remove(struct engine *engine,
                                            uint64_t piece,
                                            uint64_t action,
@@ -159,7 +159,7 @@ MUST_CHECK enum err observed_fingerprint_get(struct engine *engine,
                                              bool *found,
                                              struct err_detail *detail);
 
-/* The text of gates, "" if there are none; and back, false if it is none. */
+/* The text of gates, "" if there are none; and back, false if it is invalid. */
 void observed_gates_write(const struct gate_config *gates,
                           char text[GATES_TEXT]);
 bool observed_gates_read(struct text text, struct gate_config *out);
@@ -178,9 +178,9 @@ enum {
     OBSERVED_MENDINGS = 2
 };
 
-/* Rows do not let others be written: what does not fit together is removed at
- * the first attempt, and everything at the second. Inside a write transaction;
- * the caches are forgotten. */
+/* Rows prevent others from being written: the first attempt removes what is
+ * inconsistent, the second everything. Inside a write transaction; drops the
+ * caches. */
 MUST_CHECK enum err observed_mend(struct engine *engine,
                                   int attempt,
                                   struct err_detail *detail);

@@ -1,6 +1,6 @@
-/* Which actions of a page are dirty. If anything has landed since the lowest
- * watermark, one pass over what was written says which places have changed, and
- * each action is compared with its own watermark. */
+/* Which actions of a page are dirty. If anything has landed above the lowest
+ * watermark, one pass over what was written finds the places that have changed,
+ * and each action is compared with its own watermark. */
 
 #include "base/mem.h"
 #include "store/conflict.h"
@@ -8,15 +8,15 @@
 #include "value/compare.h"
 
 enum {
-    SCAN_COMMITS = 8,   /* a commit costs as much as so many documents, */
-    SCAN_DOCUMENTS = 8, /* and looking one up likewise */
+    SCAN_COMMITS = 8,   /* a commit costs as much as this many documents, */
+    SCAN_DOCUMENTS = 8, /* and so does a lookup */
 };
 
 /* A document of this space that the page names. */
 struct read_document {
     uint32_t first; /* place; the next ones are in `next` */
-    uint64_t floor; /* the lowest watermark of those who read it; what is not
-                       above it has been seen by all of them */
+    uint64_t floor; /* the lowest watermark of its readers; all of them have
+                       seen what is not above it */
     bool candidate; /* something may have landed above it */
 };
 
@@ -24,14 +24,15 @@ struct derivation {
     struct maker *maker;
     struct number_table hashes; /* of documents, to their indexes */
     VEC(struct read_document) at;
-    uint32_t *next;     /* one a place: another of the same document, and 1 */
-    uint32_t *document; /* one a place: its document, and 1 */
+    uint32_t *next;     /* one per place: 1 + another of the same document */
+    uint32_t *document; /* one per place: 1 + its document */
     uint64_t after;     /* the lowest watermark */
-    uint32_t guess;     /* the document that is looked for next, mostly: who
-                           lists them does so in the order of their making */
+    uint32_t guess;     /* the expected next document: listings are mostly in
+                           the order of creation */
 };
 
-/* Where it is looked for first; the next numbers follow, until one is free. */
+/* The first slot of the search; the following ones are tried until one is
+ * free. */
 static uint64_t hash_name(enum scope scope, struct text id)
 {
     return observed_text_sum((uint64_t)scope + 2, id) | 1;
@@ -52,7 +53,7 @@ static bool is_document(const struct derivation *derivation,
 }
 
 /* The index of a document, or UINT32_MAX: the page does not name it, and then
- * `first` is its first place from now on, unless it is UINT32_MAX, too. */
+ * `first` becomes its first place, unless it is UINT32_MAX, too. */
 static uint32_t find_document(struct derivation *derivation,
                               enum scope scope,
                               struct text id,
@@ -99,7 +100,7 @@ static void index_documents(struct derivation *derivation)
     }
 }
 
-/* Who reads a document, and has seen least of it. */
+/* Per document, the watermark of the reader that has seen least. */
 static void set_floors(struct derivation *derivation)
 {
     const struct resume_page *page = derivation->maker->page;
@@ -149,8 +150,8 @@ static void note_change(void *ctx, const struct engine_change *change)
                 change->seq);
 }
 
-/* The last revision of every document, of whatever branch: the matcher knows
- * which of those are seen. */
+/* The last revision of every document, on any branch: the matcher knows which
+ * of those are visible. */
 static enum err scan_heads(struct derivation *derivation)
 {
     struct maker *maker = derivation->maker;
@@ -166,7 +167,7 @@ static enum err scan_heads(struct derivation *derivation)
     return query_end(&query, maker->detail);
 }
 
-/* The number of the last one, which is no less than how many there are. */
+/* The number of the last document, which is at least their count. */
 static enum err last_document(struct maker *maker, uint64_t *out)
 {
     struct query query =
@@ -175,9 +176,9 @@ static enum err last_document(struct maker *maker, uint64_t *out)
     return query_end(&query, maker->detail);
 }
 
-/* Which documents may have changed: from what was committed since; if that is
- * much, from the heads of all documents; if those are many more than the page
- * has, each of its own is looked up. */
+/* Which documents may have changed: from the commits since then; if those are
+ * many, from the heads of all documents; if those are many more than the page
+ * has, by looking up each of its own. */
 static enum err find_candidates(struct derivation *derivation)
 {
     struct maker *maker = derivation->maker;
@@ -253,7 +254,7 @@ static enum err derive_document(struct derivation *derivation,
     return err;
 }
 
-/* Each action against its own watermark. */
+/* Compares each action with its own watermark. */
 static void judge_actions(const struct resume_page *page)
 {
     for (size_t i = 0; i < page->actions.count; i++) {

@@ -1,14 +1,13 @@
-/* The inside of a page of actions: what making one, checking one and keeping
- * an image of one share.
+/* Pages of actions, internal: what building a page, checking one and storing an
+ * image of one share.
  *
- * A page is made in three steps. Its *static* part (who the actions are and
- * what they read and write) is put together of stretches of numbers, each from
- * an image or from rows; then each action gets what its last run was; then who
- * is dirty is derived.
+ * A page is built in three steps. Its *static* part (the identity, reads and
+ * writes of the actions) is assembled from ranges of numbers, each from an
+ * image or from rows. Then the last run of each action is added. Then dirtiness
+ * is derived.
  *
  *   M1  The actions of a page are in the order of their numbers.
- *   M2  Within a stretch a place is there once; the place of another stretch
- *       may be there again. */
+ *   M2  A place occurs once per range; it may occur again in another range. */
 
 #ifndef STORE_OBSERVED_PAGE_H
 #define STORE_OBSERVED_PAGE_H
@@ -37,7 +36,7 @@ struct number_slot {
 struct number_table {
     struct number_slot *slots;
     size_t capacity; /* 0 or a power of two */
-    size_t count;    /* of slots in use: whoever fills one counts it */
+    size_t count;    /* of slots in use; the code that fills a slot counts it */
 };
 
 /* The slot of a number, or the free one where it would go. */
@@ -57,18 +56,18 @@ struct maker {
     uint64_t generation;
     uint64_t after;
     uint32_t limit;
-    bool all; /* for the check: everybody's, of every generation */
+    bool all; /* for the check: all scopes and generations */
     struct err_detail *detail;
-    struct value scope_keys[SCOPES]; /* absent: not for this one; owned */
+    struct value scope_keys[SCOPES]; /* absent: not for this author; owned */
 
-    /* The stretch of rows at hand. */
+    /* The current range of rows. */
     size_t first_action; /* in the page */
     size_t first_place;
-    size_t others;               /* of its generation, not for this one */
+    size_t others;               /* of its generation, of other authors */
     struct number_table numbers; /* of places, to their indexes */
     VEC(uint64_t) place_numbers;
     VEC(uint64_t) place_sums; /* 0: there is no such place, or it is damaged */
-    VEC(struct resume_sums) sums; /* one an action */
+    VEC(struct resume_sums) sums; /* one per action */
 
     /* Of all of them. */
     VEC(uint64_t) code_numbers; /* of fingerprints, */
@@ -86,24 +85,24 @@ static inline bool same_text(struct text a, struct text b)
            (a.length == 0 || memcmp(a.at, b.at, a.length) == 0);
 }
 
-/* The scope of a key that is this one's; false for anybody else's. */
+/* The scope of a key of this author; false for any other key. */
 bool maker_own_scope(const struct maker *maker,
                      struct text key,
                      enum scope *out);
 
-/* The actions with numbers above `after` and up to `last`, from the rows, as
- * far as there is room. Those whose rows do not fit together are UNKNOWN, the
- * others CLEAN, and nothing is known of their runs. */
+/* Adds the actions with numbers above `after` and up to `last`, from the rows,
+ * as far as there is room. Inconsistent ones are UNKNOWN, the others CLEAN, and
+ * nothing is known of their runs. */
 MUST_CHECK enum err maker_add_rows(struct maker *maker,
                                    uint64_t after,
                                    uint64_t last);
 
-/* Who of the CLEAN ones is dirty, or has failed. */
+/* Which of the CLEAN ones are dirty, or have failed. */
 MUST_CHECK enum err maker_derive(struct maker *maker);
 
-/* The next actions of a piece, everybody's and of every generation; those whose
- * rows do not fit together are UNKNOWN, and nothing else is decided. Inside a
- * transaction, and from the rows. */
+/* The next actions of a piece, of all scopes and generations; inconsistent ones
+ * are UNKNOWN, and nothing else is decided. Inside a transaction, and from the
+ * rows. */
 MUST_CHECK enum err resume_page_of_piece(struct engine *engine,
                                          uint64_t piece,
                                          uint64_t after,

@@ -1,7 +1,7 @@
 /* The static part of a page from the rows: actions, their edges, and the places
- * that the edges name, each once. Three scans that run side by side; no JSON is
- * read and nothing is allocated a row but the id of a place. What the runs were
- * is not its business (observations_resume.c). */
+ * that the edges name, each once. Three parallel scans; no JSON is parsed, and
+ * only the id of a place is allocated per row. observations_resume.c adds the
+ * runs. */
 
 #include "base/mem.h"
 #include "store/observed_page.h"
@@ -89,8 +89,8 @@ bool maker_own_scope(const struct maker *maker,
     return false;
 }
 
-/* The index of a fingerprint among the page's codes: there are few, and rows
- * that follow each other often have the same. RESUME_NONE if there is none. */
+/* The index of a fingerprint among the page's codes: there are few, and
+ * consecutive rows often have the same. RESUME_NONE if there is none. */
 static enum err find_code(struct maker *maker, uint64_t number, uint32_t *out)
 {
     size_t at = maker->last_code;
@@ -139,7 +139,7 @@ static bool read_gates(struct maker *maker,
     return true;
 }
 
-/* One row; it is of this piece's generation, and this one's. */
+/* One row, of this piece's generation and this author. */
 static enum err read_action(struct maker *maker,
                             struct query *query,
                             uint64_t generation,
@@ -284,7 +284,7 @@ static bool read_path(struct maker *maker, struct text text, struct path **out)
     return true;
 }
 
-/* A row of the table of places, which somebody may have asked for. */
+/* A row of the table of places, which the page may need. */
 static void read_place(struct maker *maker, struct query *query)
 {
     struct number_slot *slot =
@@ -334,7 +334,7 @@ static enum err get_places(struct maker *maker)
     return err;
 }
 
-/* What a piece names was mostly named together, so it lies together. */
+/* The places of a piece were mostly created together, so they are adjacent. */
 static enum err scan_places(struct maker *maker)
 {
     const size_t count = maker->place_numbers.count;
@@ -374,7 +374,7 @@ static enum err scan_places(struct maker *maker)
     return query_end(&query, maker->detail);
 }
 
-/* Whether the rows of each action fit together (observed.h). */
+/* Whether the rows of each action are consistent (observed.h). */
 static void compare_sums(struct maker *maker)
 {
     const struct resume_page *page = maker->page;
@@ -398,7 +398,7 @@ static void compare_sums(struct maker *maker)
     }
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- The whole range ----------------------------------------------------- */
 
 enum err maker_add_rows(struct maker *maker, uint64_t after, uint64_t last)
 {

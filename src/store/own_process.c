@@ -1,4 +1,4 @@
-/* SQLite's settings of the whole process, and where its memory comes from. */
+/* SQLite settings of the whole process, and its memory. */
 
 #include "store/own_process.h"
 
@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 
-/* Before each block: SQLite does not give the size back. It wants blocks that
- * are aligned to eight bytes. */
+/* Before each block, because SQLite does not pass the size back. SQLite needs
+ * blocks that are aligned to eight bytes. */
 struct block_header {
     _Alignas(8) size_t size;
 };
@@ -77,7 +77,7 @@ void store_own_process(void)
         .xInit = blocks_begin,
         .xShutdown = blocks_end,
     };
-    /* If they come too late, SQLite says so, and works as before. */
+    /* If they come too late, SQLite returns an error and works as before. */
     (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     (void)sqlite3_config(SQLITE_CONFIG_MALLOC, &blocks);

@@ -1,8 +1,8 @@
-/* SQLite's settings of the whole process.
+/* SQLite settings of the whole process.
  *
  * For a program with one thread, before it opens anything: SQLite then needs no
- * mutexes, does not count its memory, and takes it from the hooks of
- * base/mem.h. A library must not choose this: the process is not its own. */
+ * mutexes, does not count its memory, and allocates through the hooks of
+ * base/mem.h. A library must not choose this for its host process. */
 
 #ifndef STORE_OWN_PROCESS_H
 #define STORE_OWN_PROCESS_H

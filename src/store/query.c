@@ -63,8 +63,8 @@ void query_text(struct query *query,
 
 void query_string(struct query *query, int parameter, struct value string)
 {
-    /* A short string is inside this handle, which is gone before the query
-     * is: SQLite takes a copy. */
+    /* A short string is inside this handle, which ends before the query does:
+     * SQLite makes a copy. */
     const struct text text = value_text(&string);
     if (query->code == SQLITE_OK) {
         note(query,
@@ -142,7 +142,7 @@ bool query_is_null(struct query *query, int column)
 
 struct text query_get_text(struct query *query, int column)
 {
-    /* One way into the row instead of two. A connection belongs to one thread,
+    /* One access to the row instead of two. A connection belongs to one thread,
      * so its values need no protection. */
     sqlite3_value *value = sqlite3_column_value(query->stmt, column);
     const void *at = sqlite3_value_blob(value);

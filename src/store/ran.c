@@ -1,4 +1,4 @@
-/* Word of runs: the ring, and what of it was heard. */
+/* The ring of runs, and what was heard of it. */
 
 #include "store/ran.h"
 
@@ -26,17 +26,18 @@ static void sort(ran_words *words)
     words->count = kept;
 }
 
-/* -- Hearing ------------------------------------------------------------- */
+/* -- Reading the ring ---------------------------------------------------- */
 
-/* Everything that was said so far waits from now on. What is overwritten while
- * it is read is found out afterwards: `begun` is before the words that somebody
- * writes, so who has seen one of them sees it. */
+/* Everything announced so far is added to `waiting`. Entries that are
+ * overwritten while they are read are detected afterwards: a writer sets
+ * `begun` before it writes entries, so a reader that has seen one of them sees
+ * `begun` as well. */
 static void listen(struct ran *ran)
 {
     const struct ran_ring *ring = ran->ring;
     const uint64_t end = atomic_load_explicit(&ring->end, memory_order_acquire);
     uint64_t from = ran->heard;
-    if (end - from > RAN_WORDS) { /* also if it is of another file's past */
+    if (end - from > RAN_WORDS) { /* also if the file has another past */
         ran->missed = true;
         from = end;
     }
@@ -96,7 +97,7 @@ bool ran_take(struct ran *ran, ran_words *out)
     return all;
 }
 
-/* -- Saying -------------------------------------------------------------- */
+/* -- Writing to the ring ------------------------------------------------- */
 
 /* N2: both are sorted. */
 static void drop_own(struct ran *ran)

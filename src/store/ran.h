@@ -1,25 +1,25 @@
-/* Word of runs: which actions were run by the others on the same file, said in
- * shared memory.
+/* The ring of runs: which actions the other connections on the file have run,
+ * announced in shared memory.
  *
- * What a run leaves is in its rows (observations.h), and nobody looks at those
- * of the others without a reason. So every writer puts the numbers of the
+ * The result of a run is in its rows (observations.h), and other processes do
+ * not look at those without a reason. So every writer puts the numbers of the
  * actions that it has run into a ring in the lock file, beside the counter
- * (database.h), when its transaction is in the file and before the counter
- * says so. It is a few stores to a page that is dirty anyway: nothing is
- * written to the database, nothing has to be trimmed, and who is alone does not
- * notice.
+ * (database.h), after its transaction is in the file and before the counter
+ * says so. That is a few stores to a page that is dirty anyway: nothing is
+ * written to the database, nothing has to be trimmed, and a process that is
+ * alone pays nothing.
  *
- *   N1  A word is a hint, and who hears it reads the rows, which are the truth.
- *       A wrong one (of an old file, or of a writer that died in the middle)
- *       costs a look; one that is lost costs a run that was not needed, or
- *       hides one that was (P11 of sched/persistence.h): so each is said before
- *       the counter tells that the transaction is in the file.
- *   N2  Nobody hears what it said itself, nor of an action that it has run
- *       since somebody else did.
- *   N3  Who was away while the ring went round is told that it has missed
- *       some, and can ask the rows for all of them.
+ *   N1  An entry is a hint; its reader then reads the rows, which are the
+ *       source of truth. A wrong entry (of an old file, or of a writer that
+ *       died) costs a lookup. A lost one costs an unnecessary run, or hides a
+ *       necessary one (P11 of sched/persistence.h): so entries are written
+ *       before the counter shows that the transaction is in the file.
+ *   N2  A connection does not hear its own entries, nor about an action that it
+ *       has run since.
+ *   N3  A connection that was away while the ring wrapped around is told that
+ *       it has missed entries, and can query the rows for all of them.
  *
- * Words are put there under the lock, and read without one. */
+ * Entries are written under the lock, and read without it. */
 
 #ifndef STORE_RAN_H
 #define STORE_RAN_H
@@ -33,27 +33,28 @@ enum {
     RAN_WORDS = 3582 /* with what is before them seven pages */
 };
 
-/* In the lock file. All zero is an empty one. */
+/* In the lock file. A zeroed ring is empty. */
 struct ran_ring {
-    _Atomic uint64_t begun; /* words that were ever put there, or begun to be */
-    _Atomic uint64_t end;   /* words that were ever put there */
+    _Atomic uint64_t begun; /* entries ever written, including unfinished
+                               ones */
+    _Atomic uint64_t end;   /* entries ever written */
     _Atomic uint64_t words[RAN_WORDS];
 };
 
 typedef VEC(uint64_t) ran_words;
 
-/* A connection's. All zero has nobody to talk to. */
+/* One connection's state. Zeroed: not connected to a ring. */
 struct ran {
     struct ran_ring *ring; /* or NULL */
     bool hears;
     bool missed;       /* N3 */
     uint64_t heard;    /* up to here, of `end` */
-    ran_words own;     /* of the transaction at hand */
-    ran_words waiting; /* of others, heard when this one wrote */
+    ran_words own;     /* of the current transaction */
+    ran_words waiting; /* of other connections, heard while this one wrote */
 };
 
-/* A piece and an action of it, by their numbers; 0: they are too large for a
- * word, and whoever hears it has missed one. */
+/* A piece and an action of it, by number; 0: the numbers are too large, and the
+ * reader has missed an entry. */
 static inline uint64_t ran_word(uint64_t piece, uint64_t action)
 {
     return piece <= UINT32_MAX && action <= UINT32_MAX ? piece << 32 | action
@@ -70,7 +71,7 @@ static inline uint64_t ran_action(uint64_t word)
     return word & UINT32_MAX;
 }
 
-/* An action was run, in the transaction at hand. */
+/* An action was run in the current transaction. */
 static inline void ran_note(struct ran *ran, uint64_t piece, uint64_t action)
 {
     if (ran->ring != NULL) {
@@ -78,22 +79,22 @@ static inline void ran_note(struct ran *ran, uint64_t piece, uint64_t action)
     }
 }
 
-/* The transaction has ended, and the lock is still held: what was noted is said
- * if it is in the file, and forgotten. */
+/* The transaction has ended, and the lock is still held: publishes the noted
+ * entries if it was committed, and clears them. */
 void ran_end(struct ran *ran, bool committed);
 
-/* From now on, or no longer. */
+/* Starts or stops hearing. */
 void ran_hear(struct ran *ran, bool hears);
 
-/* Listens, before a state of the file is looked at: what was said before that
- * is in it. */
+/* Reads the ring before a state of the file is read: runs announced before that
+ * are in this state. */
 void ran_listen(struct ran *ran);
 
 /* Whether there is something to take, or to listen to. */
 bool ran_is_waiting(const struct ran *ran);
 
-/* What was listened to since the last time, each once and in the order of their
- * numbers; false if some may be missing (N3). */
+/* What was heard since the last call, each entry once, in numeric order; false
+ * if some may be missing (N3). */
 bool ran_take(struct ran *ran, ran_words *out);
 
 void ran_release(struct ran *ran);

@@ -1,4 +1,4 @@
-/* Finding what the history says otherwise, and writing it. */
+/* Finds what disagrees with the history, and rewrites it. */
 
 #include "store/rebuild.h"
 
@@ -34,12 +34,11 @@ static enum err look(struct engine *engine,
         .wrong = note_wrong,
     };
     vec_clear(&findings->rows);
-    engine_forget(engine); /* what is in the file counts */
+    engine_forget(engine); /* only the file counts */
     return engine_verify(engine, &options, counts, detail);
 }
 
-/* Rows that two of a kind stand in the way of cannot be indexed: then that is
- * how it is. */
+/* Duplicate rows cannot be indexed: then the indexes stay as they are. */
 static enum err remake_indexes(struct engine *engine, struct err_detail *detail)
 {
     enum err err = engine_write_begin(engine, detail);
@@ -67,7 +66,7 @@ static enum err run(struct engine *engine,
     return err;
 }
 
-/* Snapshots first: the tail is what is behind the last one. */
+/* Snapshots first: the tail is what follows the last one. */
 static enum err write_rows(struct engine *engine,
                            const struct findings *findings,
                            struct rebuild_counts *counts,
@@ -84,7 +83,7 @@ static enum err write_rows(struct engine *engine,
         }
     }
     VEC_FOREACH (&findings->rows, row) {
-        uint64_t follows = 0; /* its tail is longer now, nothing was wrong */
+        uint64_t follows = 0; /* its tail is longer now; nothing was wrong */
         uint64_t *count = row->snapshot == 0 ? &counts->documents : &follows;
         if (err == ERR_OK) {
             err = run(engine, STATEMENT_DOCUMENT_REBUILD, row, count, detail);

@@ -1,20 +1,19 @@
-/* What follows from the history, made anew from it.
+/* Rebuilding what is derived from the history.
  *
  * The history is the commits, their revisions and the branches, with a chain
- * over all of it. Everything else about documents follows from it: where each
- * one's revisions end, its last base, how long its tail is, and snapshots; and
- * from the rows alone the indexes. A row that says otherwise is rewritten, a
- * snapshot that does is removed, which costs nothing but time.
+ * over all of it. Everything else about documents follows from it: the last
+ * revision of each, its last base, the length of its tail, and snapshots;
+ * indexes follow from the rows alone. A row that disagrees is rewritten; a
+ * snapshot that disagrees is removed, which costs only time.
  *
- *   W1  Nothing is rebuilt from a history that does not hold: it would be
- *       rebuilt to something that never was, and look sound. (verify.h says
- *       what is wrong with it; there is the backup for that.)
+ *   W1  Nothing is rebuilt from an invalid history: the result would be
+ *       something that never existed, and would look sound. (verify.h says what
+ *       is wrong; restore a backup.)
  *   W2  The history itself is never changed, except for texts that are not
- *       UTF-8, which no reader takes (mend.h).
+ *       UTF-8, which no reader accepts (mend.h).
  *
- * What is remembered of runs is no part of this: see
- * engine_repair_observations, which comes after it, because what is dirty is
- * found by the rows of documents. */
+ * Records of runs are not part of this: see engine_repair_observations, which
+ * comes afterwards, because dirtiness is derived from the rows of documents. */
 
 #ifndef STORE_REBUILD_H
 #define STORE_REBUILD_H
@@ -22,14 +21,14 @@
 #include "store/engine.h"
 
 struct rebuild_counts {
-    uint64_t texts;     /* mended */
+    uint64_t texts;     /* repaired */
     uint64_t documents; /* rows that were rewritten or had no revision */
     uint64_t snapshots; /* removed */
-    bool indexes;       /* were made anew */
+    bool indexes;       /* were rebuilt */
 };
 
 /* Checks everything (verify.h), and rebuilds what is wrong, in one write
- * transaction. OK also if nothing could be: the next check tells. */
+ * transaction. OK also if that was not possible: the next check reports it. */
 MUST_CHECK enum err engine_rebuild(struct engine *engine,
                                    struct rebuild_counts *counts,
                                    struct err_detail *detail);

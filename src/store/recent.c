@@ -8,18 +8,18 @@
 
 enum {
     RECENT_COMMITS = 2048,
-    RECENT_WRITES = 2048, /* of a document */
+    RECENT_WRITES = 2048, /* per document */
 };
 
 struct recent_commit {
-    uint64_t age; /* of the table when it was put there */
+    uint64_t age; /* of the table when it was added */
     uint64_t session;
     uint64_t local_seq;
     uint64_t seq;
 };
 
 struct recent {
-    uint64_t age; /* from 1 on; what is younger is not valid any more */
+    uint64_t age; /* from 1 on; entries of another age are not valid */
     struct recent_commit commits[RECENT_COMMITS];
 };
 
@@ -29,7 +29,7 @@ struct recent_write {
     uint64_t seq;
 };
 
-/* Every write above `since`, in their order. */
+/* Every write above `since`, in order. */
 struct recent_writes {
     uint64_t since;
     VEC(struct recent_write) at;
@@ -37,8 +37,8 @@ struct recent_writes {
 
 /* -- Commits ------------------------------------------------------------- */
 
-/* Numbers that follow each other have places that do, so a run of them never
- * drives itself out. */
+/* Consecutive numbers have consecutive slots, so a sequence of them never
+ * evicts itself. */
 static size_t place_of(uint64_t session, uint64_t local_seq)
 {
     return (size_t)((session * 719 + local_seq) % RECENT_COMMITS);
@@ -70,8 +70,8 @@ static struct recent *recent_of(struct engine *engine)
     return engine->recent;
 }
 
-/* What is at or below the horizon may have been folded into something else:
- * the rows know. */
+/* What is at or below the horizon may have been folded into something else: the
+ * rows know. */
 uint64_t recent_commit(struct engine *engine,
                        uint64_t session,
                        uint64_t local_seq)
@@ -101,7 +101,7 @@ void recent_release(struct engine *engine)
 
 /* -- Writes -------------------------------------------------------------- */
 
-/* Half of them go at a time. */
+/* Removes half of them at a time. */
 static void drop_oldest(struct recent_writes *writes)
 {
     const size_t dropped = writes->at.count / 2;
@@ -128,8 +128,8 @@ void recent_add_write(struct document *document,
     vec_push(&writes->at, write);
 }
 
-/* Whether `local_seq` is among the first *count layers; what is behind it does
- * not count any more. */
+/* Whether `local_seq` is among the first *count layers; those behind it are
+ * ignored from now on. */
 static bool take_layer(const struct layer_list *layers,
                        size_t *count,
                        uint64_t local_seq)
@@ -142,7 +142,7 @@ static bool take_layer(const struct layer_list *layers,
 
 typedef VEC(struct recent_write) write_list;
 
-/* The writes in (after, since], the newest first; false: they are too many. */
+/* The writes in (after, since], newest first; false: they are too many. */
 static enum err load_writes(struct engine *engine,
                             const struct document *document,
                             uint64_t after,

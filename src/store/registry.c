@@ -1,5 +1,5 @@
-/* Rows of threads and environments, and the transactions around them. No
- * status of a row that exists is written here (R2). */
+/* Rows of threads and environments, and the transactions around them. No status
+ * of an existing row is written here (R2). */
 
 #include "store/registry.h"
 
@@ -9,7 +9,7 @@
 #include "lifecycle/thread.h"
 #include "value/utf8.h"
 
-/* -- Life ---------------------------------------------------------------- */
+/* -- Open, close, transactions ------------------------------------------- */
 
 enum err registry_open(struct registry *registry,
                        struct engine *engine,
@@ -55,7 +55,7 @@ enum err registry_end(struct registry *registry,
     CHECK(registry->is_open);
     err = engine_write_end(registry->engine, err, detail);
     registry->is_open = false;
-    /* Taken out first: who is told may begin the next transaction. */
+    /* Taken out first: a listener may begin the next transaction. */
     VEC(struct registry_change) told = {0};
     if (err == ERR_OK && registry->options.on_change != NULL) {
         VEC_FOREACH (&registry->changes, change) {
@@ -119,7 +119,7 @@ static void put_text(struct query *query, int parameter, struct value text)
     }
 }
 
-/* False if the column has something that no name is. */
+/* False if the column is not a valid name. */
 static bool get_name(struct query *query, int column, char *out)
 {
     const struct text text = query_get_text(query, column);

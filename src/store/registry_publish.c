@@ -1,10 +1,9 @@
 /* Rows as documents: what a computation can read of the registry (R1).
  *
  * Each change of a row is a commit of the registry's own session inside the
- * caller's transaction: the document as a whole, and the two counts that have
- * moved. It reads nothing, so nothing conflicts with it. The number of the
- * commit in its session is the sequence number that it will get, which no
- * other one has. */
+ * caller's transaction: the document as a whole, and the two counts that
+ * changed. It reads nothing, so nothing conflicts with it. Its local seq is the
+ * seq that it will get, which is unique. */
 
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +59,7 @@ static struct value describe_environment(const struct environment_row *row)
     return object;
 }
 
-/* The row as it is now, new; absent if there is none. */
+/* The present row, new; absent if there is none. */
 static enum err describe(struct registry *registry,
                          const struct lifecycle_machine *machine,
                          const char *id,
@@ -90,7 +89,7 @@ static enum err describe(struct registry *registry,
 
 /* -- Operations ---------------------------------------------------------- */
 
-/* A document has its value below "value". */
+/* A document has its payload at "value". */
 static struct commit_op set_op_adopt(const char *id, struct value value)
 {
     struct commit_op op = {.kind = COMMIT_SET};
@@ -203,7 +202,7 @@ static enum err push_document(struct registry *registry,
     return ERR_OK;
 }
 
-/* Whether the counts say already what the operation would set. */
+/* Whether the counts already are what the operation would set. */
 static enum err counts_are_right(struct registry *registry,
                                  const struct commit_op *op,
                                  bool *right,
@@ -257,7 +256,7 @@ static struct commit new_commit(struct registry *registry)
     };
 }
 
-/* With the counts moved, or with all of them counted again. */
+/* With the two counts changed, or all of them counted again. */
 static enum err try_publish(struct registry *registry,
                             const struct lifecycle_machine *machine,
                             const char *id,
@@ -320,7 +319,8 @@ enum err registry_publish(struct registry *registry,
     enum err err =
         try_publish(registry, machine, id, move, false, &verdict, detail);
     if (err == ERR_OK && verdict.err != ERR_OK && move != NULL) {
-        /* Anybody can write to a document, also to the counts: begin anew. */
+        /* Any program can write to a document, even to the counts: start
+         * over. */
         err = try_publish(registry, machine, id, move, true, &verdict, detail);
     }
     return check_verdict(err, &verdict, detail);

@@ -1,13 +1,13 @@
-/* Which rows go, and their removal in small transactions. */
+/* Which rows are removed, and their removal in small transactions. */
 
 #include "store/retention.h"
 
 #include "store/documents.h"
 
 enum {
-    COMMITS_STEP = 1000, /* rows looked at in one transaction, */
+    COMMITS_STEP = 1000, /* rows examined per transaction, */
     NUMBERS_STEP = 2000, /* rows of documents or sessions, */
-    RECEIPTS_STEP = 500, /* and receipts that are removed */
+    RECEIPTS_STEP = 500, /* and receipts removed */
     AGE_MARK_EVERY = 1024,
 };
 
@@ -23,7 +23,7 @@ struct retention retention_default(uint64_t now_ms)
 
 /* -- The plan ------------------------------------------------------------ */
 
-/* Of a session whose process is alive: commits from this one on stay. */
+/* For a session whose process is alive: commits from this one on stay. */
 struct session_floor {
     uint64_t session;
     uint64_t local_seq;
@@ -33,7 +33,7 @@ struct plan {
     struct engine *engine;
     const struct retention *retention;
     struct err_detail *detail;
-    uint64_t commits;  /* up to this seq commits may go, */
+    uint64_t commits;  /* up to this seq commits may be removed, */
     uint64_t receipts; /* and receipts of events with an id */
     uint64_t last_document;
     uint64_t last_session;
@@ -76,8 +76,8 @@ static enum err row_below(const struct plan *plan,
 }
 
 /* retention-3. Commits are in the order of their times, unless a clock was set
- * back; then the search ends at one of the places where it was. What is below
- * a commit that is old enough is older. */
+ * back; then the search ends at one of those points. What is below a commit
+ * that is old enough is older. */
 static enum err find_old_receipts(struct plan *plan)
 {
     const uint64_t now = plan->retention->now_ms;
@@ -118,7 +118,7 @@ static enum err find_floor(struct plan *plan, uint64_t session)
     return query_end(&query, plan->detail);
 }
 
-/* Asked after the rows are fixed by a transaction: a session that has one of
+/* Queried after a transaction has fixed the rows: a session that has one of
  * them, and is alive, has its lease (lease-1). */
 static enum err find_alive(struct plan *plan)
 {
@@ -192,12 +192,12 @@ static bool is_pinned(const struct plan *plan, uint64_t seq)
 struct pass {
     const struct plan *plan;
     struct retire_counts *counts;
-    uint64_t at; /* looked at, up to this number */
+    uint64_t at; /* examined up to this number */
     bool more;
-    VEC(uint64_t) rows; /* that go */
+    VEC(uint64_t) rows; /* to be removed */
 };
 
-/* Runs a statement about one row; how many it changed is added to *count. */
+/* Runs a statement about one row; adds the number of changed rows to *count. */
 static enum err change_row(const struct pass *pass,
                            enum statement statement,
                            uint64_t number,
@@ -238,8 +238,8 @@ static enum err is_commit_in_use(const struct plan *plan,
     return query_end(&query, plan->detail);
 }
 
-/* The numbers up to `to` have been looked at, or up to `at` if so many receipts
- * were found there. */
+/* The numbers up to `to` have been examined, or up to `at` if that many
+ * receipts were found there. */
 static enum err find_receipts(struct pass *pass, uint64_t to)
 {
     const struct plan *plan = pass->plan;
@@ -267,8 +267,8 @@ static enum err find_receipts(struct pass *pass, uint64_t to)
     return err != ERR_OK ? err : ended;
 }
 
-/* The number of the row with which a step ends, at most `last`. It is asked
- * for, because numbers of a damaged file can be far apart. */
+/* The number of the row that ends a step, at most `last`. It is queried,
+ * because numbers of a damaged file can be far apart. */
 static enum err find_end(const struct pass *pass,
                          enum statement statement,
                          uint64_t last,
@@ -364,12 +364,11 @@ static enum err retire_sessions(struct pass *pass)
     return err;
 }
 
-/* -- All of it ----------------------------------------------------------- */
+/* -- All passes ---------------------------------------------------------- */
 
 typedef enum err pass_fn(struct pass *pass);
 
-/* One step in a transaction of its own. What is cached of the rows that went
- * is forgotten. */
+/* One step in its own transaction. Drops the caches of the removed rows. */
 static enum err pass_step(struct pass *pass, pass_fn *step)
 {
     struct engine *engine = pass->plan->engine;
@@ -392,7 +391,7 @@ static enum err pass_step(struct pass *pass, pass_fn *step)
     return err;
 }
 
-/* Receipts first: their age is found by the rows of commits. */
+/* Receipts first: their age is found from the rows of commits. */
 static enum err run_passes(const struct plan *plan,
                            maintain_progress_fn *progress,
                            void *ctx,
@@ -454,7 +453,7 @@ enum err engine_retire(struct engine *engine,
     return err;
 }
 
-/* -- What could be had --------------------------------------------------- */
+/* -- Estimates ----------------------------------------------------------- */
 
 /* Where a compaction would put the horizon: not beyond a fork. */
 static uint64_t horizon_to_come(const struct engine *engine)
@@ -468,7 +467,7 @@ static uint64_t horizon_to_come(const struct engine *engine)
     return horizon > engine->horizon ? horizon : engine->horizon;
 }
 
-/* A count and the bytes of a row on average, of a statement with both. */
+/* The count and the average size of rows, from a statement with both. */
 static enum err estimate(const struct plan *plan,
                          enum statement statement,
                          const uint64_t *numbers,

@@ -1,4 +1,4 @@
-/* Asking the rows of runs and commits. */
+/* Queries the rows of runs and commits. */
 
 #include "store/runs.h"
 
@@ -31,7 +31,7 @@ void run_list_release(struct run_list *list)
     vec_release(&list->at);
 }
 
-/* Whose rows are being listed. */
+/* The scope whose rows are being listed. */
 struct lister {
     struct engine *engine;
     struct run_list *out;
@@ -296,7 +296,7 @@ enum err commits_visit(struct engine *engine,
         const struct text effect = query_get_text(&query, 4);
         if (effect.length > 0 &&
             stored_read(engine, effect, &commit.effect, NULL) != ERR_OK) {
-            commit.effect = VALUE_NONE; /* it is only for people */
+            commit.effect = VALUE_NONE; /* it is only informative */
         }
         err = load_writes(engine, &commit, detail);
         if (err == ERR_OK) {
@@ -308,7 +308,7 @@ enum err commits_visit(struct engine *engine,
     return err != ERR_OK ? err : ended;
 }
 
-/* Takes it away from who walks. */
+/* Takes it over from the walk. */
 static bool keep_commit(void *ctx, const struct commit_seen *commit)
 {
     struct commit_seen *out = ctx;

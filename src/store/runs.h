@@ -1,16 +1,16 @@
-/* What is remembered of runs and commits, for people who ask why.
+/* Records of runs and commits, to explain why something ran.
  *
- * The rows of observations.h say of each action what it read and wrote, up to
- * where its reads are proved (`seq`), up to where those of the run before were
- * (`before`), and which commit the last run made (`landed`). With the
+ * The rows of observations.h say for each action what it read and wrote, up to
+ * which seq its reads are proved (`seq`), up to which those of the run before
+ * were (`before`), and which commit the last run made (`landed`). With the
  * revisions this is enough to say what changed between the last two runs of
- * anything, without the process that ran it: also after it was killed.
+ * anything, without the process that ran it: even after it was killed.
  *
- *   T1  Nothing is changed: a file that is opened for reading only will do.
- *   T2  All questions between engine_read_begin and engine_read_end are about
- *       one state.
- *   T3  What compaction has folded cannot be told apart any more: no answer
- *       goes below the horizon. */
+ *   T1  Nothing is changed: a file that is opened read-only will do.
+ *   T2  All queries between engine_read_begin and engine_read_end see one
+ *       state.
+ *   T3  Compacted history cannot be told apart: no answer goes below the
+ *       horizon. */
 
 #ifndef STORE_RUNS_H
 #define STORE_RUNS_H
@@ -20,7 +20,7 @@
 
 /* -- Actions ------------------------------------------------------------- */
 
-/* Where an action reads or writes. */
+/* A place that an action reads or writes. */
 struct run_place {
     struct value space; /* absent: this one */
     struct value scope_key;
@@ -33,14 +33,13 @@ struct run_place {
 struct run_action {
     uint64_t number;
     struct digest name;
-    struct value scope_key; /* of its row: whose it is */
+    struct value scope_key; /* of its row: the space, a user or a session */
     enum action_kind kind;
     enum resume_state state;
-    bool failed; /* the last run has, whatever has changed since */
+    bool failed; /* of the last run, whatever has changed since */
     struct gate_config gates;
     uint64_t seq;     /* up to here its reads are proved */
-    uint64_t before;  /* and those of the run before; 0: there was none, or it
-                         is not known */
+    uint64_t before;  /* and those of the run before; 0: none, or not known */
     uint64_t landed;  /* the commit of its last run; 0: it made none */
     uint64_t runs;    /* that were recorded */
     uint64_t changed; /* DIRTY: the newest change of what it reads */
@@ -50,12 +49,11 @@ struct run_action {
 struct run_list {
     uint64_t generation;
     VEC(struct run_action)
-    at; /* in the order of their numbers, for one scope
-           key after the other */
+    at; /* in the order of their numbers, grouped by scope key */
 };
 
-/* The actions of a piece, everybody's; none if nobody has observed it. Inside
- * a read transaction. */
+/* The actions of a piece, in all scopes; none without observations. Inside a
+ * read transaction. */
 MUST_CHECK enum err runs_of_piece(struct engine *engine,
                                   struct value branch,
                                   struct value piece,
@@ -63,8 +61,8 @@ MUST_CHECK enum err runs_of_piece(struct engine *engine,
                                   struct err_detail *detail);
 void run_list_release(struct run_list *list);
 
-/* The names of the pieces of which there are rows: an array, new. Inside a
- * read transaction. */
+/* The names of the pieces with rows: an array, new. Inside a read
+ * transaction. */
 MUST_CHECK enum err runs_pieces(struct engine *engine,
                                 struct value branch,
                                 struct value *out,
@@ -85,16 +83,15 @@ struct commit_seen {
     struct value session; /* key */
     struct value branch;  /* name */
     uint64_t at_ms;       /* 0: not known */
-    struct value effect;  /* {"piece":..., "action":...}, or absent: whose run
-                             it was (commit_write_context) */
+    struct value effect;  /* {"piece":..., "action":...}, or absent: the run
+                             that made it (commit_write_context) */
     VEC(struct commit_write) writes;
 };
 
 void commit_seen_release(struct commit_seen *commit);
 
-/* The newest commits above `after` and up to `to`, the newest first, for as
- * long as `visit` returns true. Borrowed for the call. Inside a read
- * transaction. */
+/* The commits above `after` and up to `to`, newest first, as long as `visit`
+ * returns true. Borrowed for the call. Inside a read transaction. */
 typedef bool commit_seen_fn(void *ctx, const struct commit_seen *commit);
 MUST_CHECK enum err commits_visit(struct engine *engine,
                                   uint64_t after,
@@ -103,7 +100,7 @@ MUST_CHECK enum err commits_visit(struct engine *engine,
                                   void *ctx,
                                   struct err_detail *detail);
 
-/* One of them; NOT_FOUND: it was folded, or there is none. */
+/* One commit; NOT_FOUND: compacted, or never existed. */
 MUST_CHECK enum err commit_at(struct engine *engine,
                               uint64_t seq,
                               struct commit_seen *out,
@@ -111,8 +108,8 @@ MUST_CHECK enum err commit_at(struct engine *engine,
 
 /* -- Values -------------------------------------------------------------- */
 
-/* What is at an address at `seq`, new; absent if there is nothing. Inside a
- * read transaction. */
+/* The value at an address at `seq`, new; absent if there is none. Inside a read
+ * transaction. */
 MUST_CHECK enum err run_value_at(struct engine *engine,
                                  struct value branch,
                                  const struct run_place *place,

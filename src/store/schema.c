@@ -2,10 +2,10 @@
 
 #include "store/schema.h"
 
-/* One entry a version, from an empty file on.
+/* One entry per version, from an empty file on.
  *
- * Numbers stand for names that repeat in every row (branch, session, document)
- * and every table is ordered by what it is asked for; `sqlite3 FILE` shows the
+ * Numbers stand for names that repeat in every row (branch, session, document),
+ * and every table is ordered by how it is queried; `sqlite3 FILE` shows the
  * rest: documents and patches are canonical JSON text.
  *
  * The check of a revision's operation is spelled out, because for "IN" SQLite
@@ -134,8 +134,8 @@ static const char *const migrations[SCHEMA_VERSION] = {
     "  PRIMARY KEY(mirror, edge)) WITHOUT ROWID;"
     "CREATE INDEX mirror_by_place ON mirror_edge(edge);",
 
-    /* For those who ask why (runs.h): how often it ran, the watermark of the
-     * run before, and the commit that the last one made. */
+    /* To explain runs (runs.h): how often it ran, the watermark of the run
+     * before, and the commit of the last one. */
     "ALTER TABLE run ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE run ADD COLUMN before INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE run ADD COLUMN landed INTEGER NOT NULL DEFAULT 0;",

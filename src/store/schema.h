@@ -1,9 +1,9 @@
-/* The tables of a space, and how an older file becomes a newer one.
+/* The tables of a space, and migrations of older files.
  *
- * The version is in the file itself (PRAGMA user_version). Migrations only
- * add; each runs in a transaction of its own together with its version, so a
- * crash between two of them leaves a file that the next open completes. A file
- * of a newer version, or of another program, is refused. */
+ * The version is in the file itself (PRAGMA user_version). Migrations only add;
+ * each runs in its own transaction together with its version, so a crash
+ * between two of them leaves a file that the next open completes. A file of a
+ * newer version, or of another program, is refused. */
 
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
@@ -13,12 +13,12 @@
 enum {
     SCHEMA_VERSION = 7,
 
-    /* What is added to files of this version and later ones are tables, which
-     * are empty there: such a file can be read without being changed, with
-     * empty tables of the connection's own. */
+    /* Versions after this one only add tables, which are empty in files of this
+     * version: such a file can be read without a change, with empty temporary
+     * tables of the connection. */
     SCHEMA_READABLE = 5,
 
-    /* "Hdle": other programs' files are recognised by having another one. */
+    /* "Hdle": distinguishes our files from those of other programs. */
     SCHEMA_APPLICATION_ID = 1214541925,
 };
 

@@ -7,9 +7,9 @@
 #include "store/log.h"
 #include "value/compare.h"
 
-/* -- Records of others --------------------------------------------------- */
+/* -- Foreign records ----------------------------------------------------- */
 
-/* A write of the record at hand, and which one it is. */
+/* A write of the record being bound, and its number. */
 struct binding {
     struct engine *engine;
     struct effects_write *write;
@@ -92,7 +92,7 @@ static enum err bind_patch(const struct binding *binding)
     return err;
 }
 
-/* The document of a write, and what it is afterwards. */
+/* The document of a write, and its value afterwards. */
 static enum err bind_write(const struct binding *binding, struct branch *branch)
 {
     struct engine *engine = binding->engine;
@@ -120,7 +120,7 @@ static enum err bind_write(const struct binding *binding, struct branch *branch)
     return err;
 }
 
-/* A number of a session is used once. */
+/* A local seq of a session is used once. */
 static enum err check_number(struct engine *engine,
                              const struct effects *effects,
                              struct err_detail *detail)
@@ -250,9 +250,9 @@ enum err sequence_catch_up(struct engine *engine, struct err_detail *detail)
     return log->read(log, engine->record, apply_record, &catch_up, detail);
 }
 
-/* -- Our own ------------------------------------------------------------- */
+/* -- Our own records ----------------------------------------------------- */
 
-/* What is in the log at the place of a record that had no answer. */
+/* What the log has in place of a record that had no answer. */
 struct lookup {
     uint64_t number;
     const unsigned char *chain;
@@ -271,8 +271,8 @@ static enum err look_at_record(void *ctx, const struct log_record *record)
     return ERR_OK;
 }
 
-/* An append without an answer: it counts iff our record is there. Every chain
- * is different, because it is over the whole history and names the author. */
+/* An append without an answer counts iff our record is there. Every chain value
+ * is unique, because it covers the whole history and names the author. */
 static enum err resolve_unknown(struct engine *engine,
                                 const struct log_record *record,
                                 enum log_outcome *outcome,

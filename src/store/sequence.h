@@ -1,7 +1,7 @@
-/* Giving a record its place: in the log, if there is one, then in the rows.
+/* Ordering a record: in the log, if there is one, then in the rows.
  *
- *   catch up   apply what others have put into the log
- *   land       append, and apply; or find out that somebody else was first
+ *   catch up apply what other servers have appended to the log
+ *   land       append, and apply; or find out that another server was first
  *
  * Without a log the write transaction itself is the sequencer, and landing is
  * applying. */
@@ -11,21 +11,21 @@
 
 #include "store/effects.h"
 
-/* Applies the records of the log that the rows do not have. Inside a write
+/* Applies the records of the log that the rows lack. Inside a write
  * transaction. CORRUPT if the log and the rows have different histories. */
 MUST_CHECK enum err sequence_catch_up(struct engine *engine,
                                       struct err_detail *detail);
 
 /* *landed is false if another record took the place: the rows have caught up
- * with it, and the caller decides anew. Errors: FENCED, faults. */
+ * with it, and the caller decides again. Errors: FENCED, faults. */
 MUST_CHECK enum err sequence_land(struct engine *engine,
                                   const struct effects *effects,
                                   bool *landed,
                                   struct err_detail *detail);
 
-/* Ties a record that came from elsewhere to our rows, and refuses one that no
- * engine would have made of them: SEQUENCE if it is not the next one, PROTOCOL
- * and CORRUPT as engine_apply. */
+/* Resolves a foreign record to our rows, and refuses one that no engine would
+ * have made of them: SEQUENCE if it is not the next one, PROTOCOL and CORRUPT
+ * as engine_apply. */
 MUST_CHECK enum err sequence_bind(struct engine *engine,
                                   struct effects *effects,
                                   struct err_detail *detail);

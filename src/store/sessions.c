@@ -86,7 +86,7 @@ enum err engine_session(struct engine *engine,
     return err;
 }
 
-/* As admission makes it of a commit's author. */
+/* As admission derives it from a commit's author. */
 static enum err session_key_new(struct identity identity,
                                 struct value *out,
                                 struct err_detail *detail)

@@ -1,12 +1,12 @@
-/* Sessions: the rows that give them numbers, and how far each has come.
+/* Sessions: the rows that number them, and the highest local seq of each.
  *
  * Most commits of a session are new: their local seq is above every one that
- * has landed. Knowing the highest is enough to tell that, without a look at
- * the rows of commits.
+ * has landed. The highest one is enough to decide that, without reading the
+ * rows of commits.
  *
- *   N1  What is cached of a session is what the transaction at hand would
- *       read. The cache is forgotten with the others, after a fault or a
- *       foreign commit (engine_forget).
+ *   N1  The cache of a session equals what the current transaction would read.
+ *       It is dropped with the other caches, after a fault or a foreign commit
+ *       (engine_forget).
  *
  * engine_session, which finds the number of a session, is in engine.h. */
 
@@ -16,13 +16,13 @@
 #include "store/engine.h"
 
 /* Whether no commit of this session can have that local seq or a higher one.
- * False if the session is not in the cache. */
+ * False if the session is not cached. */
 bool session_is_ahead(struct engine *engine,
                       struct value key,
                       uint64_t local_seq);
 
 /* A commit of this session was written, in a transaction that is still open.
- * The engine has a lease for it from now on (leases.h). */
+ * The engine holds a lease for it from now on (leases.h). */
 void session_landed(struct engine *engine,
                     struct value key,
                     uint64_t local_seq);

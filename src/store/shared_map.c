@@ -11,7 +11,7 @@
 #include "base/check.h"
 
 enum {
-    MAPS_MAX = 256, /* those beyond are not protected */
+    MAPS_MAX = 256, /* further ones are not protected */
 };
 
 struct map_entry {
@@ -35,8 +35,8 @@ static struct map_entry *find(uintptr_t address)
     return NULL;
 }
 
-/* SQLite shares its maps among the connections of a process: each has an entry
- * of its own. */
+/* SQLite shares its maps among the connections of a process: each has its own
+ * entry. */
 static void lose(uintptr_t at)
 {
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
@@ -47,7 +47,7 @@ static void lose(uintptr_t at)
     atomic_fetch_add(&losses, 1);
 }
 
-/* The instruction that was interrupted is executed again. */
+/* The interrupted instruction is executed again. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;

@@ -1,11 +1,11 @@
-/* Files in memory that are shared with other processes, and that may be cut
- * short by any of them: the lock file, and SQLite's -shm (shm_guard.h).
+/* Memory-mapped files that are shared with other processes, any of which may
+ * truncate them: the lock file, and SQLite's -shm (shm_guard.h).
  *
  * The system kills a process that touches memory behind the end of such a file
- * (SIGBUS). A handler of that signal puts empty memory of the process's own in
- * its place instead: reading gives zeros, and the map says that it is lost. The
- * handler is only installed where the program has none, and leaves everything
- * to the system that is not about memory that was named here. */
+ * (SIGBUS). A signal handler maps private zeroed memory in its place instead:
+ * reads return zeros, and the map is marked as lost. The handler is installed
+ * only if the program has none, and passes on every signal that is not about
+ * memory registered here. */
 
 #ifndef STORE_SHARED_MAP_H
 #define STORE_SHARED_MAP_H
@@ -13,19 +13,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first bytes of a file, or NULL. */
+/* Maps the first bytes of a file, or returns NULL. */
 void *shared_map_open(int fd, size_t bytes, bool writable);
 void shared_map_close(void *at, size_t bytes);
 
-/* The same protection for memory that was mapped elsewhere, until it is taken
- * back, before the end of that map. */
+/* The same protection for memory mapped by other code; withdraw it before that
+ * map ends. */
 void shared_map_guard(void *at, size_t bytes);
 void shared_map_unguard(const void *at);
 
-/* Whether the file has lost bytes that were touched since. */
+/* Whether truncated memory was touched. */
 bool shared_map_is_lost(const void *at);
 
-/* How often that has happened in this process, to any of them. */
+/* How often that has happened in this process, to any map. */
 unsigned shared_map_losses(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* SQLite's shared memory: what stands before its methods. */
+/* SQLite's shared memory: wrappers of its methods. */
 
 #include "store/shm_guard.h"
 

@@ -1,4 +1,4 @@
-/* Looking at the files of a folder. */
+/* Examines the files of a directory. */
 
 #include "store/spaces.h"
 
@@ -19,7 +19,7 @@ enum {
 
 static const char header_text[16] = "SQLite format 3";
 
-/* What SQLite and we put beside a file. */
+/* What SQLite and Heddle put beside a file. */
 static const char *const companions[] = {"-wal", "-shm", "-lock", "-journal"};
 
 static void put_path(struct buf *to,
@@ -33,8 +33,8 @@ static void put_path(struct buf *to,
 
 /* -- One file ------------------------------------------------------------ */
 
-/* Through SQLite's VFS: closing a descriptor of our own would end the locks
- * that this process may have on the file. */
+/* Through SQLite's VFS: closing our own descriptor would release the locks that
+ * this process may have on the file. */
 static enum err read_header(const char *path, unsigned char *header)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
@@ -46,7 +46,7 @@ static enum err read_header(const char *path, unsigned char *header)
         const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB;
         int code = vfs->xOpen(vfs, name, file, flags, NULL);
         if (code == SQLITE_OK) {
-            /* What a short file lacks is zero. */
+            /* Missing bytes of a short file are zero. */
             code = file->pMethods->xRead(file, header, HEADER_BYTES, 0);
             err = code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ ? ERR_OK
                                                                        : ERR_IO;
@@ -66,7 +66,7 @@ static uint32_t read_id(const unsigned char *at)
            (uint32_t)at[2] << 8 | (uint32_t)at[3];
 }
 
-/* A store that is new has its first pages in the WAL alone. */
+/* A new store has its first pages only in the WAL. */
 static bool has_id_in_wal(const char *path)
 {
     sqlite3 *db = NULL;
@@ -105,7 +105,7 @@ static const char *find_why_not(const char *path,
     return "a database of another program";
 }
 
-/* -- The folder ---------------------------------------------------------- */
+/* -- The directory ------------------------------------------------------- */
 
 static int64_t changed_ms(const struct stat *file)
 {
@@ -131,7 +131,8 @@ static bool is_companion(const char *folder, const char *name)
     return found;
 }
 
-/* Adds the file of that name, unless it is a folder, or of another file. */
+/* Adds the file of that name, unless it is a directory or belongs to another
+ * file. */
 static void add_file(const char *folder, const char *name, space_files *out)
 {
     struct buf path = {0};

@@ -1,5 +1,5 @@
-/* A table of every SQL statement of the store, for X(name, sql). Prepared once
- * a connection, when first used. */
+/* Every SQL statement of the store, for X(name, sql). Prepared once per
+ * connection, on first use. */
 
 X(BEGIN, "BEGIN IMMEDIATE")
 X(BEGIN_READ, "BEGIN")
@@ -111,7 +111,7 @@ X(FOLDED_CHANGES,
   "  FROM document d WHERE d.head_seq > ?1)"
   " WHERE last IS NOT NULL ORDER BY last, document")
 
-/* Documents: one row a branch, scope and id, with where its history ends. */
+/* Documents: one row per branch, scope and id, with the end of its history. */
 X(DOCUMENT_FIND,
   "SELECT document, head_seq, head_index, op, base_seq, tail_count,"
   " tail_bytes, base_bytes FROM document"
@@ -464,7 +464,7 @@ X(OBSERVED_ORPHANS,
   "  FROM mirror m WHERE m.mirror = e.mirror) OR NOT EXISTS(SELECT 1"
   "  FROM place p WHERE p.place = e.edge / 4))")
 
-/* Counts, for people. */
+/* Counts, for reports. */
 X(SNAPSHOT_COUNT, "SELECT count(*) FROM snapshot")
 X(SESSION_COUNT, "SELECT count(*) FROM session")
 X(PAGE_COUNT, "PRAGMA page_count")

@@ -15,7 +15,7 @@ struct touch_node {
     uint64_t hash;
     bool value; /* the value here was touched */
     bool keys;  /* the keys of the container here were */
-    bool below; /* a value here or below was */
+    bool below; /* a value here or below was touched */
 };
 
 struct touches {

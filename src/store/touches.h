@@ -1,18 +1,16 @@
-/* What a revision touched, as a tree that a read is looked up in.
+/* What a revision touched, as a tree for lookups by path.
  *
  * A commit whose reads are older than the head is compared with the revisions
  * in between. Many commits are compared with the same revision: each child of a
  * list reads one key of a document that one patch has filled. So the patch is
- * parsed once, and becomes a tree of the paths it touched: a lookup costs the
- * length of the path that was read, whatever the length of the patch.
+ * parsed once into a tree of the paths that it touched: a lookup costs the
+ * length of the path, whatever the length of the patch.
  *
- *   touches-1  The tree is kept with the engine, by document, seq and
- *              operation, and is forgotten with the other caches
- *              (engine_forget): a revision never changes, but one that is
- *              rolled back goes.
- *   touches-2  What is kept is bounded by TOUCHES_KEPT nodes in all; the
- *              tree of a single revision may exceed that, and is then the
- *              only one. */
+ *   touches-1  The trees are cached per engine, by document, seq and operation,
+ *              and dropped with the other caches (engine_forget): a revision
+ *              never changes, but may be rolled back.
+ *   touches-2  The cache holds at most TOUCHES_KEPT nodes; the tree of a single
+ *              revision may exceed that, and is then the only one. */
 
 #ifndef STORE_TOUCHES_H
 #define STORE_TOUCHES_H
@@ -40,15 +38,15 @@ bool touches_overlap(const struct touches *touches, const struct path *path);
 bool touches_cover(const struct touches *touches, const struct path *path);
 bool touches_keys(const struct touches *touches, const struct path *path);
 
-/* An operation that brings values to other places than they had, or to places
- * that depend on the values that were there. */
+/* An operation that moves values, or writes to places that depend on the values
+ * that were there. */
 struct touches_carrier {
-    bool append; /* where they are depends on the length of an array alone */
+    bool append; /* the place depends on the length of an array only */
     uint32_t count;
     struct path *paths[PATCH_TOUCH_MAX]; /* the array; or all values touched */
 };
 
-/* Those of the revision, in their order. */
+/* The carriers of the revision, in order. */
 const struct touches_carrier *touches_carriers(const struct touches *touches,
                                                size_t *count);
 

@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static void differs(struct verify *verify,
     }
 }
 
-/* False if the caller has had enough. */
+/* False if the caller stops the check. */
 static bool go_on(struct verify *verify)
 {
     verify->done++;
@@ -53,7 +53,7 @@ static bool go_on(struct verify *verify)
     return !verify->counts->stopped;
 }
 
-/* What follows from the history is not what it says. */
+/* Something derived disagrees with the history. */
 static void is_wrong(struct verify *verify,
                      uint64_t document,
                      uint64_t snapshot)
@@ -82,7 +82,7 @@ static enum err check_integrity(struct verify *verify)
     return query_end(&query, verify->detail);
 }
 
-/* Revisions that the history above the horizon should account for. */
+/* The number of revisions that the history above the horizon should have. */
 static enum err count_revisions(struct verify *verify, uint64_t *out)
 {
     struct query query =
@@ -125,7 +125,7 @@ static enum err check_record(void *ctx, const struct history_record *record)
                 (unsigned long long)effects->record);
     }
     verify->record = effects->record;
-    verify->chain = record->chain; /* one break, one sentence */
+    verify->chain = record->chain; /* one message per break */
     return go_on(verify) ? ERR_OK : ERR_BUSY;
 }
 
@@ -159,7 +159,7 @@ static enum err check_history(struct verify *verify)
 
 /* -- Documents ----------------------------------------------------------- */
 
-/* A name for a sentence. */
+/* A name for a message. */
 static void name_document(const struct document *document, struct buf *to)
 {
     const struct text id = value_text(&document->id);
@@ -213,7 +213,7 @@ static enum err check_row(struct verify *verify,
     return query_end(&query, verify->detail);
 }
 
-/* What reading gives, against the fold of the revisions alone. */
+/* Compares what a read returns with the fold of the revisions alone. */
 static enum err check_fold(struct verify *verify,
                            struct document *document,
                            uint64_t seq,
@@ -251,7 +251,7 @@ struct snapshot_copy {
 
 typedef VEC(struct snapshot_copy) snapshot_copies;
 
-/* Copied first, because folding uses statements of its own. */
+/* Copied first, because folding uses its own statements. */
 static enum err load_snapshots(struct verify *verify,
                                const struct document *document,
                                snapshot_copies *out,
@@ -363,7 +363,7 @@ static enum err check_document(struct verify *verify, struct document *document)
     return err;
 }
 
-/* One that cannot be read is a difference like any other. */
+/* A document that cannot be read is a difference like any other. */
 static enum err check_named(struct verify *verify,
                             const struct document_name *name)
 {
@@ -430,7 +430,8 @@ static void observed_differs(void *ctx, const char *sentence)
     differs(ctx, "%s", sentence);
 }
 
-/* What is before the horizon is gone: its chain is where the rest begins. */
+/* What is before the horizon is gone: the rest of the chain begins with its
+ * value. */
 static enum err begin_at_horizon(struct verify *verify)
 {
     struct query query =

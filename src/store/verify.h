@@ -1,10 +1,10 @@
-/* Is the file what its history says?
+/* Does the file agree with its history?
  *
  * Folds the log and compares: SQLite's own integrity, the numbers of commits
- * and records, the chain over all records, the row of every document against
- * its revisions, every snapshot against the fold of the revisions before it,
- * and the rows of every action against each other (observations.h). Changes
- * nothing. Each difference is one sentence that names the place. */
+ * and records, the chain over all records, the row of every document with its
+ * revisions, every snapshot with the fold of the revisions before it, and the
+ * rows of every action with each other (observations.h). Changes nothing. Each
+ * difference is one sentence that names the place. */
 
 #ifndef STORE_VERIFY_H
 #define STORE_VERIFY_H
@@ -19,8 +19,8 @@ struct verify_options {
     bool (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *ctx;
 
-    /* Called for what can be made anew (rebuild.h): the row of a document, or,
-     * if `snapshot` is not 0, its snapshot at that seq. May be NULL. */
+    /* Called for what can be rebuilt (rebuild.h): the row of a document, or, if
+     * `snapshot` is not 0, its snapshot at that seq. May be NULL. */
     void (*wrong)(void *ctx, uint64_t document, uint64_t snapshot);
 };
 
@@ -29,14 +29,14 @@ struct verify_counts {
     uint64_t documents;
     uint64_t revisions;
     uint64_t snapshots;
-    uint64_t actions; /* of which observations are kept */
+    uint64_t actions; /* with observations */
     uint64_t differences;
     bool damaged; /* SQLite's own structures are */
-    bool holds;   /* the history, from which all the rest follows */
+    bool holds;   /* the history is valid; all the rest follows from it */
     bool stopped; /* by progress */
 };
 
-/* OK if the check could be made, whatever it found. */
+/* OK if the check was possible, whatever it found. */
 MUST_CHECK enum err engine_verify(struct engine *engine,
                                   const struct verify_options *options,
                                   struct verify_counts *counts,

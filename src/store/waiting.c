@@ -8,7 +8,7 @@
 #include "value/address.h"
 #include "value/compare.h"
 
-/* Whether such a document may hold one at all. */
+/* Whether such a document can hold an event at all. */
 static bool may_wait(const struct document *document)
 {
     return event_is_document_id(document->id) &&
@@ -33,7 +33,7 @@ static enum err change_row(struct engine *engine,
     return query_end(&query, detail);
 }
 
-/* A document of a timer (event-3 of proto/event.h). */
+/* The document of a timer (event-3 of proto/event.h). */
 static enum err apply_timer(struct engine *engine,
                             const struct document *document,
                             struct value head,
@@ -78,7 +78,7 @@ enum err waiting_apply(struct engine *engine,
 
 /* -- Checking ------------------------------------------------------------ */
 
-/* Whether there is a row, and what is in it; 0 of one without a time. */
+/* Whether there is a row, and its content; 0 for one without a time. */
 static enum err read_row(struct engine *engine,
                          enum statement statement,
                          uint64_t document,
@@ -170,7 +170,7 @@ enum err waiting_rebuild(struct engine *engine,
                                         : err;
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 static void add_name(struct query *query,
                      const struct branch *branch,
@@ -212,7 +212,7 @@ static enum err tell(struct engine *engine,
     return err;
 }
 
-/* Runs the query, and tells of what it finds. */
+/* Runs the query, and visits its results. */
 static enum err list(struct engine *engine,
                      struct branch *branch,
                      struct query *query,

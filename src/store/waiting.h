@@ -1,18 +1,18 @@
-/* Events that wait: which documents hold one (proto/event.h).
+/* Waiting events: which documents hold one (proto/event.h).
  *
- * A row per such document, so that a runtime which starts a piece finds the
- * events for it without a look at anything else.
+ * One row per such document, so that a runtime that starts a piece finds its
+ * events without reading anything else.
  *
  *   waiting-1  A document of a branch has a row iff its head holds an event.
  *              The row changes in the transaction of the commit that changes
- *              the document, and follows from the history: verify.h compares,
- *              rebuild.h makes it anew.
- *   waiting-2  Numbers of documents grow, also inside a commit: in the order
- *              of numbers, events are in the order in which they were sent.
- *              Timers, events with a due time, are listed apart, by that time:
- *              they cost nothing to look for as long as none is due.
- *   waiting-3  A branch has its own: an event that waited when the branch was
- *              forked is handled on the parent only. */
+ *              the document, and follows from the history: verify.h compares
+ *              it, rebuild.h restores it.
+ *   waiting-2  Numbers of documents grow, also inside a commit, so events in
+ *              numeric order are in the order of sending. Timers, events with a
+ *              due time, are listed separately, by that time: none that is not
+ *              due costs anything.
+ *   waiting-3  A branch has its own events: an event that was waiting at the
+ *              fork is handled on the parent only. */
 
 #ifndef STORE_WAITING_H
 #define STORE_WAITING_H
@@ -24,30 +24,30 @@ MUST_CHECK enum err waiting_apply(struct engine *engine,
                                   struct document *document,
                                   struct err_detail *detail);
 
-/* Whether the row of the document is what follows from its head: none, the
- * right one, or with the right time. */
+/* Whether the row of the document agrees with its head: none, the right one, or
+ * with the right time. */
 MUST_CHECK enum err waiting_check(struct engine *engine,
                                   const struct document *document,
                                   struct value head,
                                   bool *out,
                                   struct err_detail *detail);
 
-/* Whether a document with that head is one that waits. */
+/* Whether a document with that head should have a row. */
 bool waiting_is_due(const struct document *document, struct value head);
 
-/* The rows of documents that are not there. */
+/* The rows of documents that do not exist. */
 typedef VEC(uint64_t) waiting_numbers;
 MUST_CHECK enum err waiting_strays(struct engine *engine,
                                    waiting_numbers *out,
                                    struct err_detail *detail);
 
-/* Makes the row of a document what it ought to be, whether the document is
- * there or not. Inside a write transaction; no document is cached. */
+/* Corrects the row of a document, whether the document exists or not. Inside a
+ * write transaction; no document is cached. */
 MUST_CHECK enum err waiting_rebuild(struct engine *engine,
                                     uint64_t document,
                                     struct err_detail *detail);
 
-/* Borrowed for the call, which must not ask the engine anything. */
+/* Borrowed for the call, which must not call the engine. */
 struct waiting_event {
     uint64_t number; /* of the document */
     struct value id; /* likewise */
@@ -57,8 +57,8 @@ struct waiting_event {
 
 typedef void waiting_fn(void *ctx, const struct waiting_event *event);
 
-/* The events without a due time that wait on the branch, above the document
- * `after`, at most `limit`, in their order. Between engine_read_begin and _end.
+/* The waiting events without a due time on the branch, above the document
+ * `after`, at most `limit`, in order. Between engine_read_begin and _end.
  * BRANCH_UNKNOWN, faults. */
 MUST_CHECK enum err engine_waiting(struct engine *engine,
                                    struct value branch,
@@ -68,14 +68,14 @@ MUST_CHECK enum err engine_waiting(struct engine *engine,
                                    void *ctx,
                                    struct err_detail *detail);
 
-/* Where a list of timers goes on: behind the one of that time and number. */
+/* Where a list of timers continues: after the one of that time and number. */
 struct timer_mark {
     uint64_t due;
     uint64_t number;
 };
 
-/* The timers of the branch behind the mark that are due at `until` or before,
- * at most `limit`, by their times. As above. */
+/* The timers of the branch after the mark that are due at `until` or before, at
+ * most `limit`, by due time. As above. */
 MUST_CHECK enum err engine_timers(struct engine *engine,
                                   struct value branch,
                                   struct timer_mark after,

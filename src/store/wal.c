@@ -81,8 +81,8 @@ static bool frame_holds(struct wal *wal)
            sum_is(wal, wal->frame + 16);
 }
 
-/* Up to the first frame that does not hold, and what lies behind it; if the
- * header does not hold, all of them. */
+/* Walks up to the first invalid frame, and then what is behind it; if the
+ * header is invalid, all of them. */
 static void walk(struct wal *wal, bool holds, struct wal_rest *out)
 {
     const size_t size = FRAME_BYTES + wal->page;
@@ -102,7 +102,7 @@ static void walk(struct wal *wal, bool holds, struct wal_rest *out)
     mem_free(wal->frame, size);
 }
 
-/* The size of a page, as the database says; 0: it does not. */
+/* The page size according to the database; 0: unknown. */
 static size_t page_of(const char *database)
 {
     uint8_t start[18];
@@ -116,8 +116,8 @@ static size_t page_of(const char *database)
     return size == 1 ? PAGE_MAX : size;
 }
 
-/* The salt of the first two frames in a row that have the same one: what has
- * damaged the header may have damaged the frame behind it as well. */
+/* The salt of the first two consecutive frames that agree: whatever damaged the
+ * header may have damaged the frame behind it as well. */
 static bool guess_salt(struct wal *wal)
 {
     uint8_t before[FRAME_BYTES] = {0};
@@ -135,8 +135,8 @@ static bool guess_salt(struct wal *wal)
     return found && fseek(wal->file, HEADER_BYTES, SEEK_SET) == 0;
 }
 
-/* A header that does not hold hides all frames. The size of a page and the salt
- * are then those of the database and of the frames. */
+/* An invalid header hides all frames. Then the page size is taken from the
+ * database and the salt from the frames. */
 static bool guess_header(struct wal *wal, const char *database)
 {
     wal->page = page_of(database);

@@ -1,18 +1,17 @@
-/* What SQLite does not read of a write-ahead log.
+/* The part of a write-ahead log that SQLite does not read.
  *
- * SQLite reads a log up to the first frame whose checksum is wrong, and takes
- * the rest for what a crash left. It cannot know better, but a person can: if
- * frames of the same log that end transactions lie behind that frame, commits
- * that were acknowledged may be cut off. This file finds them. It reads the log
- * as a file and changes nothing.
+ * SQLite reads a log up to the first frame with a wrong checksum, and takes the
+ * rest for the remains of a crash. But if that rest contains frames of the same
+ * log that end transactions, acknowledged commits may be cut off. This file
+ * finds them. It reads the log as a file and changes nothing.
  *
  *   W1  A frame belongs to the log if it has the salt of the log's header; a
- *       frame with another one is left from before the log was begun anew.
+ *       frame with another salt is left over from before the log was restarted.
  *   W2  One transaction behind the end may be the one that was being written
- *       when a process or the machine stopped, of which nobody was told that it
- *       is stored. Two are damage.
- *   W3  A log that was cut at the end of a transaction looks like a shorter
- *       log: that is not found. */
+ *       when a process or the machine stopped, and was never acknowledged. Two
+ *       are damage.
+ *   W3  A log that was truncated at the end of a transaction looks like a
+ *       shorter log: this is not detected. */
 
 #ifndef STORE_WAL_H
 #define STORE_WAL_H
@@ -22,9 +21,9 @@
 #include "base/err.h"
 
 struct wal_rest {
-    uint64_t offset;       /* of the first byte that is not read */
+    uint64_t offset;       /* of the first byte that SQLite does not read */
     uint64_t frames;       /* of this log from there on */
-    uint64_t transactions; /* of which that many end one */
+    uint64_t transactions; /* how many of them end one */
 };
 
 /* All zero if there is no log, or nothing behind its end. A log that another

@@ -1,4 +1,4 @@
-/* Syncing the WAL, and writing it again after a sync that failed. */
+/* Syncing the WAL, and writing it again after a failed sync. */
 
 #include "store/wal_durability.h"
 
@@ -24,7 +24,7 @@ static sqlite3_file *wal_file(struct database *database)
                                                                        : NULL;
 }
 
-/* Which WAL it is: each has another salt. 0 if there is none yet. */
+/* Identifies the WAL: each has another salt. 0 if there is none yet. */
 static uint64_t wal_salt(sqlite3_file *file)
 {
     uint64_t salt = 0;
@@ -34,7 +34,7 @@ static uint64_t wal_salt(sqlite3_file *file)
                : 0;
 }
 
-/* At full every commit has synced it. */
+/* At full durability every commit has synced it. */
 enum err wal_sync(struct database *database, struct err_detail *detail)
 {
     struct wal_state *state = wal_state_of(database);
@@ -51,7 +51,7 @@ enum err wal_sync(struct database *database, struct err_detail *detail)
                : err_set(detail, ERR_IO, "the WAL could not be synced");
 }
 
-/* After a checkpoint that found so many frames: they were synced before. */
+/* After a checkpoint that found this many frames: they were synced before. */
 void wal_note_synced(struct database *database, int frames)
 {
     struct wal_state *state = wal_state_of(database);
@@ -63,7 +63,7 @@ void wal_note_synced(struct database *database, int frames)
     }
 }
 
-/* Writes a part of a file once more as it is. */
+/* Rewrites a part of a file with its present content. */
 static int write_again(sqlite3_file *file, sqlite3_int64 from, sqlite3_int64 to)
 {
     char bytes[WAL_FRAME_BYTES];
@@ -81,9 +81,9 @@ static int write_again(sqlite3_file *file, sqlite3_int64 from, sqlite3_int64 to)
     return code;
 }
 
-/* B3. Inside a write transaction, so that the WAL is open and nobody else
- * writes. What was synced before is left alone: a part of it may be in the
- * file already, and must not be lost while it is being written. */
+/* B3. Inside a write transaction, so that the WAL is open and there is no other
+ * writer. What was synced before is left alone: a part of it may be in the file
+ * already, and must not be lost while it is being written. */
 enum err wal_mend(struct database *database, struct err_detail *detail)
 {
     struct wal_state *state = wal_state_of(database);

@@ -1,4 +1,4 @@
-/* What is durable of the WAL of a database (B3 of database.h). Each call is
+/* Which part of a database's WAL is durable (B3 of database.h). All calls are
  * made under the write lock. */
 
 #ifndef STORE_WAL_DURABILITY_H
@@ -10,18 +10,18 @@ enum {
     WAL_FRAME_BYTES = 4096 + 24,
 };
 
-/* In the lock file, or beside it if that is not mapped. */
+/* In the lock file, or in the database structure if that is not mapped. */
 struct wal_state *wal_state_of(struct database *database);
 
-/* Before a checkpoint; at full every commit has synced it. */
+/* Before a checkpoint; at full durability every commit has synced it. */
 MUST_CHECK enum err wal_sync(struct database *database,
                              struct err_detail *detail);
 
-/* After a checkpoint that found so many frames: they were synced before. */
+/* After a checkpoint that found this many frames: they were synced before. */
 void wal_note_synced(struct database *database, int frames);
 
-/* Inside a write transaction: after a sync that failed, what may not be durable
- * is written again and synced. */
+/* Inside a write transaction: after a failed sync, writes what may not be
+ * durable again, and syncs it. */
 MUST_CHECK enum err wal_mend(struct database *database,
                              struct err_detail *detail);
 

@@ -1,4 +1,4 @@
-/* The lock of one database, the queue before it, and who holds it. */
+/* The lock of one database, its queue, and its holder. */
 
 #include "store/write_lock.h"
 
@@ -18,9 +18,9 @@
 #include "base/check.h"
 
 enum {
-    RETRY_MS = 1,           /* between two attempts of who waits */
+    RETRY_MS = 1,           /* between two attempts */
     SHM_WRITE_BYTE = 120,   /* SQLite's write lock, in the -shm file */
-    LOOKS = 5,              /* at /proc/locks */
+    LOOKS = 5,              /* readings of /proc/locks */
     LOCKS_LINE_BYTES = 256, /* of /proc/locks */
 };
 
@@ -43,7 +43,7 @@ uint64_t write_lock_wall(void)
     return read_clock(CLOCK_REALTIME);
 }
 
-/* A signal that was handled ends it: `interrupted` is asked next. */
+/* A handled signal ends it: `interrupted` is asked next. */
 static void pause_ms(unsigned ms)
 {
     const struct timespec time = {.tv_nsec = (long)ms * 1000000};
@@ -58,8 +58,8 @@ static bool has_ended(uint64_t pid)
            (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH);
 }
 
-/* The ticket that is still this connection's: another process removes one that
- * was not used for too long (lock-3). */
+/* The ticket, if it is still this connection's: another process removes one
+ * that was not used for too long (lock-3). */
 static uint64_t own_ticket(const struct write_lock *lock)
 {
     return lock->ticket != 0 && lock->queue != NULL &&
@@ -103,7 +103,7 @@ static bool drop_ticket(struct write_lock *lock)
     return true;
 }
 
-/* The first of the others that is before this one, or NULL. */
+/* The lowest of the other tickets that is before this one, or NULL. */
 static struct lock_ticket *find_earlier(const struct write_lock *lock)
 {
     struct lock_ticket *first = NULL;
@@ -119,8 +119,8 @@ static struct lock_ticket *find_earlier(const struct write_lock *lock)
     return first;
 }
 
-/* lock-7. What the page says of a holder that has not changed for a while is
- * checked with the lock itself. */
+/* lock-7. If the page has named the same holder for a while, the lock itself
+ * decides. */
 static bool is_held_by_any(struct write_lock *lock)
 {
     uint64_t pid = atomic_load(&lock->queue->pid);
@@ -145,7 +145,7 @@ static bool is_held_by_any(struct write_lock *lock)
     return false;
 }
 
-/* lock-3. The time counts only while the lock is free. */
+/* lock-3. Time counts only while the lock is free. */
 static bool is_overdue(struct write_lock *lock,
                        const struct lock_ticket *ticket,
                        uint64_t number)
@@ -165,7 +165,7 @@ static bool is_overdue(struct write_lock *lock,
     return now - lock->first_since >= LOCK_PATIENCE_MS;
 }
 
-/* Whether another one is to have the lock before. */
+/* Whether another connection comes first. */
 static bool must_wait(struct write_lock *lock)
 {
     struct lock_ticket *ticket = find_earlier(lock);
@@ -197,14 +197,15 @@ bool write_lock_queue(struct write_lock *lock)
     return true;
 }
 
-/* lock-5. Shared memory wakes nobody, but a write does. */
+/* lock-5. A store to shared memory wakes no process, but a write to the file
+ * does. */
 static void notify(const struct write_lock *lock)
 {
     const uint64_t any = 1;
     const size_t at = LOCK_QUEUE_AT + offsetof(struct lock_queue, notice);
     if (lock->queue != NULL) {
         const ssize_t written = pwrite(lock->fd, &any, sizeof any, (off_t)at);
-        (void)written; /* a process that is not woken looks now and then */
+        (void)written; /* a process that is not woken polls */
     }
 }
 
@@ -284,10 +285,10 @@ void write_lock_leave(struct write_lock *lock)
     }
 }
 
-/* -- Who holds it -------------------------------------------------------- */
+/* -- The holder ---------------------------------------------------------- */
 
-/* Whether a line of /proc/locks is about a lock for writing on the file, and
- * the process that has it:
+/* Whether a line of /proc/locks describes a write lock on the file, and which
+ * process has it:
  *
  *   1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF */
 static bool read_line(const char *line,
@@ -314,7 +315,7 @@ static bool read_line(const char *line,
            strcmp(access, "WRITE") == 0 && file == inode && from == byte;
 }
 
-/* One look at the system's list. */
+/* Reads the system's list once. */
 static bool look_for_lock(const char *type,
                           uint64_t inode,
                           uint64_t byte,
@@ -332,10 +333,10 @@ static bool look_for_lock(const char *type,
     return found;
 }
 
-/* By the system's list: asking for the lock with fcntl would need a descriptor
- * whose closing gives up SQLite's own locks on the file. The list is read in
- * parts, and a lock is missing if others go away between two of them; so one
- * look that finds nothing is not enough. */
+/* From the system's list: querying the lock with fcntl would need a descriptor,
+ * and closing that would release SQLite's own locks on the file. The list is
+ * read in parts, and a lock is missing if others are released between two of
+ * them; so one reading that finds nothing is not enough. */
 static bool find_lock(const char *path,
                       const char *ending,
                       const char *type,
@@ -354,7 +355,7 @@ static bool find_lock(const char *path,
     return found;
 }
 
-/* Its name and its state, of "/proc/PID/stat": 4711 (heddle) T ... */
+/* Its name and its state, from "/proc/PID/stat": 4711 (heddle) T ... */
 static void look_at_process(struct lock_holder *holder)
 {
     char path[48];
@@ -377,7 +378,7 @@ static void look_at_process(struct lock_holder *holder)
     }
 }
 
-/* What the holder says of itself (lock-6). */
+/* What the holder says about itself (lock-6). */
 static void read_queue(const char *path, struct lock_holder *holder)
 {
     struct buf name = {0};

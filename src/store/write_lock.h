@@ -1,33 +1,32 @@
-/* The write lock of a database: one writer at a time, in the order in which
- * they asked.
+/* The write lock of a database: one writer at a time, first come, first served.
  *
  * The lock is an flock on the lock file, so the system releases it when the
- * process that holds it ends, in whatever way. Beside it, in the first page of
- * that file, is a queue of tickets. A connection that cannot have the lock
- * takes a ticket, and the lock is left to the connection with the lowest one.
- * So a connection that comes back at once for its next transaction is served
- * after all that have waited, and no connection starves.
+ * process that holds it ends in any way. The first page of that file also has a
+ * queue of tickets. A connection that cannot get the lock takes a ticket, and
+ * the lock is left to the connection with the lowest one. So a connection that
+ * returns at once for its next transaction is served after all that have
+ * waited, and no connection starves.
  *
  *   lock-1  No call waits, except write_lock_wait, which ends at its deadline
  *           or when `interrupted` says so, whichever is first.
  *   lock-2  The queue is a hint. It may be missing (the file could not be
- *           mapped) or damaged: then the order is lost, and nothing else.
- *   lock-3  A ticket does not block: one whose owner has ended is removed by
- *           the next that asks, and one that is not used although the lock is
- *           free, after LOCK_PATIENCE_MS. Its owner, if it was only stopped,
- *           takes another one.
+ *           mapped) or damaged: then only the order is lost.
+ *   lock-3  A ticket does not block. The next connection that asks removes a
+ *           ticket whose owner has ended, and one that is not used for
+ *           LOCK_PATIENCE_MS although the lock is free. Its owner, if it was
+ *           only stopped, takes another one.
  *   lock-4  A connection that keeps its ticket between two transactions has the
  *           lock to itself: what it reads in between cannot change before it
  *           writes. That is for the retry of a commit that was refused because
  *           of a conflict, and for no longer than that takes.
  *   lock-5  After a write, and when a ticket is given back, a few bytes are
- *           written to the lock file. A process that watches the file is woken
- *           by that (host/wake.h), and finds the write complete.
+ *           written to the lock file. That wakes a process that watches the
+ *           file (host/wake.h), and it finds the write complete.
  *   lock-6  The page says which process holds the lock, and since when.
- *   lock-7  The page is not proof: a process that was killed leaves its number
- *           there, and the system may know that number still (the parent has
- *           not asked for the exit code) or again (another process has it). If
- *           the page says the same for LOCK_PATIENCE_MS, the flock decides. */
+ *   lock-7  The page is not proof: a killed process leaves its pid there, and
+ *           the pid may still exist (the parent has not collected the exit
+ *           code) or belong to another process. If the page says the same for
+ *           LOCK_PATIENCE_MS, the flock decides. */
 
 #ifndef STORE_WRITE_LOCK_H
 #define STORE_WRITE_LOCK_H
@@ -40,9 +39,9 @@
 #include "base/err.h"
 
 enum {
-    LOCK_TICKETS = 64,      /* in the queue; more processes have no order */
+    LOCK_TICKETS = 64,      /* in the queue; further processes have no order */
     LOCK_PATIENCE_MS = 100, /* lock-3 */
-    LOCK_WAIT_MS = 10000,   /* of write_lock_wait, unless told otherwise */
+    LOCK_WAIT_MS = 10000,   /* of write_lock_wait, by default */
     LOCK_QUEUE_AT = 64,     /* the queue, in the lock file */
 };
 
@@ -51,26 +50,26 @@ struct lock_ticket {
     _Atomic uint64_t pid;    /* 0: not known yet */
 };
 
-/* In the lock file. All zero is an empty queue. */
+/* In the lock file. Zeroed: an empty queue. */
 struct lock_queue {
-    _Atomic uint64_t pid;      /* that holds the lock; 0: none does */
+    _Atomic uint64_t pid;      /* of the holder; 0: none */
     _Atomic uint64_t since_ms; /* wall clock */
-    _Atomic uint64_t tickets;  /* that were ever taken */
+    _Atomic uint64_t tickets;  /* ever taken */
     uint64_t notice;           /* lock-5; only written, never read */
     struct lock_ticket at[LOCK_TICKETS];
 };
 
-/* One connection's. */
+/* One connection's state. */
 struct write_lock {
     int fd;                   /* of the lock file; -1: none, always granted */
     struct lock_queue *queue; /* NULL: lock-2 */
     bool held;
     uint64_t ticket; /* 0: none */
     size_t slot;     /* of the ticket */
-    uint64_t first;  /* the ticket before all others, for which the lock was
-                        free when last looked at; 0: it was not */
+    uint64_t first;  /* the lowest ticket, for which the lock was free when last
+                        seen; 0: it was not */
     uint64_t first_since;     /* and since when that is known */
-    uint64_t holder_since_ms; /* what the page said of the holder, */
+    uint64_t holder_since_ms; /* what the page said about the holder, */
     uint64_t holder_seen;     /* and since when it says that (lock-7) */
 
     uint32_t wait_ms;               /* of write_lock_wait */
@@ -88,8 +87,8 @@ MUST_CHECK enum err write_lock_try(struct write_lock *lock,
 MUST_CHECK enum err write_lock_wait(struct write_lock *lock,
                                     struct err_detail *detail);
 
-/* Gives the lock back. `wrote`: the others are to look. `stay`: there is a
- * ticket afterwards (lock-4), the one that there was, or a new one. */
+/* Releases the lock. `wrote`: wakes the other processes. `stay`: keeps or takes
+ * a ticket (lock-4). */
 void write_lock_release(struct write_lock *lock, bool wrote, bool stay);
 
 /* Gives the ticket back, if there is one. */
@@ -98,22 +97,22 @@ void write_lock_leave(struct write_lock *lock);
 /* Whether write_lock_try would find no other process before this one. */
 bool write_lock_is_next(const struct write_lock *lock);
 
-/* If another one has the lock, or is to have it before, takes a ticket: for a
- * host that is about to read and write, and reads when it is its turn. False:
- * it is. */
+/* If another connection has the lock, or is to have it first, takes a ticket:
+ * for a host that is about to read and write, and reads when it is its turn.
+ * False: it is its turn. */
 bool write_lock_queue(struct write_lock *lock);
 
-/* Milliseconds of a clock that never goes back; for deadlines in the store. And
- * of the wall clock. */
+/* Milliseconds of a monotonic clock, for deadlines in the store. And of the
+ * wall clock. */
 uint64_t write_lock_clock(void);
 uint64_t write_lock_wall(void);
 
-/* -- Who holds it ---------------------------------------------------------- */
+/* -- The holder ------------------------------------------------------------ */
 
 enum lock_kind {
     LOCK_NONE,
     LOCK_OURS,   /* the lock of this header */
-    LOCK_SQLITE, /* only SQLite's: a program that is not Heddle */
+    LOCK_SQLITE, /* only SQLite's: a program other than Heddle */
 };
 
 struct lock_holder {
@@ -124,8 +123,8 @@ struct lock_holder {
     bool stopped;      /* by a signal */
 };
 
-/* Who holds the lock of the database at `path`, or SQLite's own. Changes
- * nothing, and takes no lock. */
+/* Finds the holder of the lock of the database at `path`, or of SQLite's own.
+ * Changes nothing, and takes no lock. */
 void lock_holder_find(const char *path, struct lock_holder *holder);
 
 /* BUSY, with a sentence: the process, since when it holds the lock, whether it
