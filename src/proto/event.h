@@ -1,8 +1,8 @@
 /* An event that the store keeps until it is handled, as a document.
  *
- * As a rule the document has the id of the event's receipt. It holds the event
- * as long as the event waits, and the receipt from the commit of its handling
- * on: one document, two states, and that commit changes one into the other.
+ * Usually the document has the id of the event's receipt. It holds the event
+ * while the event waits, and the receipt from the commit of its handling on:
+ * one document, two states, and that commit changes one into the other.
  *
  *   {"event":{"stream":"piece:cart/add","path":["value"],"space":"other",
  *             "payload":{"n":1},"time":1794917775647,
@@ -10,18 +10,18 @@
  *             "hops":1,"queued":true,"from":"piece:cart/start",
  *             "user":"ana","label":["salary"]}}
  *
- * `space` is left out if the stream is in the space of the document. Such an
- * event and its receipt are in different spaces: the document is the outbox of
- * the event, and becomes a note that it was delivered. The same holds for an
- * event that a handler sends with a caller's id, because its receipt may exist
- * already. `from` is the stream whose handler sent the event. Fields without a
- * value are left out.
+ * `space` is left out if the stream is in the space of the document. Otherwise
+ * the event and its receipt are in different spaces: the document is the outbox
+ * of the event, and becomes a note that it was delivered. The same holds for an
+ * event that a handler sends with a caller's id, because its receipt may
+ * already exist. `from` is the stream whose handler sent the event. Fields
+ * without a value are left out.
  *
- * A timer is an event with a due time. Its document has an id of its own
- * (EVENT_TIMER_PREFIX): made of the piece and the name of the timer, if it has
- * a name, so that the next one with that name takes its place. The commit that
- * handles a repeating timer replaces the event by the next one, beside what a
- * receipt has:
+ * A timer is an event with a due time. Its document has a separate id
+ * (EVENT_TIMER_PREFIX). The id of a named timer is derived from the piece and
+ * the name, so that the next timer with that name replaces it. The commit that
+ * handles a repeating timer replaces the event by the next one, beside the
+ * fields of a receipt:
  *
  *   {"event":{...,"due":1794917780000,"timer":"remind","every":5000,
  *             "missed":"all"},"stream":"piece:cart/remind","value":{}}
@@ -46,8 +46,8 @@
 #define EVENT_ID_PREFIX    "receipt:"
 #define EVENT_TIMER_PREFIX "receipt:timer:"
 
-/* What becomes of the ticks of a repeating timer that were not handled in their
- * time (runtime/timer.h). */
+/* What happens to ticks of a repeating timer that were not handled in time
+ * (runtime/timer.h). */
 enum timer_missed {
     MISSED_ONE, /* one is handled for all of them */
     MISSED_ALL,
@@ -58,7 +58,7 @@ enum timer_missed {
 struct event_timer {
     uint64_t due;      /* wall clock, in ms */
     struct value id;   /* its name in the piece, a string; or absent */
-    uint64_t every;    /* ms; 0: not by this */
+    uint64_t every;    /* ms; 0: not used */
     struct value cron; /* five fields (base/cron.h), a string; or absent */
     struct value zone; /* of the cron fields, a string; absent: UTC */
     enum timer_missed missed;
@@ -66,14 +66,14 @@ struct event_timer {
 
 void event_timer_release(struct event_timer *timer);
 
-/* With references of its own. */
+/* With its own references. */
 struct event_timer event_timer_copy(const struct event_timer *timer);
 
 bool event_timer_repeats(const struct event_timer *timer);
 
 const char *timer_missed_name(enum timer_missed missed);
 
-/* Whether there is one of that name. */
+/* Whether there is a policy of that name. */
 bool timer_missed_find(struct value name, enum timer_missed *out);
 
 /* All references are owned. */
@@ -88,7 +88,7 @@ struct stored_event {
     uint64_t counter;
     struct value caller; /* or this does, a string; or absent */
     uint64_t hops;
-    bool queued;        /* it was left to any runtime, not only to its own */
+    bool queued;        /* for any runtime, not only the one that sent it */
     struct value from;  /* string, or absent */
     struct value user;  /* string, or absent */
     struct value label; /* an array of strings, or absent */
@@ -104,29 +104,29 @@ bool event_is_document_id(struct value id);
 /* Whether such a document holds a timer (event-3). */
 bool event_is_timer_id(struct value id);
 
-/* The piece, or child of one, that has a stream: the id of the stream's
- * document without its last part, "piece:kanban/cards/3" of
- * "piece:kanban/cards/3/remind"; new. Any other document is its own. */
+/* The piece, or its child, that has a stream: the id of the stream's document
+ * without its last part, "piece:kanban/cards/3" for
+ * "piece:kanban/cards/3/remind"; new. Any other document is its own owner. */
 struct value event_timer_owner(struct value stream);
 
-/* The id of the document of a timer, new: of a name in such a piece, or of the
- * id that the event's receipt would have. */
+/* The id of the document of a timer, new: from a name in such a piece, or from
+ * the id that the event's receipt would have. */
 struct value event_timer_id(struct value owner, struct value name);
 struct value event_timer_id_unnamed(struct value receipt);
 
-/* When the event of a document that holds a timer is due. False: the document
- * has no such time. */
+/* When the event of a timer document is due. False: the document has no due
+ * time. */
 bool event_timer_due(struct value document, uint64_t *out);
 
-/* event-1, of a document whose id may: its value, or absent. */
+/* event-1, for a document with such an id: its value, or absent. */
 bool event_is_waiting(struct value document);
 
-/* Whether a document of such an id says that the event was not handled and will
- * not be: its handler failed, or it was cancelled. The id can be used again. */
+/* Whether a document with such an id says that the event will never be handled:
+ * its handler failed, or it was cancelled. The id can be used again. */
 bool event_is_given_up(struct value document);
 
-/* Whether a document of such an id says that an event was handled: it is what
- * its receipt holds, or a repeating timer has got its next tick. */
+/* Whether a document with such an id says that an event was handled: it is a
+ * receipt, or a repeating timer has its next tick. */
 bool event_is_receipt(struct value document);
 
 /* The document, new. */

@@ -1,10 +1,10 @@
-/* What travels on a connection between a replica and a store.
+/* The messages of a connection between a replica and a store.
  *
- * A connection carries messages in order, or it is broken: each side numbers
- * what it sends from 1, and all of a connection's messages bear the number
- * that the replica gave to the connection when it opened it. So a message that
- * was lost, repeated, reordered or left over from an earlier connection is
- * noticed by who gets it (struct message_order), whatever the transport does.
+ * A connection carries messages in order, or it is broken. Each side numbers
+ * its messages from 1, and all messages of a connection carry the number that
+ * the replica gave to the connection when it opened it. So the receiver detects
+ * a message that was lost, repeated, reordered or left over from an earlier
+ * connection (struct message_order), whatever the transport does.
  *
  *   to the store
  *     open      {"session":"s1","seenSeq":12,     first, once a connection

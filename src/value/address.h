@@ -5,7 +5,6 @@
  * as independent documents. An operation has a scope *name*; a row is stored
  * under the scope *key*, which also names the user or the session:
  *
- *
  *   space
  *   user:<principal>
  *   session:<principal>:<session>
