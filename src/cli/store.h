@@ -1,4 +1,4 @@
-/* What the commands of `heddle store` share (store.c). */
+/* Shared by the commands of `heddle store` (store.c). */
 
 #ifndef CLI_STORE_H
 #define CLI_STORE_H
@@ -9,8 +9,8 @@
 /* The file that the command is about. */
 const char *store_file(const struct options *options);
 
-/* Opens the file, which must be there. CODE_OK, or what was reported.
- * `interrupted` ends what waits for other processes; or NULL. */
+/* Opens the file, which must exist. CODE_OK, or the reported code.
+ * `interrupted` ends a wait for other processes; or NULL. */
 int store_open(const struct options *options,
                bool (*interrupted)(void *ctx),
                struct engine *engine);
@@ -19,15 +19,15 @@ int store_open(const struct options *options,
 int store_report(const struct options *options,
                  const struct err_detail *detail);
 
-/* A whole number; `fallback` if it is not given. CODE_OK, or what was
- * reported. */
+/* A whole number; `fallback` if it is not given. CODE_OK, or the reported code.
+ */
 int store_read_number(const struct options *options,
                       const char *name,
                       const char *text,
                       uint64_t fallback,
                       uint64_t *out);
 
-/* One line of JSON, as --canonical and --pretty ask for. */
+/* One line of JSON, in the form of --canonical and --pretty. */
 void store_print_adopt(const struct options *options, struct value value);
 
 /* heddle store compact (compact.c). */
