@@ -1,4 +1,4 @@
-/* The hub: peers, sessions, and what they send. */
+/* The hub: peers, sessions, and their messages. */
 
 #include "host/hub.h"
 
@@ -251,7 +251,7 @@ static void queue_opened(struct hub_session *session, bool resumed)
     hub_queue(session->peer, &message);
 }
 
-/* The peer becomes the session's, whoever was it before. */
+/* The peer takes over the session from any former peer. */
 static void take_over(struct hub_session *session,
                       struct hub_peer *peer,
                       bool resumed,
@@ -265,7 +265,7 @@ static void take_over(struct hub_session *session,
     peer->session = session;
     queue_opened(session, resumed);
     if (resumed) {
-        /* Who has seen what never was has seen nothing. */
+        /* A seq that never existed counts as 0. */
         fanout_resume(session, seen <= session->hub->seq ? seen : 0);
         fanout_tell(session);
     }
@@ -298,8 +298,9 @@ static void open_session(struct hub_peer *peer,
     }
     if (session != NULL &&
         (!session->heard_of || !key_equal(session->branch, branch))) {
-        /* Another view of the space; or nobody knows that this one was made,
-         * and would take it for the one before, with its watches. */
+        /* Another view of the space; or the client does not know that this
+         * session is new, and would take it for the former one, with its
+         * watches. */
         if (session->peer != NULL) {
             revoke_peer(session->peer, "taken-over");
         }
@@ -313,7 +314,7 @@ static void open_session(struct hub_peer *peer,
     session->client = open->client;
     session->connection = open->connection;
     take_over(session, peer, resumed, open->seen_seq);
-    fanout_listen(session, open->observations); /* after who was it before */
+    fanout_listen(session, open->observations); /* after the former peer */
 }
 
 static void receive_open(struct hub_peer *peer, const struct message *message)
@@ -342,9 +343,9 @@ static void receive_open(struct hub_peer *peer, const struct message *message)
 
 /* -- Watching ------------------------------------------------------------ */
 
-/* Whether the session knows what the target is, and is to be told only when it
- * is something else. Then it is so for all who ask in this state of the file.
- */
+/* Whether the session knows the state of the target, and is to be told only
+ * when it changes. The answer is the same for every session that asks in this
+ * state of the file. */
 static bool is_followed(const struct hub_session *session,
                         const struct message *watch,
                         size_t i)
@@ -398,7 +399,7 @@ static enum err read_targets(struct hub_session *session,
             .scope_key = session->scope_keys[target->scope],
             .id = target->id,
         };
-        /* What nobody can write is told of as never written. */
+        /* A document that can never be written counts as never written. */
         if (!value_is_absent(address.scope_key)) {
             err = engine_head(session->hub->engine,
                               &address,
@@ -491,8 +492,8 @@ static enum err decide_some(struct hub *hub,
                      : ERR_OK;
 }
 
-/* Those that somebody has judged have their verdict; the others between them
- * are decided about as ever. */
+/* Judged commits have their verdict; the engine decides about those between
+ * them as usual. */
 static enum err decide_judged(struct hub *hub, struct err_detail *detail)
 {
     size_t from = 0;
@@ -890,7 +891,8 @@ void hub_step(struct hub *hub, mono_ms now)
     }
 }
 
-/* Somebody listens, and others may write; or a sync is to be tried again. */
+/* A session watches, and other processes may write; or a sync must be retried.
+ */
 static bool must_poll(const struct hub *hub)
 {
     const bool shared = hub->engine->options.durability != DURABILITY_MEMORY;

@@ -1,4 +1,4 @@
-/* Telling other spaces who reads there (host/mirrors.h is the manual). */
+/* Telling other spaces about their readers (see host/mirrors.h). */
 
 #include "host/mirrors.h"
 
@@ -191,8 +191,8 @@ static bool set_seen(struct letter *letter, const struct resume_page *page)
     return seen;
 }
 
-/* Every place in both ways: who reads it how is in the actions, and it is a
- * hint. */
+/* Every place with both kinds of read: the kinds are in the actions, and a
+ * mirror is a hint. */
 static void add_reads(struct letter *letter, const struct resume_page *page)
 {
     VEC_FOREACH (&page->places, place) {
