@@ -210,8 +210,7 @@ static struct hub_watch *watch_of(const struct hub_session *session,
     return document != NULL ? find_watch(session, document) : NULL;
 }
 
-/* A document that was written; of one session it is to be known whether it has
- * to be told. */
+/* A document that was written: decides whether one session has to be told. */
 static void notice_for(void *ctx, const struct engine_change *change)
 {
     struct hub_session *session = ctx;
@@ -374,8 +373,8 @@ static void tell_observation(struct hub *hub,
     LIST_FOREACH (&hub->listening, node) {
         struct hub_session *session =
             CONTAINER_OF(node, struct hub_session, in_listening);
-        /* What is of a user's or a session's own documents is not for
-         * others. */
+        /* Observations of a user's or a session's documents are not for other
+         * sessions. */
         if (session != author && observation->scope == SCOPE_SPACE &&
             key_equal(session->branch, branch)) {
             const struct told_observation one = {

@@ -46,7 +46,7 @@ static void enter(struct hub *hub)
     hub->depth++;
 }
 
-/* The outermost call sends; what is sent may call in again. */
+/* The outermost call sends; a send may call back. */
 static void leave(struct hub *hub)
 {
     while (hub->depth == 1 && hub->outbox_sent < hub->outbox.count) {
@@ -137,7 +137,7 @@ static void free_session(struct hub_session *session)
     mem_free(session, sizeof *session);
 }
 
-/* The session of a peer, if it has one, goes on without it. */
+/* The session of a peer, if it has one, continues without it. */
 static void leave_session(struct hub_peer *peer)
 {
     struct hub_session *session = peer->session;
@@ -161,7 +161,7 @@ static void break_peer(struct hub_peer *peer)
     vec_push(&peer->hub->outbox, outgoing);
 }
 
-/* Told for good; what it sends from now on is ignored. */
+/* The peer is told why; its later messages are ignored. */
 static void revoke_peer(struct hub_peer *peer, const char *reason)
 {
     leave_session(peer);
@@ -191,7 +191,7 @@ static struct value mint_id(struct hub *hub)
     return id;
 }
 
-/* Everything that has landed is noticed; and is there such a branch? */
+/* Processes everything that has landed; and whether the branch exists. */
 static enum err look(struct hub *hub,
                      struct value branch,
                      bool *known,
@@ -220,8 +220,8 @@ static bool same_name(struct value a, struct value b)
                : key_equal(a, b);
 }
 
-/* Whether others on its branch have runs of their own to tell of. Those behind
- * another hub may be on any. */
+/* Whether other sessions on its branch have runs to report. Sessions of another
+ * hub may be on any branch. */
 static bool has_company(const struct hub_session *session)
 {
     if (engine_has_company(session->hub->engine)) {
@@ -528,7 +528,7 @@ static bool nothing_landed(const struct hub *hub)
            hub->changes == database_changes(&hub->engine->database);
 }
 
-/* Marks what others have changed; the sessions are told later. */
+/* Marks changes of other processes; the sessions are told later. */
 static void notice_others(struct hub *hub)
 {
     if (nothing_landed(hub)) {
@@ -598,8 +598,8 @@ static enum err decide(struct hub_session *session,
                : decide_some(hub, 0, hub->requests.count, detail);
 }
 
-/* Others may have committed between what was noticed and `seq`. If they cannot
- * be asked for, hub->seq stays behind, and the next flush asks again. */
+/* Other processes may have committed between hub->seq and `seq`. If their
+ * commits cannot be read, hub->seq stays behind, and the next flush retries. */
 static bool notice_before(struct hub *hub, uint64_t seq)
 {
     if (hub->seq + 1 >= seq) {

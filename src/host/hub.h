@@ -137,7 +137,7 @@ struct hub {
         uint64_t answers;      /* documents, to sessions that asked */
         uint64_t follows;      /* documents that were not to be sent */
         uint64_t observations; /* sent, counted per session */
-        uint64_t feeds;        /* polls that found foreign commits */
+        uint64_t feeds;        /* queries for landed commits */
         uint64_t conflicts;    /* commits that were refused because of one */
         uint64_t faults;
     } counters;

@@ -10,7 +10,7 @@ enum {
     KINDS = READ_SHAPE + 1,
 };
 
-/* -- What is noted ------------------------------------------------------- */
+/* -- Recording ----------------------------------------------------------- */
 
 static struct mirrored *find(struct mirrors *mirrors,
                              struct value space,
@@ -26,7 +26,7 @@ static struct mirrored *find(struct mirrors *mirrors,
     return NULL;
 }
 
-/* What is known of it, new if need be. */
+/* The record of a piece, created on demand. */
 static struct mirrored *note(struct mirrors *mirrors,
                              struct value space,
                              struct value branch,
@@ -160,7 +160,7 @@ void mirrors_release(struct mirrors *mirrors)
     vec_release(&mirrors->gone);
 }
 
-/* -- What is told -------------------------------------------------------- */
+/* -- Writing ------------------------------------------------------------- */
 
 /* Of one piece, and one space that it reads. */
 struct letter {
@@ -266,7 +266,7 @@ static void find_spaces(struct mirrored *piece, const struct resume_page *page)
     }
 }
 
-/* All actions, or as many as one page has: what is beyond is not told of. */
+/* All actions, or as many as one page holds: the rest is not mirrored. */
 static enum err list(const struct mirrored *piece,
                      struct engine *engine,
                      struct resume_page *page,

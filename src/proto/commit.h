@@ -21,7 +21,7 @@
  * they begin at the envelope, so the payload is below "value".
  *
  * A commit that depends on computations may claim its *view* instead of listing
- * all their inputs: the landed state that it saw is the store's state at `seq`
+ * all their inputs: everything that has landed is the store's state at `seq`
  * and, on top of it, exactly `commits` commits of this session.
  *
  * A commit may carry the observation of its run (proto/observation.h), which is
