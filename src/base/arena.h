@@ -1,24 +1,24 @@
-/* A bump arena: many small allocations that all die together.
+/* A bump arena: many small allocations that are freed together.
  *
- * An allocation moves a pointer through a chunk of memory. Nothing is released
+ * An allocation moves a pointer through a chunk of memory. Nothing is freed
  * alone: arena_rewind goes back to a mark, arena_reset to the start, and both
- * keep the memory, so that a round of work that needs no more than the one
- * before it allocates nothing.
+ * keep the memory, so that a round of work that needs no more than the previous
+ * one allocates nothing.
  *
- *   A1  The chunks form a chain: `chunk` is being filled, those before it
- *       hold older allocations, those behind it are empty and wait to be used
- *       again. A `chunk` of NULL means that all of them are empty.
+ *   A1  The chunks form a chain: `chunk` is being filled, those before it hold
+ *       older allocations, those behind it are empty and wait for reuse. A
+ *       `chunk` of NULL means that all of them are empty.
  *   A2  `next` is where the next allocation may start, and `room` bytes from
  *       there on are free; both are zero while `chunk` is NULL.
- *   A3  Every chunk starts on, and is a multiple of, ARENA_ALIGNMENT_MAX. What
- *       fits into a chain of chunks therefore fits into one chunk of the same
- *       total, wherever that happens to lie.
+ *   A3  Every chunk starts on, and is a multiple of, ARENA_ALIGNMENT_MAX. So
+ *       what fits into a chain of chunks fits into one chunk of the same total,
+ *       at any address.
  *
- * All zero is an empty arena that owns nothing. Under AddressSanitizer, what
- * was not allocated since the last rewind is poisoned.
+ * All zero is an empty arena that owns nothing. Under AddressSanitizer, memory
+ * that was not allocated since the last rewind is poisoned.
  *
  * Not here: destructors. What an object in an arena owns elsewhere must be
- * released before the arena forgets the object. */
+ * released before the arena drops the object. */
 
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -79,13 +79,13 @@ struct arena_mark {
 /* Releases all memory; the configuration stays. */
 void arena_release(struct arena *arena);
 
-/* Forgets every allocation. Several chunks become one of their total size, up
- * to the retention maximum; what is beyond that goes back to the allocator. */
+/* Drops every allocation. Several chunks become one of their total size, up to
+ * the retention maximum; the rest goes back to the allocator. */
 void arena_reset(struct arena *arena);
 
 struct arena_mark arena_mark(const struct arena *arena);
 
-/* Forgets every allocation since `mark`, and keeps all memory. */
+/* Drops every allocation since `mark`, and keeps all memory. */
 void arena_rewind(struct arena *arena, struct arena_mark mark);
 
 /* `size` bytes behind `padding`; there is room for both. */

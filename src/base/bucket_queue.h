@@ -1,12 +1,11 @@
 /* A priority queue by small integer keys: the order of a pass, which runs the
  * node of the least height first.
  *
- * A bucket for each key, a bitmap of the buckets in use, and a bitmap of the
- * words of that bitmap which are not zero. Looking for the next key tests one
- * word, and then one bit for 64 empty keys, one word for 4096; two marks keep
- * that search between the least and the greatest key in use. Everything is
- * O(1) but for that search. Items with equal keys leave in the order in which
- * they came.
+ * It has one bucket per key, a bitmap of the buckets in use, and a bitmap of
+ * the nonzero words of that bitmap. The search for the next key tests one word,
+ * then one bit per 64 empty keys and one word per 4096; two marks keep it
+ * between the least and the greatest key in use. Everything but that search is
+ * O(1). Items with equal keys leave in FIFO order.
  *
  *   Q1  A bucket is a ring of its items, from the oldest on; its bit is set
  *       exactly if it has one.
@@ -18,8 +17,8 @@
  * queue. Memory grows to the greatest key seen, by doubling, and is kept until
  * release: a queue that has seen its keys allocates nothing.
  *
- * Not here: ownership of the items, and what a key means. A key is fixed while
- * its item is in the queue, but for bucket_queue_move. */
+ * Not here: ownership of the items, and the meaning of a key. A key is fixed
+ * while its item is in the queue, except for bucket_queue_move. */
 
 #ifndef BASE_BUCKET_QUEUE_H
 #define BASE_BUCKET_QUEUE_H
@@ -35,9 +34,9 @@
 #define BUCKET_KEY_MAX  ((UINT32_C(1) << 24) - 1)
 #define BUCKET_KEY_NONE UINT32_MAX
 
-/* Embedded in what waits in the queue. */
+/* Embedded in queued objects. */
 struct bucket_item {
-    struct list_node links; /* Q1; of no meaning outside a queue */
+    struct list_node links; /* Q1; meaningless outside a queue */
     uint32_t place;         /* Q4 */
 };
 
@@ -47,11 +46,11 @@ struct bucket {
 
 struct bucket_queue {
     struct bucket *buckets; /* by key */
-    uint64_t *used;         /* one bit a bucket */
-    uint64_t *used_words;   /* one bit a word of `used` */
+    uint64_t *used;         /* one bit per bucket */
+    uint64_t *used_words;   /* one bit per word of `used` */
     size_t capacity;        /* in keys; 0, or a power of two from 64 on */
     size_t count;
-    uint32_t low;  /* Q3; of no meaning in an empty queue */
+    uint32_t low;  /* Q3; meaningless in an empty queue */
     uint32_t high; /* Q3; likewise */
 };
 
@@ -146,7 +145,7 @@ static inline void bucket_queue_push(struct bucket_queue *queue,
     queue->count++;
 }
 
-/* Takes out an item of this queue. */
+/* Removes an item of this queue. */
 static inline void bucket_queue_remove(struct bucket_queue *queue,
                                        struct bucket_item *item)
 {
@@ -167,8 +166,8 @@ static inline void bucket_queue_remove(struct bucket_queue *queue,
     queue->count--;
 }
 
-/* Gives an item of this queue another key, and the last place among the items
- * that have it. With the key that it has, it keeps its place. */
+/* Gives an item of this queue another key, and the last position among the
+ * items that have it. With its current key it keeps its position. */
 void bucket_queue_move(struct bucket_queue *queue,
                        struct bucket_item *item,
                        uint32_t key);
@@ -176,14 +175,13 @@ void bucket_queue_move(struct bucket_queue *queue,
 /* The least key in use that is not less than `from`, or BUCKET_KEY_NONE. */
 uint32_t bucket_queue_lowest(const struct bucket_queue *queue, uint32_t from);
 
-/* Takes out the oldest item of that key, or returns NULL. A sweep gives the
- * key it has reached as `from`; what joins behind it waits for the next one. */
+/* Removes the oldest item of that key, or returns NULL. A sweep passes the key
+ * it has reached as `from`; items behind it wait for the next sweep. */
 struct bucket_item *bucket_queue_pop_from(struct bucket_queue *queue,
                                           uint32_t from);
 
-/* The same if that is at the low mark, as it is mostly: the bucket of the last
- * one has more, or the only item is the one just pushed. NULL: it has to be
- * searched. */
+/* The same if that item is at the low mark, as it usually is: its bucket has
+ * more, or the only item was just pushed. NULL: a search is needed. */
 static inline struct bucket_item *bucket_queue_pop_low(
     struct bucket_queue *queue,
     uint32_t from)

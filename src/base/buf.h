@@ -1,7 +1,7 @@
-/* A byte string that grows: the builder behind every text we write.
+/* A growable byte string: the builder behind every text we write.
  *
  *   B1  at[length] is a zero byte whenever at is not NULL, so the content can
- *       be given to a C function; the content itself may hold zero bytes.
+ *       be passed to a C function; the content itself may hold zero bytes.
  *   B2  length < capacity, or both are 0.
  *
  * All zero is an empty builder that owns nothing. */
@@ -23,7 +23,7 @@ struct buf {
 
 void buf_release(struct buf *buf);
 
-/* Forgets the content and keeps the memory. */
+/* Empties it and keeps the memory. */
 void buf_clear(struct buf *buf);
 
 /* The rest of buf_reserve, for when there is no room. */

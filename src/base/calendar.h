@@ -1,5 +1,5 @@
-/* The Gregorian calendar, in UTC: seconds since 1970 and what people call them.
- * Leap seconds are not counted, as in POSIX. Pure arithmetic. */
+/* The Gregorian calendar, in UTC: seconds since 1970 to dates and back. Leap
+ * seconds are not counted, as in POSIX. Pure arithmetic. */
 
 #ifndef BASE_CALENDAR_H
 #define BASE_CALENDAR_H
@@ -30,9 +30,9 @@ unsigned calendar_month_days(int64_t year, unsigned month);
 
 struct civil calendar_civil(int64_t seconds);
 
-/* RFC 3339: "2026-11-18T09:00:00Z" or with +01:00 for the Z, a fraction of a
- * second if there is one; in ms. False: it is no such time, or one before 1970
- * or after the year 9999. */
+/* RFC 3339: "2026-11-18T09:00:00Z", optionally with a fraction of a second and
+ * with an offset such as +01:00 for the Z; in ms. False: malformed, or before
+ * 1970 or after the year 9999. */
 bool calendar_read(const char *text, uint64_t *ms);
 
 #endif

@@ -1,8 +1,8 @@
 /* Intrusive chains: lists whose head is one pointer.
  *
- * For tables with many heads, most of them empty: half the size of a
- * struct list, and a link can still be taken out in O(1) without its head.
- * All zero is an empty chain and a link that is in none.
+ * For tables with many heads, most of them empty: half the size of a struct
+ * list, and a link can still be removed in O(1) without its head. All zero is
+ * an empty chain and a link that is in none.
  *
  *   C1  *link->back == link, and link->next == NULL or
  *       link->next->back == &link->next.

@@ -13,12 +13,12 @@
 
 #include <stddef.h>
 
-/* A function that is seldom called: it stays out of those that call it, which
- * then need neither room nor registers for it. */
+/* A rarely called function: it is not inlined into its callers, which then need
+ * neither space nor registers for it. */
 #define COLD __attribute__((cold, noinline))
 
-/* Likewise, though it may be called often; and one that is a part of its
- * caller, written apart for the reader. */
+/* The same for a function that may be called often; and a function that is
+ * always inlined, separate only for readability. */
 #define APART  __attribute__((noinline))
 #define WITHIN inline __attribute__((always_inline))
 
@@ -33,7 +33,7 @@ void check_set_panic(check_panic_fn *panic);
 
 #define CHECK(expr) ((expr) ? (void)0 : check_failed(__FILE__, __LINE__, #expr))
 
-/* Control came where it cannot come; the sentence says why it cannot. */
+/* Unreachable code; the sentence says why. */
 #define UNREACHABLE(sentence) check_failed(__FILE__, __LINE__, sentence)
 
 #ifdef HD_PARANOID

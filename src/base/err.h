@@ -1,11 +1,11 @@
-/* Every way in which an operation of ours can end, in one table.
+/* Every result of an operation, in one table.
  *
  * The number is public (include/heddle/heddle.h repeats it as hd_status) and
- * never changes. The class is what a caller may do next, and nothing else
- * decides about a retry: only ERR_CLASS_RETRY is ever tried again.
+ * never changes. The class says what a caller may do next, and alone decides
+ * about a retry: only ERR_CLASS_RETRY is ever retried.
  *
- * What is expected is not an error: a gated node, a parked event, a late
- * lifecycle event are outcomes, in enums of their own. */
+ * Expected results are not errors: a gated node, a parked event, a late
+ * lifecycle event are outcomes, in separate enums. */
 
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -15,7 +15,7 @@
 
 enum err_class {
     ERR_CLASS_NONE,
-    ERR_CLASS_RETRY,     /* the world moved on: read again, run again */
+    ERR_CLASS_RETRY,     /* the data has changed: read again, run again */
     ERR_CLASS_PERMANENT, /* the answer will not change: drop the work */
     ERR_CLASS_TERMINAL,  /* a rule was broken: report it to the author */
     ERR_CLASS_FAULT,     /* disk, memory, network: it may have happened */
@@ -98,11 +98,11 @@ const char *err_text(enum err err);
 /* "retry", "permanent", ...: for messages and people. */
 const char *err_class_name(enum err_class class);
 
-/* The row with that name; ERR_STORE for one that this version does not know,
- * so that a refusal is never taken for a success. */
+/* The row with that name; ERR_STORE if this version does not know it, so that a
+ * refusal is never mistaken for a success. */
 enum err err_of_name(const char *name, size_t length);
 
-/* Detail for people: what exactly was wrong. Belongs to the call; all zero is
+/* Detail for people: what exactly was wrong. Owned by the caller; all zero is
  * "no error". */
 enum {
     ERR_TEXT_SIZE = 256
@@ -113,8 +113,8 @@ struct err_detail {
     char text[ERR_TEXT_SIZE]; /* a sentence, always terminated */
 };
 
-/* No error, and no sentence. The rest of the text is of no meaning: to make all
- * of it zero would cost a call that succeeds more than its work. */
+/* No error, and no sentence. The rest of the text is undefined: clearing all of
+ * it would cost a successful call more than its work. */
 static inline void err_clear(struct err_detail *detail)
 {
     detail->err = ERR_OK;

@@ -1,7 +1,7 @@
-/* Everything that the core asks of the world outside: time, one-shot timers
- * and randomness. A host implements it on an event loop, the tests on a
- * counter (test/lib/sim_host.h). No file of the core calls the operating
- * system, so the same inputs give the same outputs, byte for byte. */
+/* The environment of the core: time, one-shot timers and randomness. A host
+ * implements it on an event loop, the tests on a counter (test/lib/sim_host.h).
+ * No file of the core calls the operating system, so the same inputs give the
+ * same outputs, byte for byte. */
 
 #ifndef BASE_HOST_H
 #define BASE_HOST_H
@@ -21,9 +21,9 @@ struct host_timer {
 struct host {
     mono_ms (*now)(struct host *host);
 
-    /* The same clock for who measures how long something took, and asks often:
-     * it may be a few milliseconds behind and then move by several at once, but
-     * never goes back. NULL: `now` is as cheap. */
+    /* The same clock for frequent measurements of durations: it may be a few
+     * milliseconds behind and then move by several at once, but never goes
+     * back. NULL: `now` is as cheap. */
     mono_ms (*tick)(struct host *host);
 
     /* Arm `timer` for `at`, or move it there if it is armed. A past `at`
@@ -31,8 +31,8 @@ struct host {
     void (*timer_set)(struct host *host, struct host_timer *timer, mono_ms at);
     void (*timer_clear)(struct host *host, struct host_timer *timer);
 
-    /* 64 bits nobody can predict, for session names and jitter. A test host
-     * draws them from its seed. */
+    /* 64 unpredictable bits, for session names and jitter. A test host draws
+     * them from its seed. */
     uint64_t (*random)(struct host *host);
 };
 

@@ -1,9 +1,9 @@
-/* Every bound on what comes from outside, in one place.
+/* Every limit on external input, in one place.
  *
- * Behind the edge an allocation does not fail, so the edge must refuse what is
- * too large, before anything is changed, each with its own status code
- * (D13). The numbers are defaults: where a function takes a
- * limits structure, a zero field means the number here. */
+ * Inside the core an allocation does not fail, so the edge must refuse input
+ * that is too large, before anything changes, each with its own status code
+ * (D13). The numbers are defaults: where a function takes a limits structure, a
+ * zero field means the number here. */
 
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
@@ -15,7 +15,7 @@ enum {
 
     /* Shape of one value. */
     LIMIT_DEPTH = 1000,
-    LIMIT_WRAPPING = 16, /* more, of what a stored or sent document is in */
+    LIMIT_WRAPPING = 16, /* more, for what wraps a stored or sent document */
     LIMIT_OBJECT_KEYS = 4 * 1000 * 1000,
     LIMIT_ARRAY_ELEMENTS = 16 * 1000 * 1000,
 

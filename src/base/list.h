@@ -1,8 +1,8 @@
 /* Intrusive doubly linked lists: membership that allocates nothing.
  *
- * What can be in a list embeds a struct list_node for each list that it can be
- * in, and CONTAINER_OF leads back from the node. Everything but list_check is
- * O(1) and inline.
+ * An object embeds one struct list_node per list that it can be in, and
+ * CONTAINER_OF leads back from the node. Everything but list_check is O(1) and
+ * inline.
  *
  *   L1  A list is a ring through its own head: no pointer is ever NULL, so no
  *       operation has a special case for an end.
@@ -63,7 +63,7 @@ static inline struct list_node *list_last(const struct list *list)
     return list_is_empty(list) ? NULL : list->head.prev;
 }
 
-/* Puts `node`, which is in no list, next to `place`, which is. */
+/* Inserts `node`, which is in no list, next to `place`, which is in one. */
 static inline void list_insert_before(struct list_node *node,
                                       struct list_node *place)
 {
@@ -90,7 +90,7 @@ static inline void list_push_back(struct list *list, struct list_node *node)
     list_insert_before(node, &list->head);
 }
 
-/* Takes `node` out of whatever list it is in; harmless if it is in none. */
+/* Removes `node` from its list; harmless if it is in none. */
 static inline void list_remove(struct list_node *node)
 {
     node->prev->next = node->next;
@@ -108,7 +108,7 @@ static inline struct list_node *list_pop_front(struct list *list)
     return node;
 }
 
-/* From whatever list it is in, if any, to an end of `list`. */
+/* Moves it from its list, if any, to an end of `list`. */
 static inline void list_move_front(struct list *list, struct list_node *node)
 {
     list_remove(node);
@@ -121,8 +121,8 @@ static inline void list_move_back(struct list *list, struct list_node *node)
     list_push_back(list, node);
 }
 
-/* All nodes of `from`, in their order, behind those of `list`; `from` is empty
- * afterwards. */
+/* Appends all nodes of `from` to `list`, in order; `from` is empty afterwards.
+ */
 static inline void list_splice_back(struct list *list, struct list *from)
 {
     CHECK(list != from);

@@ -1,12 +1,12 @@
 /* Logging, through a hook and nowhere else.
  *
- * The library owns no stream: who embeds it decides where lines go, and with
- * no hook they go nowhere.
+ * The library owns no stream: the embedder decides where lines go, and without
+ * a hook they are dropped.
  *
- *   W1  The hook is called once a line, with the complete line: terminated,
+ *   W1  The hook is called once per line, with the complete line: terminated,
  *       without a newline or another control character, whatever the arguments
  *       held, and at most LOG_LINE_SIZE - 1 bytes long.
- *   W2  A line that nobody wants costs a comparison: its arguments are not
+ *   W2  A line below the threshold costs a comparison: its arguments are not
  *       evaluated.
  *
  * All zero is a log that wants nothing. Writing allocates nothing. */
@@ -35,7 +35,7 @@ typedef void log_fn(void *ctx, enum log_level level, const char *line);
 struct log {
     log_fn *fn; /* not NULL, unless the level is NONE */
     void *ctx;
-    enum log_level level; /* the last one that is wanted */
+    enum log_level level; /* the last one that is logged */
 };
 
 static inline bool log_wants(const struct log *log, enum log_level level)

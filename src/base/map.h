@@ -1,8 +1,8 @@
 /* A hash map of pointers, by open addressing.
  *
- * The items carry their own keys. The caller gives the 64-bit hash, and at a
+ * The items carry their own keys. The caller passes the 64-bit hash, and for a
  * lookup a function that compares an item with a key, so one map type serves
- * every key. The hash is kept beside the item: a probe touches an item only
+ * every key. The hash is stored beside the item: a probe touches an item only
  * when all 64 bits agree, and growing touches none.
  *
  *   M1  The capacity is 0 or a power of two, and count <= capacity * 3 / 4.
@@ -16,8 +16,7 @@
  * kept until map_release.
  *
  * Not here: ownership of the items, and an order. The order of MAP_FOREACH
- * depends on the history of the map: nothing that has to be deterministic may
- * follow it. */
+ * depends on the history of the map: nothing deterministic may depend on it. */
 
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -36,7 +35,7 @@ struct map_slot {
 struct map {
     struct map_slot *slots; /* NULL: the capacity is 0 */
     size_t count;
-    unsigned capacity_log2; /* of no meaning while slots is NULL */
+    unsigned capacity_log2; /* meaningless while slots is NULL */
 };
 
 typedef bool map_equal_fn(const void *item, const void *key);
@@ -46,14 +45,14 @@ bool map_same(const void *item, const void *key);
 
 void map_release(struct map *map);
 
-/* Forgets the items and keeps the memory; costs its size, unless the map is
- * empty already. */
+/* Drops the items and keeps the memory; costs its size, unless the map is
+ * already empty. */
 void map_clear(struct map *map);
 
 /* Adds `item`, which is not NULL, and whose key is not in the map. */
 void map_insert(struct map *map, uint64_t hash, void *item);
 
-/* Takes the item with `key` out and returns it, or NULL. */
+/* Removes the item with `key` and returns it, or NULL. */
 void *map_remove(struct map *map,
                  uint64_t hash,
                  map_equal_fn *equal,
@@ -123,8 +122,8 @@ static inline void *map_find(const struct map *map,
     return slot != NULL ? slot->item : NULL;
 }
 
-/* For who adds what is not there: the slot of the item with `key`, or the free
- * one for it, and room for one more; borrowed until the next change. */
+/* For inserting if missing: the slot of the item with `key`, or the free slot
+ * for it, and room for one more; borrowed until the next change. */
 static inline struct map_slot *map_seek(struct map *map,
                                         uint64_t hash,
                                         map_equal_fn *equal,
@@ -140,7 +139,7 @@ static inline struct map_slot *map_seek(struct map *map,
     return &map->slots[at];
 }
 
-/* Puts an item into the free slot that was found for it. */
+/* Stores an item in the free slot that was found for it. */
 static inline void map_fill(struct map *map,
                             struct map_slot *slot,
                             uint64_t hash,

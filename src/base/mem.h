@@ -1,12 +1,12 @@
-/* Memory: the one door to the allocator.
+/* Memory: the only access to the allocator.
  *
- * An allocation in here does not fail: the hook aborts (through check_failed),
+ * An allocation here does not fail: the hook aborts (through check_failed),
  * because a half-applied pass has no meaning and a restart is safe. In return,
- * whatever comes from outside is bounded first (base/limits.h).
+ * external input is bounded first (base/limits.h).
  *
- * The size is given back at every release, so an embedder's allocator needs no
- * header of its own, and the tests can prove "allocates nothing" and "leaks
- * nothing" by counting here.
+ * The size is passed back at every release, so an embedder's allocator needs no
+ * header, and the tests can prove "allocates nothing" and "leaks nothing" by
+ * counting here.
  *
  * The hooks are process-wide and set once, before anything is allocated, as
  * libuv and SQLite do it; they are the only writable variable of the library
@@ -27,7 +27,7 @@ struct mem_hooks {
 /* NULL restores the C library's allocator. */
 void mem_set_hooks(const struct mem_hooks *hooks);
 
-/* The hooks in use, for who wants to stand in front of them. */
+/* The current hooks, for a wrapper around them. */
 struct mem_hooks mem_get_hooks(void);
 
 /* `size` may be 0: the result is then a pointer that may only be released.

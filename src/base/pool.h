@@ -1,18 +1,18 @@
-/* A pool: many records of one size, each of which may go alone.
+/* A pool: many records of one size, each of which may be freed alone.
  *
- * Records are cut from blocks, one behind the other, without a header of their
- * own: making one moves a pointer, and what was made together lies together.
- * What goes is kept in a chain for the next one. Blocks grow with what is in
- * use, and go with the pool.
+ * Records are cut from blocks, one behind the other, without headers: an
+ * allocation moves a pointer, and records that are created together are
+ * adjacent. Freed records are kept in a chain for reuse. Blocks grow with the
+ * number in use, and are freed with the pool.
  *
  *   P1  `free` is a chain through the first word of the records in it.
- *   P2  A record is zero when it is given out.
- *   P3  All records have gone before the pool is released.
+ *   P2  A record is zero when it is allocated.
+ *   P3  All records are freed before the pool is released.
  *
  * All zero is an empty pool that owns nothing. Under AddressSanitizer every
- * record is an allocation of its own, so that a use after its end is seen.
+ * record is a separate allocation, so that a use after free is detected.
  *
- * Not here: the size, which the caller gives, always the same one. */
+ * Not here: the size, which the caller passes, always the same. */
 
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
@@ -39,8 +39,8 @@ struct pool {
 /* One from a new block, not zero: the rest of pool_new. */
 COLD void *pool_begin_block(struct pool *pool, size_t size);
 
-/* In pieces of a few stores: for records of this size, the instruction that
- * compilers take for a larger piece needs longer than everything else. */
+/* In steps of a few stores: for records of this size, the instruction that
+ * compilers use for larger ones takes longer than everything else. */
 static inline void pool_make_zero(char *record, size_t size)
 {
     size_t at = 0;
@@ -55,8 +55,8 @@ static inline void pool_make_zero(char *record, size_t size)
     }
 }
 
-/* Who makes many soon comes to memory that no cache has: that of a record some
- * steps ahead is asked for, which may be behind the end of the block. */
+/* Bulk creation soon reaches uncached memory: prefetches that of a record some
+ * steps ahead, which may be behind the end of the block. */
 static inline void pool_bring_near(const char *next, size_t size)
 {
     const size_t line = 64;
@@ -66,8 +66,8 @@ static inline void pool_bring_near(const char *next, size_t size)
     }
 }
 
-/* `size` is a multiple of that of a pointer. Inline, because it is known
- * then. */
+/* `size` is a multiple of that of a pointer. Inline, so that it is a constant.
+ */
 static inline void *pool_new(struct pool *pool, size_t size)
 {
     CHECK(size >= sizeof(struct pool_record) && size % sizeof(void *) == 0);

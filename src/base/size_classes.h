@@ -1,16 +1,16 @@
 /* An allocator for a program with one thread: a chain of free records per size.
  *
- * The size is given back at every release (base/mem.h), so a record needs no
- * header, and taking or releasing one is a few instructions. Small sizes are
+ * The size is passed back at every release (base/mem.h), so a record needs no
+ * header, and an allocation or a release is a few instructions. Small sizes are
  * rounded up to a multiple of 16 and cut from blocks; blocks and larger sizes
- * come from the hooks that were there before. What is released is kept for the
- * next record of its size: the blocks stay until the process ends.
+ * come from the previous hooks. Released records are kept for the next one of
+ * their size: the blocks stay until the process ends.
  *
  *   C1  A released record begins with the address of the next one of its size.
  *   C2  A record is aligned to 16 bytes.
  *
- * Under AddressSanitizer every record is an allocation of its own, so that a
- * use after its end is seen.
+ * Under AddressSanitizer every record is a separate allocation, so that a use
+ * after free is detected.
  *
  * Not here: threads. A library must not choose this; a command may. */
 
@@ -33,10 +33,10 @@ struct size_classes {
     void *blocks; /* a chain through their first words */
 };
 
-/* Hooks that stand before those of now; `classes` must outlive their use. */
+/* Hooks in front of the current ones; `classes` must outlive their use. */
 struct mem_hooks size_classes_hooks(struct size_classes *classes);
 
-/* For tests: all records have gone, and the hooks are not in use any more. */
+/* For tests: all records are freed, and the hooks are no longer in use. */
 void size_classes_release(struct size_classes *classes);
 
 #endif

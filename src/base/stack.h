@@ -1,4 +1,4 @@
-/* An explicit stack for walks over data of others, where recursion is not
+/* An explicit stack for walks over external data, where recursion is not
  * allowed: the first frames are in the structure itself, on the caller's
  * stack, so a walk of ordinary depth allocates nothing.
  *

@@ -1,5 +1,5 @@
 /* Where a text may be cut. Two modules write sentences of bounded length
- * (err, log), and half a character at the end would make them bad text. */
+ * (err, log), and half a character at the end would be invalid UTF-8. */
 
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -15,8 +15,8 @@ static inline size_t text_character_size(unsigned char lead)
     return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* The length of text[0 .. length) without a character that is not whole at its
- * end. Bytes that are not UTF-8 are left alone. */
+/* The length of text[0 .. length) without an incomplete character at its end.
+ * Bytes that are not UTF-8 are left alone. */
 static inline size_t text_whole_length(const char *text, size_t length)
 {
     for (size_t back = 1; back <= 4 && back <= length; back++) {

@@ -49,8 +49,8 @@ COLD void *vec_grow_small(void *at,
                                                    (need),           \
                                                    sizeof *(vec)->at)))
 
-/* The same where it is known that there is too little, for the work that comes
- * then: after vec_reserve the compiler would take all of it for a rare path. */
+/* The same for a caller that knows that there is too little room and is on a
+ * hot path: after vec_reserve the compiler would treat the rest as cold. */
 void *vec_room(void *at, size_t *capacity, size_t need, size_t item_size);
 
 #define vec_make_room(vec, need)                   \
@@ -66,8 +66,8 @@ void *vec_room(void *at, size_t *capacity, size_t need, size_t item_size);
         (vec)->count++;                       \
     } while (0)
 
-/* A new last item, not initialised: for those that are filled field by field,
- * which a large struct on the stack and a copy of it would only slow down. */
+/* A new last item, uninitialised: for items that are filled field by field,
+ * which a large struct on the stack and its copy would slow down. */
 #define vec_add(vec) \
     (vec_reserve((vec), (vec)->count + 1), &(vec)->at[(vec)->count++])
 

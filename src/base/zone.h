@@ -1,7 +1,7 @@
 /* Time zones: how far local time is ahead of UTC, and when that changes.
  *
- * A zone is read from the bytes of a TZif file (RFC 8536), as the tz database
- * has them; the host finds the file. Nothing here reads a file, a clock or the
+ * A zone is read from the bytes of a TZif file (RFC 8536) of the tz database;
+ * the host finds the file. Nothing here reads a file, a clock or the
  * environment. */
 
 #ifndef BASE_ZONE_H
@@ -27,7 +27,7 @@ struct zone_day {
     int32_t seconds; /* of the day */
 };
 
-/* What holds after the last change that the file lists. */
+/* The rule after the last change that the file lists. */
 struct zone_rule {
     int32_t standard; /* seconds ahead of UTC, */
     int32_t summer;   /* and in summer */
@@ -50,7 +50,7 @@ struct zone {
 
 const struct zone *zone_utc(void);
 
-/* ARGUMENT: the bytes are no such file. */
+/* ARGUMENT: the bytes are not such a file. */
 MUST_CHECK enum err zone_read(const unsigned char *bytes,
                               size_t length,
                               struct zone *out,

@@ -12,8 +12,7 @@
  * opened. */
 int arguments_read(const struct options *options, struct value *out);
 
-/* The same with those of --arg, new. The pieces that they name have to be
- * there. */
+/* The same with those of --arg, new. The pieces that they name must exist. */
 int arguments_complete(struct visit *visit,
                        struct value given,
                        struct value *out);

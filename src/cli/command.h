@@ -1,9 +1,9 @@
 /* Commands as data: a tree of tables.
  *
- * A command is one row. Its words lead to it (`heddle value get`), and the row
- * says everything that is common to commands: what it takes, which options it
- * knows, and its help. So no command parses arguments or prints its usage, and
- * a new one is a new row and a function. */
+ * A command is one row. Its words select it (`heddle value get`), and the row
+ * has everything that commands have in common: operands, options and help. So
+ * no command parses arguments or prints its usage, and a new command is a new
+ * row and a function. */
 
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -23,12 +23,12 @@ struct command {
     const char *operands; /* "FILE POINTER", for the usage line; "" if none */
     size_t operand_count;
     bool takes_more;    /* operand_count is the least, not the exact number */
-    uint64_t options;   /* OPTION_* that it knows besides the common ones */
+    uint64_t options;   /* OPTION_* that it takes besides the common ones */
     const char *brief;  /* half a sentence for a list of commands */
     const char *manual; /* the help between the usage and the options */
     const char *example;
     command_fn *run;
-    command_fn *describe; /* --help with operands: what there is; or NULL */
+    command_fn *describe; /* --help with operands: what exists; or NULL */
     const struct command *children; /* of a group, which has no run */
 };
 
@@ -60,7 +60,7 @@ command_fn export_run;
 command_fn import_run;
 command_fn backup_run;
 
-/* Looking at a data directory from outside: cli/ps.c, cli/why.c, cli/graph.c,
+/* Inspecting a data directory from outside: cli/ps.c, cli/why.c, cli/graph.c,
  * cli/history.c, cli/events.c, cli/timers.c, cli/check.c, cli/doctor.c; and
  * cli/completion.c.
  */

@@ -1,6 +1,6 @@
-/* What a piece takes: its streams, states and arguments, with their schemas, as
- * its document has them (runtime/piece_schemas.h). No pattern is needed and
- * nothing runs.
+/* What a piece accepts: its streams, states and arguments, with their schemas,
+ * from its document (runtime/piece_schemas.h). No pattern is needed and nothing
+ * runs.
  *
  * For `heddle send PIECE --help`, `heddle set PIECE --help` and the words that
  * shells complete. */
@@ -15,22 +15,22 @@ struct entity;
 struct options;
 struct visit;
 
-/* Parts that are declared now, by what they are. */
+/* Declared parts, by kind. */
 enum describe_kind {
     DESCRIBE_STREAMS,
     DESCRIBE_STATES,
     DESCRIBE_ARGUMENTS,
 };
 
-/* The parts of one kind that the piece, or child, of a document takes, by name:
- * {} or {"schema": ...} each; an object, new. A part that has several names is
- * listed once, unless all names are wanted. (describe_parts.c) */
+/* The parts of one kind that the piece, or child, of a document accepts, by
+ * name: {} or {"schema": ...} each; an object, new. A part with several names
+ * is listed once, unless all names are wanted. (describe_parts.c) */
 struct value describe_parts(struct visit *visit,
                             struct entity *document,
                             enum describe_kind kind,
                             bool all_names);
 
-/* One line about what fits a schema: "string, 1 to 20 characters". */
+/* One line that describes a schema: "string, 1 to 20 characters". */
 void describe_line(struct buf *to, struct value schema);
 
 #endif

@@ -1,9 +1,9 @@
-/* Text of others on a terminal.
+/* Untrusted text on a terminal.
  *
- * File names, keys and messages may hold anything. What is shown is one line
- * of valid UTF-8 without control characters: a newline is shown as \x0a, a
- * byte that is not UTF-8 as \xff, an invisible mark that turns the direction
- * of the text as \u202e. */
+ * File names, keys and messages may hold anything. The output is one line of
+ * valid UTF-8 without control characters: a newline is shown as \x0a, a byte
+ * that is not UTF-8 as \xff, an invisible mark that changes the direction of
+ * the text as \u202e. */
 
 #ifndef CLI_DISPLAY_H
 #define CLI_DISPLAY_H
@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "value/value.h"
 
-/* Appends what is shown for `text`. */
+/* Appends `text` in that form. */
 void display_append(struct buf *to, const char *text);
 
 /* The same as a string. */

@@ -1,6 +1,6 @@
 /* A line from a terminal, with editing, history and completion (libedit).
  *
- * The history is kept in ~/.heddle_history, for the next conversation. */
+ * The history is stored in ~/.heddle_history, for the next session. */
 
 #ifndef CLI_EDIT_LINE_H
 #define CLI_EDIT_LINE_H
@@ -13,11 +13,11 @@
 struct edit_line;
 
 struct edit_line_options {
-    /* Waits until there is something to read; false: the conversation ends. */
+    /* Waits until there is input; false: the session ends. */
     bool (*wait)(void);
 
-    /* Calls `offer` with each word that can stand where the line ends, whatever
-     * the word there begins with. */
+    /* Calls `offer` with each word that is possible at the end of the line,
+     * whatever prefix is there. */
     void (*complete)(void *ctx,
                      const char *line,
                      size_t length,

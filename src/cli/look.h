@@ -1,9 +1,9 @@
-/* What the commands share that look at pieces from outside: opening the file,
- * names on the command line, and how things are shown to people.
+/* Shared by the commands that inspect pieces from outside: opening the file,
+ * names on the command line, and output for people.
  *
- * A table is as wide as the terminal. Where there is none, cells are whole, and
+ * A table is as wide as the terminal. Without a terminal, cells are whole, and
  * columns are aligned as far as cells are short. Colour is for terminals only,
- * and not where NO_COLOR is set. */
+ * and not if NO_COLOR is set. */
 
 #ifndef CLI_LOOK_H
 #define CLI_LOOK_H
@@ -14,27 +14,27 @@
 
 /* -- Opening ------------------------------------------------------------- */
 
-/* The data directory that is meant. */
+/* The selected data directory. */
 const char *look_folder(const struct options *options);
 
-/* The space that is meant: "main", or that of --space. */
+/* The selected space: "main", or that of --space. */
 const char *look_space(const struct options *options);
 
-/* A failure of the layers below: an exit code. */
+/* Reports a failure of the layers below; returns an exit code. */
 int look_report(const struct options *options, const struct err_detail *detail);
 
-/* The offline graph of that space. An exit code; what is not CODE_OK has been
+/* The offline graph of that space. Returns an exit code; errors have been
  * reported. */
 int look_open(const struct options *options, struct offline_graph **out);
 
-/* The piece and the node of the operands with these numbers. A name that is
- * not there is refused with those that are. The piece may be that of a child's
+/* The piece and the node of the operands with these numbers. An unknown name is
+ * refused with a list of the known ones. The piece may be that of a child's
  * address, "kanban/cards/3": then the node is one of the child. */
 int look_piece(const struct options *options,
                const struct offline_graph *graph,
                size_t operand,
                struct offline_piece **out);
-/* What is behind the name of the piece in an address, "cards/3"; or NULL. And
+/* The part of an address behind the name of the piece, "cards/3"; or NULL. And
  * whether a name, "cards/3/card1/view", is below it; all are below NULL. */
 const char *look_child(const struct options *options, size_t operand);
 bool look_is_below(struct value name, const char *child);
@@ -52,10 +52,10 @@ int look_number(const struct options *options,
 
 /* -- Showing ------------------------------------------------------------- */
 
-/* The value as a line, in the form that the options ask for. Adopts it. */
+/* Prints the value as a line, in the form of the options. Adopts it. */
 void look_print_adopt(const struct options *options, struct value value);
 
-/* Any text of others, on one line (cli/display.h). */
+/* Untrusted text, on one line (cli/display.h). */
 void look_append(struct buf *to, struct value string);
 
 /* JSON on one line, no longer than `most` characters. */
@@ -64,11 +64,11 @@ void look_append_json(struct buf *to, struct value value, size_t most);
 /* "2026-11-16 09:30:00Z" */
 void look_append_time(struct buf *to, uint64_t ms);
 
-/* The name of a node, at `field` of what describes it, with "@user:NAME" if it
+/* The name of a node, at `field` of its description, with "@user:NAME" if it
  * has run for a user. */
 void look_append_node(struct buf *to, struct value node, const char *field);
 
-/* "failed after 3 attempts: no route", of what a node has at "task". */
+/* "failed after 3 attempts: no route", from "task" of a node. */
 void look_append_task(struct buf *to, struct value task, struct value piece);
 
 /* "event add of shopping", from a "by" of inspect/account.h. */
@@ -83,8 +83,8 @@ enum look_colour {
     LOOK_STRONG,
 };
 
-/* Whether what is written to the descriptor may have colours; and the colours
- * of standard output, "" if it has none. */
+/* Whether output to the descriptor may have colours; and the colours of
+ * standard output, "" if it has none. */
 bool look_has_colour(int descriptor);
 const char *look_colour(enum look_colour colour);
 
@@ -102,7 +102,7 @@ struct look_row {
 struct look_table {
     size_t columns;
     const char *headings[LOOK_COLUMNS_MAX];
-    size_t least; /* the column that matters least, or 0 */
+    size_t least; /* the least important column, or 0 */
     VEC(struct look_row) rows;
 };
 

@@ -1,11 +1,11 @@
 /* The command line: options, and the operands between them.
  *
- * Options may stand anywhere, before or after operands; "--" ends them. What
- * begins with '-' and a digit is a number, not an option, and "-" alone is
+ * Options may stand anywhere, before or after operands; "--" ends them. A word
+ * that begins with '-' and a digit is a number, not an option, and "-" alone is
  * standard input.
  *
- * The whole line is read before anything is said about it, so that an error
- * comes as JSON wherever --json stands. */
+ * The whole line is read before any error is reported, so that an error is JSON
+ * wherever --json stands. */
 
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -16,7 +16,7 @@
 
 #include "cli/command.h"
 
-/* Options by number; a set of them has a bit for each. */
+/* Options by number; a set of them has one bit per option. */
 #define OPTION_HELP       (UINT64_C(1) << 0)
 #define OPTION_JSON       (UINT64_C(1) << 1)
 #define OPTION_VERSION    (UINT64_C(1) << 2)
@@ -138,19 +138,19 @@ static inline bool option_is_given(const struct options *options,
 }
 
 /* Reads the command line and finds its command. CODE_OK, or CODE_BAD after
- * having reported why. */
+ * reporting why. */
 int options_read(struct options *options, int argc, char **argv);
 
 /* Moves words from the operands to the command: of "value get FILE /a", FILE
- * and /a are left. Stops at the first word that is no command. */
+ * and /a remain. Stops at the first word that is not a command. */
 void options_find_command(struct options *options);
 
-/* Reports that no command was found: none was given, or there is none with the
- * name that the first operand is. */
+/* Reports that no command was found: none was given, or the first operand is
+ * not the name of one. */
 int options_refuse_command(const struct options *options);
 
-/* Calls `visit` for each option in `known`, with the word and what it takes, or
- * NULL, and half a sentence about it. */
+/* Calls `visit` for each option in `known`, with the word, its operand or NULL,
+ * and half a sentence about it. */
 void options_visit(uint64_t known,
                    void (*visit)(void *ctx,
                                  const char *word,

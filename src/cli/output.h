@@ -1,7 +1,7 @@
 /* Results, on standard output.
  *
- * A result is complete before its first byte is written. Whether it really
- * arrived (the disk may be full) is known when output_close says so. */
+ * A result is complete before its first byte is written. output_close tells
+ * whether it was written (the disk may be full). */
 
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
@@ -9,22 +9,21 @@
 #include "cli/options.h"
 #include "heddle/heddle.h"
 
-/* A value as JSON and a newline, in the form that the options ask for. */
+/* A value as JSON and a newline, in the form of the options. */
 int output_value(const struct options *options, const hd_value *value);
 
 /* The bytes as they are, and a newline. */
 void output_bytes(const char *bytes, size_t length);
 
-/* A word whose characters mean themselves in JSON, too. With --json:
- * {"key":"word"}. */
+/* A word that needs no escapes in JSON. With --json: {"key":"word"}. */
 void output_word(const struct options *options,
                  const char *key,
                  const char *word);
 
-/* Whether everything so far could be written: for who would go on for ever. */
+/* Whether all output so far could be written: for endless commands. */
 bool output_is_open(void);
 
-/* Ends the output. Returns `code`, or CODE_IO if something got lost. */
+/* Ends the output. Returns `code`, or CODE_IO if output was lost. */
 int output_close(const struct options *options, int code);
 
 #endif

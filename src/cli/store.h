@@ -1,4 +1,4 @@
-/* What the commands of `heddle store` share (store.c). */
+/* Shared by the commands of `heddle store` (store.c). */
 
 #ifndef CLI_STORE_H
 #define CLI_STORE_H
@@ -9,8 +9,8 @@
 /* The file that the command is about. */
 const char *store_file(const struct options *options);
 
-/* Opens the file, which must be there. CODE_OK, or what was reported.
- * `interrupted` ends what waits for other processes; or NULL. */
+/* Opens the file, which must exist. CODE_OK, or the reported code.
+ * `interrupted` ends a wait for other processes; or NULL. */
 int store_open(const struct options *options,
                bool (*interrupted)(void *ctx),
                struct engine *engine);

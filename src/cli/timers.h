@@ -1,5 +1,5 @@
-/* What waits in the store: the options of timers (--after, --at, --every,
- * --zone and --missed), and what `heddle timers` and `heddle events` share. */
+/* Waiting events: the options of timers (--after, --at, --every, --zone and
+ * --missed), and what `heddle timers` and `heddle events` share. */
 
 #ifndef CLI_TIMERS_H
 #define CLI_TIMERS_H
@@ -15,18 +15,18 @@
 /* Whether any of them is given. */
 bool timers_are_given(const struct options *options);
 
-/* What they say, for a runtime; its references are new. CODE_OK, or what was
- * reported. */
+/* Their values, for a runtime; new references. CODE_OK, or the reported code.
+ */
 int timers_read(struct visit *visit, struct event_timer *out);
 
-/* Cancels the event or timer of that id, of a piece, and waits for the
- * answer. */
+/* Cancels the event or timer of that id, of a piece, and waits for the verdict.
+ */
 int timers_cancel_one(const struct options *options, const char *what);
 
 /* "add of cart", or the id of the stream. */
 void timers_append_stream(struct buf *to, struct value stream);
 
-/* Lists what waits, or cancels one: the whole of both commands. */
+/* Lists waiting events, or cancels one: all of both commands. */
 struct timers_kind {
     const char *name; /* "timer" */
     enum err (*find)(struct offline_graph *graph,

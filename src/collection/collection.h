@@ -1,6 +1,6 @@
 /* Collections: rows by key, in one or several orders.
  *
- * A row is a document of its own. The document of the collection, its root, is
+ * Each row is a document. The document of the collection, its root, is
  *
  *   {"value": {"count": 2},
  *    "collection": {"definition": {"key": "id", "index": {"by_age": ["age"]},
@@ -10,24 +10,23 @@
  * and each ordering, that of the keys ("") and each index, is a tree of pages
  * (collection/pages.h).
  *
- *   collection-1  The root is the authority: each runtime keeps the orderings
- *                 by the definition that is stored there, whether or not it
- *                 knows the pattern.
- *   collection-2  The id of a row follows from the id of the root and the key
- *                 of the row: root "//row/" key. So a row is found without an
- *                 index, and a link to it stays right.
- *   collection-3  A write to the document of a row, by whatever way, and what
- *                 follows of it for the orderings and the count are in one
- *                 transaction. What a row cannot be is refused before anything
- *                 is written.
- *   collection-4  Whether there is a row is what the ordering of the keys
- *                 says: a new row is written without being loaded.
+ *   collection-1  The root is the authority: each runtime maintains the
+ *                 orderings by the definition that is stored there, whether or
+ *                 not it knows the pattern.
+ *   collection-2  The id of a row is derived from the id of the root and the
+ *                 key of the row: root "//row/" key. So a row is found without
+ *                 an index, and a link to it stays valid.
+ *   collection-3  Every write to the document of a row is in one transaction
+ *                 with the resulting changes to the orderings and the count. An
+ *                 invalid row is refused before anything is written.
+ *   collection-4  The ordering of the keys decides whether a row exists: a new
+ *                 row is written without being loaded.
  *   collection-5  A commit that changes orderings depends on the definition, on
- *                 whether the row is there, and on the fields of the row that
+ *                 the existence of the row, and on the fields of the row that
  *                 indexes use, and on nothing else of the row.
- *   collection-6  If something is not here that a write needs, the transaction
- *                 awaits it (T9 of replica/transaction.h), and the call is OK:
- *                 it is repeated.
+ *   collection-6  If a write needs a document that is not loaded, the
+ *                 transaction waits for it (T9 of replica/transaction.h), and
+ *                 the call returns OK: it is repeated.
  *
  * A field that a row does not have counts as null in an index. */
 
@@ -55,22 +54,22 @@ struct ordering {
 
 struct collection {
     struct place *root;      /* the payload of its document; a reference */
-    struct value definition; /* of which the rest was made; or absent */
+    struct value definition; /* the source of the rest; or absent */
     struct value key;        /* the name of the key field */
     VEC(struct ordering) orderings;
     struct schema *schema; /* of a row; or NULL */
     uint32_t entries_max;  /* of a page; 0: PAGES_ENTRIES_MAX */
 };
 
-/* Those of a runtime, by root. All zero is empty. */
+/* The collections of a runtime, by root. All zero is empty. */
 struct collections {
     struct map by_root;
 };
 
 void collections_release(struct collections *collections);
 
-/* The collection with that root, the payload of a document; made if there is
- * none. Borrowed as long as the runtime lives. */
+/* The collection with that root, the payload of a document; created on demand.
+ * Borrowed as long as the runtime lives. */
 struct collection *collections_of(struct collections *collections,
                                   struct place *root);
 
@@ -85,44 +84,42 @@ struct collection *collections_of_row(struct collections *collections,
 
 /* -- Definitions --------------------------------------------------------- */
 
-/* ARGUMENT, SCHEMA_MALFORMED: what is wrong with a definition, as a sentence
- * about the collection of that name. */
+/* ARGUMENT, SCHEMA_MALFORMED: what is wrong with the definition of the
+ * collection of that name. */
 MUST_CHECK enum err collection_check(struct value definition,
                                      struct value name,
                                      struct err_detail *detail);
 
-/* Makes one that does not exist: its root, and an empty page per ordering. */
+/* Creates a new collection: its root, and an empty page per ordering. */
 MUST_CHECK enum err collection_create(struct collection *collection,
                                       struct transaction *transaction,
                                       struct value definition,
                                       struct err_detail *detail);
 
-/* Another definition for one that exists, whose rows stay as they are: indexes
- * that are new are filled. STALE: documents are awaited. ARGUMENT: the
+/* Changes the definition of an existing collection. Its rows stay, and new
+ * indexes are filled. STALE: the transaction waits for documents. ARGUMENT: the
  * definition names a different key. */
 MUST_CHECK enum err collection_redefine(struct collection *collection,
                                         struct transaction *transaction,
                                         struct value definition,
                                         struct err_detail *detail);
 
-/* The documents of pages and rows of the collection with that root that are
- * known here: whether there are no others. Those that are missing are wanted.
- */
+/* The known documents of pages and rows of the collection with that root.
+ * Whether these are all; missing ones are requested. */
 bool collection_visit(struct place *root,
                       void (*visit)(void *ctx, struct entity *document),
                       void *ctx);
 
 /* -- Rows ---------------------------------------------------------------- */
 
-/* The document of the row with that key. ARGUMENT: it cannot be a key. */
+/* The document of the row with that key. ARGUMENT: the key is invalid. */
 MUST_CHECK enum err collection_row(const struct collection *collection,
                                    struct value key,
                                    struct entity **out,
                                    struct err_detail *detail);
 
-/* All values are borrowed. insert: RECEIPT_EXISTS if there is such a row.
- * update: NOT_FOUND if there is none. remove: *existed is whether there was
- * one. */
+/* All values are borrowed. insert: RECEIPT_EXISTS if the row exists. update:
+ * NOT_FOUND if it does not. remove: *existed is whether it did. */
 MUST_CHECK enum err collection_insert(struct collection *collection,
                                       const struct collection_access *access,
                                       struct value row,
@@ -165,8 +162,7 @@ struct collection_range {
     bool count_only;
 };
 
-/* ARGUMENT: an index that there is not, a bound that cannot be one. STALE: see
- * pages_find. */
+/* ARGUMENT: an unknown index, an invalid bound. STALE: see pages_find. */
 MUST_CHECK enum err collection_find(struct collection *collection,
                                     const struct collection_access *access,
                                     const struct collection_range *range,

@@ -7,13 +7,13 @@
 
 void collection_clear(struct collection *collection);
 
-/* From a definition; NOT_FOUND if it is none. */
+/* From a definition; NOT_FOUND if it is absent. */
 MUST_CHECK enum err collection_compile(struct collection *collection,
                                        struct value definition,
                                        struct err_detail *detail);
 
-/* The collection is as its root says on the view of the access; STALE: that is
- * not here, and is awaited. */
+/* Updates the collection from its root in the view of the access; STALE: the
+ * root is not loaded, and the access waits for it. */
 MUST_CHECK enum err collection_refresh(struct collection *collection,
                                        const struct collection_access *access,
                                        struct err_detail *detail);
@@ -24,7 +24,7 @@ MUST_CHECK enum err collection_add_to_count(const struct collection *collection,
                                             int by,
                                             struct err_detail *detail);
 
-/* Where a row is in an ordering; new. ARGUMENT: a field of it cannot be. */
+/* The sort key of a row in an ordering; new. ARGUMENT: a field is invalid. */
 MUST_CHECK enum err collection_sort_key(const struct collection *collection,
                                         const struct ordering *ordering,
                                         struct value row,

@@ -1,4 +1,4 @@
-/* Searching, changing and dividing pages. */
+/* Searching, changing and splitting pages. */
 
 #include "collection/pages.h"
 

@@ -1,4 +1,4 @@
-/* Opening all spaces at one moment, and copying one after the other. */
+/* Opening all spaces at one moment, and copying them one by one. */
 
 #include "host/backup.h"
 

@@ -1,11 +1,11 @@
-/* A copy of a whole data directory while others use it.
+/* An online backup of a whole data directory.
  *
- *   U1  Each space is copied as it was at one moment (a read transaction that
- *       is held while its pages are copied), and so are several spaces
- *       together, unless commits land in them without a pause.
- *   U2  The copy appears whole and durable, or not at all: it grows beside its
- *       place, as DIR.part-NUMBER, which a process that is killed leaves
- *       behind. */
+ *   U1  Each space is copied as of one moment (a read transaction that is held
+ *       while its pages are copied). So are several spaces together, unless
+ *       commits land in them without a pause.
+ *   U2  The copy appears whole and durable, or not at all. It is written beside
+ *       its destination, as DIR.part-NUMBER; a process that is killed leaves
+ *       that behind. */
 
 #ifndef HOST_BACKUP_H
 #define HOST_BACKUP_H
@@ -16,13 +16,13 @@
 
 struct backup_options {
     const char *from; /* data directories */
-    const char *to;   /* is not there, or is empty */
+    const char *to;   /* does not exist, or is empty */
     maintain_progress_fn *progress;
     void *ctx;
 };
 
 /* {"spaces":[{"file":"main.db","seq":12}],"together":true}, new; "together":
- * the spaces are as they were at one moment. ARGUMENT: something is at `to`. */
+ * all spaces are as of one moment. ARGUMENT: `to` exists and is not empty. */
 MUST_CHECK enum err backup_make(const struct backup_options *options,
                                 struct value *out,
                                 struct err_detail *detail);

@@ -19,7 +19,7 @@ struct claim {
     struct held_file file;
 };
 
-/* As the store tells sessions apart (store/sessions.c). */
+/* The same key as the store's for sessions (store/sessions.c). */
 static enum err name_new(struct identity identity,
                          struct value *out,
                          struct err_detail *detail)

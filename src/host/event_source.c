@@ -128,7 +128,8 @@ static bool is_at_work(void *ctx, struct value instance)
            held_file_is_held(source->folder, senders, instance, true);
 }
 
-/* If the file cannot be made, others take up the events of this runtime. */
+/* If the file cannot be created, other runtimes take up the events of this one.
+ */
 static void begin(void *ctx)
 {
     struct event_source *source = ctx;

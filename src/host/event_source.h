@@ -1,12 +1,12 @@
-/* What a runtime on a data directory knows of stored events
- * (runtime/stored_events.h): the stores list them, and a held file
- * (host/held_file.h) says which runtimes are at work.
+/* Stored events for a runtime on a data directory (runtime/stored_events.h):
+ * the stores list them, and a held file (host/held_file.h) tells which runtimes
+ * are alive.
  *
  * A runtime that stores an event holds DIR/senders/INSTANCE from then on. The
- * file goes with the process, also if it is killed; where locks do not work, a
- * runtime seems to be gone, its events are taken up elsewhere, and the
- * condition of their handling (durable-2 of sched/durable.h) keeps each from
- * being handled twice. */
+ * lock ends with the process, even if it is killed. Where locks do not work, a
+ * runtime seems to have ended and its events are taken up elsewhere; the
+ * condition of their handling (durable-2 of sched/durable.h) still prevents
+ * that an event is handled twice. */
 
 #ifndef HOST_EVENT_SOURCE_H
 #define HOST_EVENT_SOURCE_H
@@ -28,17 +28,17 @@ struct event_source {
 };
 
 enum {
-    EVENT_SOURCE_TRUSTED_MS = 10000, /* a wall clock that is set is noticed */
+    EVENT_SOURCE_TRUSTED_MS = 10000, /* to notice an adjusted wall clock */
 };
 
-/* For the options of a runtime; the record stays where it is. */
+/* For the options of a runtime; the record must not move. */
 struct stored_events_source event_source_hooks(struct event_source *source);
 
-/* Whether the runtime of that name is at work in the directory. Changes
- * nothing. */
+/* Whether the runtime of that name is alive in the directory. Changes nothing.
+ */
 bool event_source_is_at_work(const char *folder, struct value instance);
 
-/* The runtime is not at work any more. */
+/* The runtime has ended. */
 void event_source_release(struct event_source *source);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who watches what, and who is to be told. */
+/* Watches, and which session must be told what. */
 
 #include "host/fanout.h"
 
@@ -43,7 +43,7 @@ static struct engine_address address_of(const struct hub_session *session,
     };
 }
 
-/* What the session means by a target; NULL if nobody watches it. */
+/* The document of a session's target; NULL if no session watches it. */
 static struct hub_document *find_target(const struct hub_session *session,
                                         const struct target *target)
 {
@@ -114,7 +114,7 @@ static void owe(struct hub_session *session)
     }
 }
 
-/* Who has no peer is looked at when it comes back. */
+/* A session without a peer is handled when it reconnects. */
 static void mark_dirty(struct hub_watch *watch)
 {
     struct hub_session *session = watch->session;
@@ -124,10 +124,10 @@ static void mark_dirty(struct hub_watch *watch)
     }
 }
 
-/* A revision of the document landed; `author` is NULL if it is not known.
+/* A revision of the document landed; `author` is NULL if it is unknown.
  *
- * Who wrote it upon what it held derives the same itself (H3); who did not
- * hold what was there is dirty already, and stays so. */
+ * An author that held the previous revision derives this one (H3). An author
+ * that did not hold it is dirty already, and stays so. */
 static void mark_revision(struct hub *hub,
                           struct hub_document *document,
                           uint64_t seq,
@@ -149,8 +149,8 @@ static void mark_revision(struct hub *hub,
 
 /* -- Watches ------------------------------------------------------------- */
 
-/* The watch of the session, new if there is none; NULL: nobody can ever write
- * there. */
+/* The watch of the session, created on demand; NULL: the scope key is missing,
+ * so the document can never be written. */
 static struct hub_watch *take_watch(struct hub_session *session,
                                     const struct target *target)
 {
@@ -210,8 +210,7 @@ static struct hub_watch *watch_of(const struct hub_session *session,
     return document != NULL ? find_watch(session, document) : NULL;
 }
 
-/* A document that was written; of one session it is to be known whether it has
- * to be told. */
+/* A document that was written: decides whether one session has to be told. */
 static void notice_for(void *ctx, const struct engine_change *change)
 {
     struct hub_session *session = ctx;
@@ -353,7 +352,7 @@ void fanout_listen(struct hub_session *session, bool listen)
     }
 }
 
-/* Somebody keeps book of the places. */
+/* Reports the places of an observation to the host. */
 static void note_observation(const struct hub_session *author,
                              const struct observation *observation)
 {
@@ -363,8 +362,8 @@ static void note_observation(const struct hub_session *author,
     }
 }
 
-/* To all on the branch who listen, but for the author; NULL if he is behind
- * another hub. */
+/* To all listening sessions on the branch except the author; `author` is NULL
+ * if it belongs to another hub. */
 static void tell_observation(struct hub *hub,
                              const struct hub_session *author,
                              struct value branch,
@@ -374,8 +373,8 @@ static void tell_observation(struct hub *hub,
     LIST_FOREACH (&hub->listening, node) {
         struct hub_session *session =
             CONTAINER_OF(node, struct hub_session, in_listening);
-        /* What is of a user's or a session's own documents is not for
-         * others. */
+        /* Observations of a user's or a session's documents are not for other
+         * sessions. */
         if (session != author && observation->scope == SCOPE_SPACE &&
             key_equal(session->branch, branch)) {
             const struct told_observation one = {
@@ -475,7 +474,7 @@ static void notice_change(void *ctx, const struct engine_change *change)
     }
 }
 
-/* Somebody behind another hub on the same file has run it. */
+/* A session of another hub on the same file has run the action. */
 static void hear_run(void *ctx,
                      struct value branch,
                      uint64_t seq,
@@ -519,8 +518,8 @@ enum err fanout_feed(struct hub *hub, uint64_t to, struct err_detail *detail)
 
 /* -- Telling ------------------------------------------------------------- */
 
-/* What the document was when the session knew it, unless it still is that, or
- * nobody knows any more. */
+/* The state of the document that the session knew, unless it is unchanged or no
+ * longer known. */
 static enum err add_before(const struct hub_watch *watch,
                            struct upsert *upsert,
                            struct err_detail *detail)

@@ -1,4 +1,4 @@
-/* Looking at a data directory. */
+/* Finding the files of a data directory, and explaining failures. */
 
 #include "host/folder.h"
 

@@ -1,4 +1,4 @@
-/* Opening and locking held files, and what is written in them. */
+/* Opening and locking held files, and their contents. */
 
 #include "host/held_file.h"
 
@@ -101,8 +101,8 @@ static bool is_same_file(int fd, const char *path)
            held.st_ino == found.st_ino && held.st_dev == found.st_dev;
 }
 
-/* A file that is at that path, locked. *busy: another one has the lock, and
- * the descriptor is for reading what it wrote. -1 with errno. */
+/* The file at that path, locked. *busy: another process has the lock, and the
+ * descriptor is for reading what it wrote. -1 with errno. */
 static int open_locked(const char *path, bool *busy)
 {
     *busy = false;

@@ -1,4 +1,4 @@
-/* The hub: peers, sessions, and what they send. */
+/* The hub: peers, sessions, and their messages. */
 
 #include "host/hub.h"
 
@@ -46,7 +46,7 @@ static void enter(struct hub *hub)
     hub->depth++;
 }
 
-/* The outermost call sends; what is sent may call in again. */
+/* The outermost call sends; a send may call back. */
 static void leave(struct hub *hub)
 {
     while (hub->depth == 1 && hub->outbox_sent < hub->outbox.count) {
@@ -137,7 +137,7 @@ static void free_session(struct hub_session *session)
     mem_free(session, sizeof *session);
 }
 
-/* The session of a peer, if it has one, goes on without it. */
+/* The session of a peer, if it has one, continues without it. */
 static void leave_session(struct hub_peer *peer)
 {
     struct hub_session *session = peer->session;
@@ -161,7 +161,7 @@ static void break_peer(struct hub_peer *peer)
     vec_push(&peer->hub->outbox, outgoing);
 }
 
-/* Told for good; what it sends from now on is ignored. */
+/* The peer is told why; its later messages are ignored. */
 static void revoke_peer(struct hub_peer *peer, const char *reason)
 {
     leave_session(peer);
@@ -191,7 +191,7 @@ static struct value mint_id(struct hub *hub)
     return id;
 }
 
-/* Everything that has landed is noticed; and is there such a branch? */
+/* Processes everything that has landed; and whether the branch exists. */
 static enum err look(struct hub *hub,
                      struct value branch,
                      bool *known,
@@ -220,8 +220,8 @@ static bool same_name(struct value a, struct value b)
                : key_equal(a, b);
 }
 
-/* Whether others on its branch have runs of their own to tell of. Those behind
- * another hub may be on any. */
+/* Whether other sessions on its branch have runs to report. Sessions of another
+ * hub may be on any branch. */
 static bool has_company(const struct hub_session *session)
 {
     if (engine_has_company(session->hub->engine)) {
@@ -251,7 +251,7 @@ static void queue_opened(struct hub_session *session, bool resumed)
     hub_queue(session->peer, &message);
 }
 
-/* The peer becomes the session's, whoever was it before. */
+/* The peer takes over the session from any former peer. */
 static void take_over(struct hub_session *session,
                       struct hub_peer *peer,
                       bool resumed,
@@ -265,7 +265,7 @@ static void take_over(struct hub_session *session,
     peer->session = session;
     queue_opened(session, resumed);
     if (resumed) {
-        /* Who has seen what never was has seen nothing. */
+        /* A seq that never existed counts as 0. */
         fanout_resume(session, seen <= session->hub->seq ? seen : 0);
         fanout_tell(session);
     }
@@ -298,8 +298,9 @@ static void open_session(struct hub_peer *peer,
     }
     if (session != NULL &&
         (!session->heard_of || !key_equal(session->branch, branch))) {
-        /* Another view of the space; or nobody knows that this one was made,
-         * and would take it for the one before, with its watches. */
+        /* Another view of the space; or the client does not know that this
+         * session is new, and would take it for the former one, with its
+         * watches. */
         if (session->peer != NULL) {
             revoke_peer(session->peer, "taken-over");
         }
@@ -313,7 +314,7 @@ static void open_session(struct hub_peer *peer,
     session->client = open->client;
     session->connection = open->connection;
     take_over(session, peer, resumed, open->seen_seq);
-    fanout_listen(session, open->observations); /* after who was it before */
+    fanout_listen(session, open->observations); /* after the former peer */
 }
 
 static void receive_open(struct hub_peer *peer, const struct message *message)
@@ -342,9 +343,9 @@ static void receive_open(struct hub_peer *peer, const struct message *message)
 
 /* -- Watching ------------------------------------------------------------ */
 
-/* Whether the session knows what the target is, and is to be told only when it
- * is something else. Then it is so for all who ask in this state of the file.
- */
+/* Whether the session knows the state of the target, and is to be told only
+ * when it changes. The answer is the same for every session that asks in this
+ * state of the file. */
 static bool is_followed(const struct hub_session *session,
                         const struct message *watch,
                         size_t i)
@@ -398,7 +399,7 @@ static enum err read_targets(struct hub_session *session,
             .scope_key = session->scope_keys[target->scope],
             .id = target->id,
         };
-        /* What nobody can write is told of as never written. */
+        /* A document that can never be written counts as never written. */
         if (!value_is_absent(address.scope_key)) {
             err = engine_head(session->hub->engine,
                               &address,
@@ -491,8 +492,8 @@ static enum err decide_some(struct hub *hub,
                      : ERR_OK;
 }
 
-/* Those that somebody has judged have their verdict; the others between them
- * are decided about as ever. */
+/* Judged commits have their verdict; the engine decides about those between
+ * them as usual. */
 static enum err decide_judged(struct hub *hub, struct err_detail *detail)
 {
     size_t from = 0;
@@ -527,7 +528,7 @@ static bool nothing_landed(const struct hub *hub)
            hub->changes == database_changes(&hub->engine->database);
 }
 
-/* Marks what others have changed; the sessions are told later. */
+/* Marks changes of other processes; the sessions are told later. */
 static void notice_others(struct hub *hub)
 {
     if (nothing_landed(hub)) {
@@ -597,8 +598,8 @@ static enum err decide(struct hub_session *session,
                : decide_some(hub, 0, hub->requests.count, detail);
 }
 
-/* Others may have committed between what was noticed and `seq`. If they cannot
- * be asked for, hub->seq stays behind, and the next flush asks again. */
+/* Other processes may have committed between hub->seq and `seq`. If their
+ * commits cannot be read, hub->seq stays behind, and the next flush retries. */
 static bool notice_before(struct hub *hub, uint64_t seq)
 {
     if (hub->seq + 1 >= seq) {
@@ -890,7 +891,8 @@ void hub_step(struct hub *hub, mono_ms now)
     }
 }
 
-/* Somebody listens, and others may write; or a sync is to be tried again. */
+/* A session watches, and other processes may write; or a sync must be retried.
+ */
 static bool must_poll(const struct hub *hub)
 {
     const bool shared = hub->engine->options.durability != DURABILITY_MEMORY;

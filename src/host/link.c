@@ -16,7 +16,7 @@ static bool queue_is_empty(const struct link_queue *queue)
     return queue->taken == queue->at.count;
 }
 
-/* The next message; false if it is none, because it is beyond a limit. */
+/* The next message; false if it is invalid, because it exceeds a limit. */
 static bool queue_take(struct link_queue *queue,
                        struct path_table *paths,
                        struct message *out)

@@ -1,10 +1,10 @@
 /* A link: the transport between a session and a hub in one process.
  *
- *   direct  everything happens inside `send`: the answers are there when it
+ *   direct  everything happens inside `send`: the answers have arrived when it
  *           returns. Nothing is encoded; documents are shared by reference.
- *   held    messages wait, in both directions and in the form in which they
- *           would travel (proto/message.h, as values), until link_pump: for
- *           tests, and for hosts that want to choose the moment.
+ *   held    messages wait, in both directions and in their wire form
+ *           (proto/message.h, as values), until link_pump: for tests, and for
+ *           hosts that choose the moment.
  *
  * A link has one session and at most one connection at a time. It must not be
  * released from inside a call of its hub or its session. */
@@ -44,19 +44,19 @@ void link_init(struct link *link,
                enum link_mode mode,
                struct value principal);
 
-/* Its session is gone, or will never use it again. */
+/* Its session is released, or never uses it again. */
 void link_release(struct link *link);
 
-/* Held: delivers what waits, in both directions, until nothing does. What is
- * sent meanwhile is delivered, too. */
+/* Held: delivers all waiting messages in both directions, including those that
+ * are sent meanwhile. */
 void link_pump(struct link *link);
 
-/* The same for one direction, and only what waits now. */
+/* The same for one direction, and only for messages that wait now. */
 void link_pump_to_hub(struct link *link);
 void link_pump_to_session(struct link *link);
 
-/* The connection is lost, with all that waits. The session is told; harmless
- * without a connection. */
+/* Breaks the connection and drops all waiting messages. The session is told;
+ * harmless without a connection. */
 void link_break(struct link *link);
 
 #endif

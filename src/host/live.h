@@ -1,5 +1,5 @@
-/* A runtime for real: its spaces are files in a data directory, its clock is
- * the system's, and other processes may be at work on the same files.
+/* A runtime on a data directory: its spaces are files, its clock is the
+ * system's, and other processes may use the same files.
  *
  *   struct live *live;
  *   err = live_open(&options, &live, &detail);
@@ -10,49 +10,47 @@
  *   }
  *   err = live_stop(live, live_now(live) + 5000, &detail);
  *
- *   L1  Nothing happens between two calls. A step takes what others have
- *       committed, runs what can run, and hands what this runtime has committed
- *       to the stores: for each space as one group, in one SQL transaction, at
- *       the end of each pass. What is confirmed is as durable as was asked for.
- *   L2  A commit of another process is seen LIVE_POLL_MS after it has landed,
- *       or earlier, if this one waits or steps. Who waits does so at no cost:
- *       the system tells of writes to the lock file, which follow each commit
- *       (store/write_lock.h). Where it does not, the waiting looks every
- *       LIVE_POLL_MS, which compares one word of shared memory. The last commit
- *       of a process that was killed at once is seen after LIVE_QUIET_MS.
- *   L3  A disk that fails, or is full, is a *trouble*: reported once, and once
- *       when it is over. Nothing is lost meanwhile, as long as the process
- *       lives: what is committed stays visible here, unconfirmed, and is tried
- *       again at least once in LIVE_RETRY_MS. Loading waits likewise. A
- *       damaged file (ERR_CORRUPT) is a trouble, too; waiting does not mend it,
- *       and a host should end.
- *   L4  A session belongs to one runtime at a time. The default is a name that
- *       no other has or ever had. A name that is given is claimed
- *       (host/claim.h) and continues where it was: SESSION_IN_USE while
- *       another runtime has it. A runtime that only reads claims nothing.
- *   L5  One live host belongs to one thread, live_interrupt excepted. Several
- *       of them may be on one directory, also in one process.
- *   L6  A space that is read by pieces of another one knows them, so that what
- *       lands there finds whom to wake (host/mirrors.h): it is told at the end
- *       of a step that has nothing more to do.
- *   L8  No call waits for the write lock of a space. A step asks for it, and if
- *       another process has it, the commits wait here, in the queue of the lock
- *       file, and the host is woken when it is their turn. Reading needs no
- *       lock. When the lock is not to be had for LIVE_BUSY_MS, or its holder
- *       was stopped by a signal, that is a trouble (L3), with the process. Only
- *       the creation of a space waits for other processes, in live_open and
- *       L10.
+ *   L1  Nothing happens between two calls. A step takes in commits of other
+ *       processes, runs what can run, and hands this runtime's commits to the
+ *       stores: per space as one group, in one SQL transaction, at the end of
+ *       each pass. A confirmed commit is as durable as the options ask for.
+ *   L2  A waiting or stepping process sees a commit of another process at most
+ *       LIVE_POLL_MS after it has landed. Waiting costs nothing: the system
+ *       reports writes to the lock file, which follow each commit
+ *       (store/write_lock.h). Where it does not, waiting polls one word of
+ *       shared memory every LIVE_POLL_MS. The last commit of a process that was
+ *       killed right after it is seen after LIVE_QUIET_MS.
+ *   L3  A failing or full disk is a *trouble*: it is reported once, and once
+ *       more when it is over. Nothing is lost while the process lives: commits
+ *       stay visible here, unconfirmed, and are retried at least once per
+ *       LIVE_RETRY_MS. Loading waits likewise. A damaged file (ERR_CORRUPT) is
+ *       a trouble, too; waiting does not repair it, so a host should exit.
+ *   L4  A session belongs to one runtime at a time. The default is a globally
+ *       unique name. A given name is claimed (host/claim.h), and its session
+ *       continues where it was: SESSION_IN_USE while another runtime has it. A
+ *       read-only runtime claims nothing.
+ *   L5  A live host belongs to one thread, except for live_interrupt. Several
+ *       of them may use one directory, also in one process.
+ *   L6  A space that pieces of another space read keeps rows about them, so
+ *       that a commit there finds the pieces to wake (host/mirrors.h). They are
+ *       written at the end of a step that has nothing more to do.
+ *   L8  No call waits for the write lock of a space. A step asks for it. If
+ *       another process has it, the commits wait in the queue of the lock file,
+ *       and the host is woken when it is their turn. Reading needs no lock. If
+ *       the lock is unavailable for LIVE_BUSY_MS, or its holder was stopped by
+ *       a signal, that is a trouble (L3) that names the process. Only the
+ *       creation of a space waits for other processes, in live_open and L10.
  *   L9  A commit that was refused because of a conflict is run again and
  *       committed before any other process commits, unless that takes longer
  *       than the others wait (store/write_lock.h, lock-3, lock-4).
- *   L7  Without a folder there is no store either: nobody else could see it
- *       and nothing of it survives. A space is its own authority then; what
- *       is committed is confirmed at once, and leaves no history.
- *   L10 A space is opened when a link or a stored event leads there, and made
- *       when a piece is to have a child there (R8 of runtime/piece.h); on its
- *       main branch. It stays open.
+ *   L7  Without a folder there is no store: no other process could see it, and
+ *       it would not survive. A space then decides about its own commits; they
+ *       are confirmed at once and leave no history.
+ *   L10 A space is opened when a link or a stored event refers to it, and
+ *       created when a piece declares or launches a child there (R8 of
+ *       runtime/piece.h); on its main branch. It stays open.
  *
- * For a loop of one's own, instead of live_wait: wait until live_fd is readable
+ * For your own event loop, instead of live_wait: wait until live_fd is readable
  * or live_next_wake has come, then step. */
 
 #ifndef HOST_LIVE_H
@@ -70,18 +68,18 @@ struct wake_outside;
 
 enum {
     LIVE_POLL_MS = 20,    /* L2 */
-    LIVE_QUIET_MS = 1000, /* how often it is looked for what nobody tells */
+    LIVE_QUIET_MS = 1000, /* between polls for unreported commits */
     LIVE_RETRY_MS = 1000, /* L3; plus up to a fifth */
-    LIVE_STEP_MS = 200,   /* a step that has more to do returns after this */
+    LIVE_STEP_MS = 200,   /* a step with more to do returns after this */
     LIVE_BUSY_MS = 1000,  /* L8 */
 };
 
 /* A zero field means none or the default. Everything is borrowed for the call,
- * but for the log, the policy and those with a `ctx`. */
+ * except the log, the policy and the functions with a `ctx`. */
 struct live_options {
-    const char *folder;        /* NULL: in memory, and nobody else sees it */
+    const char *folder;        /* NULL: private, in memory */
     enum folder_access access; /* default FOLDER_CREATE */
-    const char *user;          /* NULL: nobody in particular */
+    const char *user;          /* NULL: anonymous */
     const char *session;       /* NULL: a new one (L4) */
     enum durability durability;
     const char *const *spaces; /* names; the first is the default one */
@@ -101,26 +99,26 @@ struct live_options {
     /* Of runtime->resume: struct pages_source. */
     bool (*on_progress)(void *ctx, uint64_t actions, uint64_t total);
 
-    /* Asked while live_open waits (L8); true: it ends with BUSY. */
+    /* Polled while live_open waits (L8); true: it ends with BUSY. */
     bool (*interrupted)(void *ctx);
     void *ctx;
 
-    /* Work outside (host/wake.h), which each step does first, until live_flush
-     * or the end. */
+    /* Work outside the runtime (host/wake.h), which each step does first, until
+     * live_flush or the end. */
     const struct wake_outside *outside;
 
     /* For tests. */
-    struct host *host; /* instead of the system: its clock and randomness */
-    const char *vfs;   /* SQLite's way to the disk */
+    struct host *host; /* replaces the system's clock and randomness */
+    const char *vfs;   /* of SQLite */
 };
 
-/* Errors: what folder.h says, ARGUMENT for names, SESSION_IN_USE, faults.
- * Nothing stays open then. A directory that was made stays. */
+/* Errors: those of folder.h, ARGUMENT for names, SESSION_IN_USE, faults.
+ * Nothing stays open then. A directory that was created stays. */
 MUST_CHECK enum err live_open(const struct live_options *options,
                               struct live **out,
                               struct err_detail *detail);
 
-/* Another space; the one that is there if it is open. */
+/* Opens another space, or returns it if it is open. */
 MUST_CHECK enum err live_open_space(struct live *live,
                                     const char *name,
                                     struct space **out,
@@ -134,9 +132,8 @@ struct value live_user(const struct live *live);
 
 mono_ms live_now(const struct live *live);
 
-/* The engine of an open space, for questions that only it can answer
- * (history, listings), or NULL: it has none (L7). Commits go through the
- * runtime. */
+/* The engine of an open space, for queries that only it can answer (history,
+ * listings), or NULL: it has none (L7). Commits go through the runtime. */
 struct engine *live_engine(struct live *live, struct value space);
 
 /* -- Running ------------------------------------------------------------- */
@@ -144,32 +141,32 @@ struct engine *live_engine(struct live *live, struct value space);
 /* L1. Whether anything ran. */
 bool live_step(struct live *live);
 
-/* When it wants to be stepped again, if nothing else happens. */
+/* When to step again, if nothing else happens. */
 mono_ms live_next_wake(const struct live *live);
 
-/* Readable when there is something to step for, or it was interrupted. */
+/* Readable when a step has work, or after an interrupt. */
 int live_fd(struct live *live);
 
 enum live_woken {
-    LIVE_WORK,        /* there may be something to do: step */
+    LIVE_WORK,        /* there may be work: step */
     LIVE_DEADLINE,    /* the deadline has come */
-    LIVE_INTERRUPTED, /* by live_interrupt, which is done with now */
+    LIVE_INTERRUPTED, /* by live_interrupt, which is cleared */
 };
 
-/* Sleeps until there is something to do, or a signal has been handled. */
+/* Sleeps until there is work, or a signal has been handled. */
 enum live_woken live_wait(struct live *live, mono_ms deadline);
 
-/* From now on steps end after the run at hand when it is later than that;
- * MONO_NEVER: they do not. And whether that is so, or an interrupt waits: for
- * runs that take long. */
+/* From now on, a step after the deadline ends after the current run;
+ * MONO_NEVER: no deadline. And whether it has passed, or an interrupt is
+ * pending: for long runs. */
 void live_set_deadline(struct live *live, mono_ms deadline);
 bool live_is_due(const struct live *live);
 
-/* Ends what waits, and shortens a step: the one that is under way, or the
- * next. From a signal handler or another thread. */
+/* Ends a wait, and shortens the current or the next step. From a signal handler
+ * or another thread. */
 void live_interrupt(struct live *live);
 
-/* Whether it was; that is done with now. */
+/* Whether an interrupt is pending; clears it. */
 bool live_take_interrupt(struct live *live);
 
 enum live_rest {
@@ -178,46 +175,46 @@ enum live_rest {
     LIVE_STOPPED,     /* interrupted */
 };
 
-/* Steps and waits until it is idle, everything that was asked for is here, and
+/* Steps and waits until it is idle, all requested documents are loaded, and
  * every commit is confirmed or refused. */
 enum live_rest live_settle(struct live *live, mono_ms deadline);
 
 /* Takes in what other processes have committed up to now. */
 void live_refresh(struct live *live);
 
-/* Brings a document here, if it is not. What the trouble is, if there is
- * one. */
+/* Loads a document, unless it is loaded. Returns the trouble, if there is one.
+ */
 MUST_CHECK enum err live_load(struct live *live,
                               struct entity *entity,
                               struct err_detail *detail);
 
-/* The same for all documents that were requested. */
+/* The same for all requested documents. */
 MUST_CHECK enum err live_load_requested(struct live *live,
                                         struct err_detail *detail);
 
 /* The trouble of any space (L3), with its name, or NULL. */
 const struct err_detail *live_trouble(const struct live *live);
 
-/* Commits that have no answer. */
+/* Commits without a verdict. */
 size_t live_outstanding(const struct live *live);
 
-/* -- Leaving ------------------------------------------------------------- */
+/* -- Ending -------------------------------------------------------------- */
 
-/* Waits until every commit has its answer; nothing runs any more meanwhile, so
- * it ends also where nothing ever comes to rest. */
+/* Waits until every commit has its verdict. Nothing runs meanwhile, so it ends
+ * even if the graph never becomes idle. */
 enum live_rest live_flush(struct live *live, mono_ms deadline);
 
-/* Flushes, and ends it in any case. OK: every commit had its answer. Otherwise
- * some are lost, and the sentence says how many and why. */
+/* Flushes, and ends the host in any case. OK: every commit had its verdict.
+ * Otherwise some are lost, and the message says how many and why. */
 MUST_CHECK enum err live_stop(struct live *live,
                               mono_ms deadline,
                               struct err_detail *detail);
 
-/* Ends it at once, as a crash would: what was not confirmed is lost. May be
- * NULL. */
+/* Ends it at once, as a crash would: unconfirmed commits are lost. May be NULL.
+ */
 void live_drop(struct live *live);
 
-/* Whether all that was to be done is done, and confirmed. */
+/* Whether all work is done and confirmed. */
 bool live_is_at_rest(const struct live *live);
 
 #endif

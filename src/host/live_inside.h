@@ -22,18 +22,18 @@ struct live_space {
     struct space *space;
     int watch;                 /* of its lock file (host/wake.h) */
     bool written;              /* by a process, since the last step */
-    mono_ms busy_since;        /* when the write lock was asked for and not
-                                  had (L8); 0: it is not waited for */
+    mono_ms busy_since;        /* since when the write lock is requested and
+                                  unavailable (L8); 0: not waiting */
     mono_ms ask_again;         /* at the latest */
     mono_ms pause;             /* until then */
-    struct err_detail busy;    /* the process that has it, once it was looked
-                                  for; OK: not yet */
-    bool busy_long;            /* that is to be reported */
-    struct err_detail trouble; /* as it was reported; OK: none */
+    struct err_detail busy;    /* the process that has it, once it is known;
+                                  OK: not yet */
+    bool busy_long;            /* to be reported */
+    struct err_detail trouble; /* as reported; OK: none */
 };
 
 struct live {
-    struct live_options options; /* without what was borrowed for the call */
+    struct live_options options; /* without the parts borrowed for the call */
     struct runtime runtime;
     struct host *host;
     struct wake wake;
@@ -45,20 +45,19 @@ struct live {
     struct claim *claim; /* NULL: the session needs none (L4) */
     struct event_source event_source;
     bool more;        /* the last step was cut short */
-    mono_ms deadline; /* of who waits for it to settle, or MONO_NEVER */
-    bool postponed;   /* it ran nothing, because other processes are first */
+    mono_ms deadline; /* of the caller that waits, or MONO_NEVER */
+    bool postponed;   /* it ran nothing: other processes go first */
     struct mirrors mirrors;
     VEC(struct live_space *) spaces;
 };
 
 /* -- The write lock (live_lock.c) ---------------------------------------- */
 
-/* Looks for the process that has it, as a sentence. It costs reading in
- * /proc. */
+/* Finds the process that has the write lock, as a sentence. Reads /proc. */
 void live_find_holder(struct live_space *at, mono_ms now);
 
-/* It was asked for, and is not to be had; it was had, or is not wanted any
- * more (L8). */
+/* The lock was requested and is unavailable; it was acquired, or is no longer
+ * wanted (L8). */
 void live_begin_wait(struct live_space *at, mono_ms now);
 void live_end_wait(struct live_space *at);
 

@@ -1,4 +1,4 @@
-/* Telling other spaces who reads there (host/mirrors.h is the manual). */
+/* Telling other spaces about their readers (see host/mirrors.h). */
 
 #include "host/mirrors.h"
 
@@ -10,7 +10,7 @@ enum {
     KINDS = READ_SHAPE + 1,
 };
 
-/* -- What is noted ------------------------------------------------------- */
+/* -- Recording ----------------------------------------------------------- */
 
 static struct mirrored *find(struct mirrors *mirrors,
                              struct value space,
@@ -26,7 +26,7 @@ static struct mirrored *find(struct mirrors *mirrors,
     return NULL;
 }
 
-/* What is known of it, new if need be. */
+/* The record of a piece, created on demand. */
 static struct mirrored *note(struct mirrors *mirrors,
                              struct value space,
                              struct value branch,
@@ -160,7 +160,7 @@ void mirrors_release(struct mirrors *mirrors)
     vec_release(&mirrors->gone);
 }
 
-/* -- What is told -------------------------------------------------------- */
+/* -- Writing ------------------------------------------------------------- */
 
 /* Of one piece, and one space that it reads. */
 struct letter {
@@ -191,8 +191,8 @@ static bool set_seen(struct letter *letter, const struct resume_page *page)
     return seen;
 }
 
-/* Every place in both ways: who reads it how is in the actions, and it is a
- * hint. */
+/* Every place with both kinds of read: the kinds are in the actions, and a
+ * mirror is a hint. */
 static void add_reads(struct letter *letter, const struct resume_page *page)
 {
     VEC_FOREACH (&page->places, place) {
@@ -266,7 +266,7 @@ static void find_spaces(struct mirrored *piece, const struct resume_page *page)
     }
 }
 
-/* All actions, or as many as one page has: what is beyond is not told of. */
+/* All actions, or as many as one page holds: the rest is not mirrored. */
 static enum err list(const struct mirrored *piece,
                      struct engine *engine,
                      struct resume_page *page,

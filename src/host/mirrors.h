@@ -1,28 +1,28 @@
-/* Mirrors: rows in the store of a space that is read from elsewhere, so that
- * what lands there finds the pieces that must wake (store/observations.h).
+/* Mirrors: rows in the store of a space about its readers in other spaces, so
+ * that a commit there finds the pieces to wake (store/observations.h).
  *
- * A hub tells of every observation with places that its store has kept
- * (hub_options.observed). A piece that reads other spaces is noted, and when
- * the host has nothing better to do, its store is asked what the piece reads
- * where, and each of those spaces is told.
+ * A hub reports every kept observation with places (hub_options.observed). A
+ * piece that reads other spaces is recorded. When the host is idle, it asks the
+ * piece's store what the piece reads where, and writes that to each of those
+ * spaces.
  *
  *   struct mirrors mirrors = {0};
  *   mirrors_note(&mirrors, space, branch, observation);     from the hub
  *   mirrors_flush(&mirrors, &source, log);                  now and then
  *   mirrors_release(&mirrors);
  *
- *   X1  A hint: what fails is logged and forgotten, and nothing rests on it.
- *       What another process is in the way of is told with the next flush.
- *   X2  A space that is not open here is left alone: nobody is told of who
- *       reads, whom he could not tell himself.
- *   X3  A mirror says no more than was seen: its seq is the lowest that an
+ *   X1  A mirror is a hint: a failure is logged and dropped, and correctness
+ *       does not depend on it. If another process holds the lock, the next
+ *       flush tries again.
+ *   X2  A space that is not open here is skipped: its readers are not recorded
+ *       there.
+ *   X3  A mirror claims no more than was seen: its seq is the lowest that an
  *       action of the piece has seen of that space.
- *   X4  What a user's or a session's own rows say is not told to other
- *       spaces.
- *   X5  A piece that was removed is forgotten: by the store of its space
- *       (engine_piece_forget), and by all that it has read.
- *   X6  Nodes of a piece that have gone, with the element of a list that they
- *       were of, are forgotten by the store (engine_actions_forget). */
+ *   X4  Rows of a user or a session are not told to other spaces.
+ *   X5  A removed piece is forgotten by the store of its space
+ *       (engine_piece_forget) and by all spaces that it has read.
+ *   X6  The nodes of a removed element of a list are forgotten by the store
+ *       (engine_actions_forget). */
 
 #ifndef HOST_MIRRORS_H
 #define HOST_MIRRORS_H
@@ -33,7 +33,7 @@
 
 struct engine;
 
-/* A piece with something to tell, and where it has told. */
+/* A piece with something to write, and the spaces that it has written to. */
 struct mirrored {
     struct value space;
     struct value branch;
@@ -43,7 +43,7 @@ struct mirrored {
     VEC(struct value) told; /* spaces */
 };
 
-/* Nodes that have gone (X6). */
+/* Removed nodes (X6). */
 struct gone_nodes {
     struct value space;
     struct value branch;
@@ -54,11 +54,11 @@ struct gone_nodes {
 struct mirrors {
     VEC(struct mirrored) pieces;
     VEC(struct gone_nodes) gone;
-    bool noted; /* one of them is */
+    bool noted; /* at least one of them is */
 };
 
 struct mirrors_source {
-    /* The engine of the space of that name, or NULL: not here (X2). */
+    /* The engine of the space of that name; NULL: not open here (X2). */
     struct engine *(*engine)(void *ctx, struct value space);
     void *ctx;
 };
@@ -83,8 +83,8 @@ void mirrors_note_removed(struct mirrors *mirrors,
                           struct value branch,
                           struct value piece);
 
-/* Tells what was noted. `log` may be NULL. Costs as much as the pieces are
- * large, and nothing if nothing was noted. */
+/* Writes what was recorded. `log` may be NULL. The cost grows with the size of
+ * the recorded pieces; it is zero if there are none. */
 void mirrors_flush(struct mirrors *mirrors,
                    const struct mirrors_source *source,
                    const struct log *log);

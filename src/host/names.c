@@ -1,4 +1,4 @@
-/* Making a name, and finding a branch by one. */
+/* Creating names, and looking up branches. */
 
 #include "host/names.h"
 

@@ -1,11 +1,11 @@
-/* Names of a live host (host/live.h): made, and found. */
+/* Names for a live host (host/live.h): creation and lookup. */
 
 #ifndef HOST_NAMES_H
 #define HOST_NAMES_H
 
 #include "host/live.h"
 
-/* A name that nobody has or ever had, new: "session-3afc...". */
+/* A globally unique name, new: "session-3afc...". */
 struct value names_new(struct host *host, const char *kind);
 
 /* The branch of the first space, new; absent: the main one. BRANCH_UNKNOWN, and

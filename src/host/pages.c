@@ -17,8 +17,8 @@ static enum err given_up(struct err_detail *detail)
                    "stopped");
 }
 
-/* After the first page: what is still to come is counted only if there is
- * anything, and somebody listens. */
+/* After the first page: the rest is counted only if there is any, and if
+ * progress is reported. */
 static enum err count_all(const struct pages_source *source,
                           struct engine *engine,
                           struct resume_query *query,
@@ -103,7 +103,7 @@ static enum err list_patiently(const struct pages_source *source,
 
 /* -- The others ---------------------------------------------------------- */
 
-/* A space that somebody has read, wherever it is. */
+/* Another space that an action has read. */
 struct other {
     const struct observed_space *seen; /* one of those who have */
     bool torn; /* on two branches: a place does not say on which */
@@ -161,7 +161,7 @@ static bool ask(const struct pages_source *source,
     return true;
 }
 
-/* Who cannot be asked is left out (T2). */
+/* A space that cannot be asked is left out (T2). */
 static void ask_all(const struct pages_source *source, struct resume_set *set)
 {
     other_list others = {0};

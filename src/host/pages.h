@@ -1,10 +1,10 @@
-/* Fetching what stores know of a piece: the answer to runtime_resume_fn, on
- * top of engines. Every host of a runtime uses this one.
+/* Fetching what stores know of a piece: implements runtime_resume_fn on top of
+ * engines, for every host of a runtime.
  *
- * The pages come from the store of the piece's own space. If somebody commits
- * between two of them the listing has moved: it begins again, with the largest
- * pages there are, and a bounded number of times. Then every other space that
- * one of the actions has read is asked, once a page (host/resume.h). */
+ * The pages come from the store of the piece's space. If a commit lands between
+ * two of them, the listing has moved: it starts again with the largest page
+ * size, a bounded number of times. Then every other space that one of the
+ * actions has read is asked, once per page (host/resume.h). */
 
 #ifndef HOST_PAGES_H
 #define HOST_PAGES_H
@@ -15,20 +15,20 @@
 struct engine;
 
 enum {
-    PAGES_ACTIONS = 20000, /* a page, of the first attempt */
-    PAGES_TRIES = 8,       /* of which the listing may move */
+    PAGES_ACTIONS = 20000, /* per page, at the first attempt */
+    PAGES_TRIES = 8,       /* after which a moving listing fails */
 };
 
 struct pages_source {
-    /* The engine of the space of that name, or NULL: not here. */
+    /* The engine of the space of that name; NULL: not open here. */
     struct engine *(*engine)(void *ctx, struct value space);
     void *ctx;
-    struct identity identity; /* for whom; borrowed */
-    uint32_t limit;           /* actions a page; 0: PAGES_ACTIONS */
+    struct identity identity; /* of the reader; borrowed */
+    uint32_t limit;           /* actions per page; 0: PAGES_ACTIONS */
 
-    /* Told after each page how many actions there are so far, and how many
-     * there will be; it counts from the start when the listing has moved.
-     * False gives up. May be NULL. */
+    /* Called after each page with the number of actions so far and in total;
+     * counts from 0 again when the listing has moved. False gives up. May be
+     * NULL. */
     bool (*progress)(void *ctx, uint64_t actions, uint64_t total);
     void *progress_ctx;
 };

@@ -1,4 +1,4 @@
-/* Files that say who is there, as long as their locks are held. */
+/* Files about present processes, valid while their locks are held. */
 
 #include "host/presence.h"
 
@@ -48,7 +48,7 @@ static void visit_files(const char *folder, file_fn *visit, void *ctx)
     buf_release(&path);
 }
 
-/* Whether somebody holds it. Nobody is kept from it: the lock is shared. */
+/* Whether a process holds it. The lock is shared, so it excludes no reader. */
 static bool is_held(int fd)
 {
     if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
@@ -61,8 +61,8 @@ static bool is_held(int fd)
 static void sweep(void *ctx, const char *path, int fd)
 {
     (void)ctx;
-    /* Whoever comes with this name meanwhile waits for the lock, and looks
-     * whether the file is still there. */
+    /* A process that arrives with this name meanwhile waits for the lock, and
+     * checks whether the file still exists. */
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         (void)unlink(path);
     }
@@ -99,7 +99,7 @@ void presence_end(struct presence *presence)
     }
 }
 
-/* -- Who is there -------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 static void read_one(void *ctx, const char *path, int fd)
 {

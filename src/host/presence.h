@@ -1,16 +1,17 @@
-/* Presence: which processes are at work in a data directory, and on what.
+/* Presence: which processes use a data directory, and for what.
  *
- * Such a process has a file, DIR/run/SESSION, with one object of JSON in it,
- * and holds a lock on it that the system takes away when the process ends, in
- * whatever way. So a file without a lock is left over from one that was
- * killed: it says nothing, and goes with the next process that comes.
+ * Such a process has a file, DIR/run/SESSION, with one JSON object in it, and
+ * holds a lock on it that the system releases when the process ends, in
+ * whatever way. So a file without a lock is left over from a process that was
+ * killed: it is ignored, and the next process removes it.
  *
  *   struct presence *presence;
  *   err = presence_begin(folder, session, about, &presence, &detail);
  *   ...
  *   presence_end(presence);
  *
- * It is for people (`heddle ps`, `heddle doctor`); nothing rests on it. */
+ * It is for people (`heddle ps`, `heddle doctor`); correctness does not depend
+ * on it. */
 
 #ifndef HOST_PRESENCE_H
 #define HOST_PRESENCE_H
@@ -22,30 +23,30 @@
 
 struct presence;
 
-/* `about` is an object that is kept beside "session" and "pid":
+/* `about` is an object that is stored beside "session" and "pid":
  *
  *   {"command":"run","space":"main","pieces":["shopping"],"effects":true,
  *    "looks":true}
  *
- * `effects`: it runs their effects. `looks`: at their results, with everything
- * that they link to.
+ * `effects`: it runs their effects. `looks`: it reads their results, with
+ * everything that they link to.
  *
- * Makes DIR/run. IO, FULL: then nobody sees this process, and nothing else is
- * wrong. */
+ * Creates DIR/run. IO, FULL: then other processes do not see this one; all else
+ * works. */
 MUST_CHECK enum err presence_begin(const char *folder,
                                    struct value session,
                                    struct value about,
                                    struct presence **out,
                                    struct err_detail *detail);
 
-/* Takes the file away. NULL is harmless. */
+/* Removes the file. NULL is harmless. */
 void presence_end(struct presence *presence);
 
-/* Those that are there now: an array of the objects, new. A directory in which
- * there never was one has none. Nothing is changed. */
+/* The processes that are present: an array of the objects, new; empty if
+ * DIR/run does not exist. Changes nothing. */
 struct value presence_list(const char *folder);
 
-/* Whether one of them has a piece of that space started, by its name. */
+/* Whether that process has the piece of that space started. */
 bool presence_has(struct value one, struct value space, struct value piece);
 
 #endif

@@ -19,7 +19,7 @@ static bool is_of(const struct resume_asking *asking,
            key_equal(place->space, asking->space);
 }
 
-/* The lowest seq that was seen; UINT64_MAX: nobody has seen anything. */
+/* The lowest seq that was seen; UINT64_MAX: none was. */
 static uint64_t lowest_seen(const struct resume_asking *asking,
                             const struct resume_page *page)
 {
@@ -33,7 +33,7 @@ static uint64_t lowest_seen(const struct resume_asking *asking,
     return lowest;
 }
 
-/* Each place in both ways: who reads it how is in the actions. */
+/* Each place with both kinds of read: the kinds are in the actions. */
 static enum err add_reads(const struct resume_asking *asking,
                           const struct resume_page *page,
                           read_list *reads,

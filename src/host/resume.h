@@ -1,13 +1,13 @@
-/* Asking other stores, for a piece that is resumed and reads elsewhere.
+/* Asking other stores, for a resumed piece that reads other spaces.
  *
  * The pages of a piece (proto/resume.h) say what has changed in its own space.
- * What its actions read in other spaces is in their stores: before the pages
- * are used, each of those is asked once, and the answers are written into the
- * pages, where those of the own space are.
+ * The stores of other spaces know what has changed there: before the pages are
+ * used, each of those is asked once, and the answers are written into the
+ * pages, beside those of the own space.
  *
  *   err = resume_ask(engine, &asking, page, &head, &detail);
  *
- * A space that nobody asks, or that cannot be, leaves its readers unknown. */
+ * If a space is not asked, or cannot be, its readers are unknown. */
 
 #ifndef HOST_RESUME_H
 #define HOST_RESUME_H
@@ -17,7 +17,7 @@
 
 struct engine;
 
-/* Which space, and for whom. */
+/* Which space, and for which reader. */
 struct resume_asking {
     struct value space; /* as the pages name it */
     struct value branch;
@@ -25,10 +25,10 @@ struct resume_asking {
 };
 
 /* Sets `changed` of the places of that space, above the lowest seq of it that
- * an action of the page has seen, and *head to the state that this is of.
- * SEQUENCE: something was seen that the store does not have; BRANCH_UNKNOWN;
- * ARGUMENT: a place is somebody's, and nobody says whose; faults. The page is
- * then as it was. */
+ * an action of the page has seen, and *head to the state that was compared.
+ * SEQUENCE: an action has seen a seq that the store does not have;
+ * BRANCH_UNKNOWN; ARGUMENT: a place belongs to a user or a session that the
+ * caller does not name; faults. The page is unchanged then. */
 MUST_CHECK enum err resume_ask(struct engine *engine,
                                const struct resume_asking *asking,
                                struct resume_page *page,

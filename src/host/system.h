@@ -1,15 +1,15 @@
-/* The real world as the core sees it: struct host on the operating system.
+/* struct host on the operating system: clock and randomness.
  *
- * Timers are not among it: who runs a runtime asks when it wants to be woken,
- * and sleeps that long (host/live.h). */
+ * Timers are not part of it: the owner of a runtime asks when to wake it, and
+ * sleeps until then (host/live.h). */
 
 #ifndef HOST_SYSTEM_H
 #define HOST_SYSTEM_H
 
 #include "base/host.h"
 
-/* The one of this process: the monotonic clock, and the system's randomness,
- * which nobody can predict and no other process gets. */
+/* The host of this process: the monotonic clock, and the system's randomness,
+ * which is unpredictable and different in each process. */
 struct host *system_host(void);
 
 /* Milliseconds since 1970, for people. */

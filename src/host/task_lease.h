@@ -1,7 +1,7 @@
 /* Task leases: one process does a task (runtime/task.h, task-5).
  *
  * A lease is a held file (host/held_file.h) DIR/tasks/KEY. It ends with the
- * process, also if that is killed; then the next process that asks has it. */
+ * process, even if it is killed; then the next process that asks gets it. */
 
 #ifndef HOST_TASK_LEASE_H
 #define HOST_TASK_LEASE_H

@@ -1,4 +1,4 @@
-/* Gathering, writing, removing and renaming. */
+/* Collecting, writing, removing and renaming documents of pieces. */
 
 #include <string.h>
 
@@ -488,8 +488,8 @@ static bool is_result(const struct transfer *transfer,
            moved_is_piece(one->id);
 }
 
-/* The document is deleted; that of a result keeps the generation, so that a
- * piece that comes after it is another one. */
+/* Deletes the document; a result document keeps the generation, so that a later
+ * piece of its name gets another one. */
 static enum err write_gone(struct moved_writer *writer,
                            const struct moved_document *one,
                            struct err_detail *detail)

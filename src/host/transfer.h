@@ -1,24 +1,24 @@
-/* Whole pieces, as sets of documents: counted, removed, renamed, exported to a
- * file and imported from one. No pattern is needed and nothing runs.
+/* Whole pieces as sets of documents: counting, removing, renaming, exporting to
+ * a file and importing from one. No pattern is needed and nothing runs.
  *
  *   T1  Each change is one SQL transaction of the space: a process that is
  *       killed meanwhile has changed nothing.
- *   T2  What belongs to a piece are its result document, the documents below
- *       it ("piece:NAME/..."), those of each user included, and the pieces that
- *       its handlers have launched. What belongs to a session of a process is
- *       left out: it is of no use to another process.
- *       Events that wait for its streams (proto/event.h) go with it and follow
- *       its name; they are not part of an export.
+ *   T2  A piece consists of its result document, the documents below it
+ *       ("piece:NAME/..."), including those of each user, and the pieces that
+ *       its handlers have launched. Documents of a session are left out: they
+ *       are useless to another process.
+ *       Events that wait for its streams (proto/event.h) are removed with it
+ *       and follow its name; they are not part of an export.
  *   T4  A child in another space (R8 of runtime/piece.h) belongs to its parent
- *       and is removed with it, before it, in a transaction of its own: after a
- *       kill in between, the parent is there and can be removed again. As long
- *       as its parent has it, it is not removed alone. Neither of the two is
- *       renamed or exported: the other one would be left out.
- *   T3  What is remembered of runs is forgotten for each name that changes: the
- *       nodes run again when the piece is started next.
+ *       and is removed with it, before it, in a separate transaction: after a
+ *       kill in between, the parent still exists and can be removed again. A
+ *       child is not removed alone while its parent has it. Neither of the two
+ *       is renamed or exported, because the other one would be left out.
+ *   T3  The remembered runs of each changed name are forgotten: the nodes run
+ *       again at the next start of the piece.
  *
- * An export is JSON Lines: a header, a line per document, and the number of
- * documents as the end, so that a file that was cut is noticed.
+ * An export is JSON Lines: a header, one line per document, and the number of
+ * documents at the end, so that a truncated file is detected.
  *
  *   {"format":"heddle-export","version":1,"kind":"piece","space":"main",
  *    "pieces":["shop"],"seq":12,"at":1700000000000}
@@ -33,7 +33,7 @@
 #include "host/folder.h"
 #include "value/value.h"
 
-/* What the names of the sessions begin with that commit these changes. */
+/* The prefix of the names of the sessions that commit these changes. */
 #define TRANSFER_SESSION "transfer-"
 
 struct transfer;
@@ -41,7 +41,7 @@ struct transfer;
 struct transfer_counts {
     uint64_t pieces;
     uint64_t documents;
-    uint64_t relinked; /* documents of others whose links were rewritten */
+    uint64_t relinked; /* other documents whose links were rewritten */
 };
 
 /* A space of a data directory. Both names are borrowed until the end. */
@@ -52,21 +52,21 @@ MUST_CHECK enum err transfer_open(const char *folder,
                                   struct err_detail *detail);
 void transfer_close(struct transfer *transfer); /* NULL is fine */
 
-/* How much a piece is. NOT_FOUND, with the nearest name. */
+/* The size of a piece. NOT_FOUND, with the nearest name. */
 MUST_CHECK enum err transfer_count(struct transfer *transfer,
                                    const char *name,
                                    struct transfer_counts *counts,
                                    struct err_detail *detail);
 
-/* ARGUMENT if a process that tells it is there (host/presence.h) has the piece
- * started: it would write to what is gone. */
+/* ARGUMENT if a present process (host/presence.h) has the piece started: it
+ * would write to removed documents. */
 MUST_CHECK enum err transfer_remove(struct transfer *transfer,
                                     const char *name,
                                     struct transfer_counts *counts,
                                     struct err_detail *detail);
 
-/* The same conditions, and nothing may have the new name. Links to the piece
- * are rewritten in all documents of the space. */
+/* The same conditions, and the new name must be free. Rewrites links to the
+ * piece in all documents of the space. */
 MUST_CHECK enum err transfer_rename(struct transfer *transfer,
                                     const char *name,
                                     const char *new_name,
@@ -83,12 +83,12 @@ MUST_CHECK enum err transfer_export(struct transfer *transfer,
 struct transfer_import {
     const char *text;
     size_t length;
-    const char *name; /* of the piece; NULL: the one that it had */
-    bool replace;     /* what is there, instead of refusing */
+    const char *name; /* of the piece; NULL: the exported name */
+    bool replace;     /* an existing piece, instead of refusing */
 };
 
-/* ARGUMENT: it is there already, or is started; SYNTAX: the text is not an
- * export, or not whole. `imported` is the name of the piece, or "". */
+/* ARGUMENT: the piece exists, or is started; SYNTAX: the text is not an export,
+ * or is truncated. `imported` is the name of the piece, or "". */
 MUST_CHECK enum err transfer_import(struct transfer *transfer,
                                     const struct transfer_import *import,
                                     struct buf *imported,

@@ -1,5 +1,5 @@
-/* Children in other spaces (T4): found, counted, removed before their parents.
- */
+/* Children in other spaces (T4): found, counted, and removed before their
+ * parents. */
 
 #include "host/transfer_inside.h"
 #include "runtime/piece.h"

@@ -1,5 +1,6 @@
-/* The stored events (proto/event.h) of pieces that are removed or renamed: they
- * go with their piece, or follow its name. Those of an export are checked. */
+/* The stored events (proto/event.h) of removed or renamed pieces: they are
+ * removed with their piece, or follow its name. Those of an import are checked.
+ */
 
 #include <string.h>
 

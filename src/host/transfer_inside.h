@@ -30,46 +30,45 @@ struct moved_set {
               for */
     VEC(struct moved_document) documents;
     struct value space;     /* of an export: the name of its space; or absent */
-    struct value relatives; /* of those that are removed: an array of
-                               {"space", "piece"} of other spaces that go, too,
-                               with events that wait for them here; or
+    struct value relatives; /* of removed pieces: an array of {"space", "piece"}
+                               in other spaces that are removed, too, with
+                               events that wait for them here; or
                                absent */
 };
 
 void moved_set_release(struct moved_set *set);
 
-/* The document at the head, new; absent: there is none. Inside a
- * transaction. */
+/* The document at the head, new; or absent. Inside a transaction. */
 MUST_CHECK enum err transfer_read(struct transfer *transfer,
                                   struct value scope_key,
                                   struct value id,
                                   struct value *out,
                                   struct err_detail *detail);
 
-/* Fills the set with a piece and what it has launched (T2), or, with NULL, with
- * everything. NOT_FOUND. Inside a transaction. */
+/* Fills the set with a piece and the pieces that it launched (T2), or, with
+ * NULL, with everything. NOT_FOUND. Inside a transaction. */
 MUST_CHECK enum err transfer_gather(struct transfer *transfer,
                                     const char *name,
                                     struct moved_set *set,
                                     struct err_detail *detail);
 
-/* What is at "piece" of a result document, borrowed; absent: it is none, or was
- * removed. */
+/* The content of "piece" in a result document, borrowed; absent: it is not one,
+ * or was removed. */
 struct value transfer_about(struct value document);
-/* The generation in it, also of a removed one; 0: none. */
+/* The generation in it, also of a removed piece; 0: none. */
 uint64_t transfer_generation(struct value document);
 
-/* Removes a piece and what it has launched in this space. `children` are those
- * of transfer_elsewhere that are gone; STALE: there are others now. Adds to the
- * counts. */
+/* Removes a piece and the pieces that it launched in this space. `children` are
+ * those of transfer_elsewhere that are removed; STALE: there are others now.
+ * Adds to the counts. */
 MUST_CHECK enum err transfer_remove_here(struct transfer *transfer,
                                          const char *name,
                                          struct value children,
                                          struct transfer_counts *counts,
                                          struct err_detail *detail);
 
-/* T4: the children of a piece, and of what it has launched, in other spaces, as
- * its document has them: an array, new. Inside a transaction. */
+/* T4: the children in other spaces of a piece and of the pieces that it
+ * launched, from its document: an array, new. Inside a transaction. */
 MUST_CHECK enum err transfer_elsewhere(struct transfer *transfer,
                                        const struct moved_set *set,
                                        struct value *out,
@@ -82,21 +81,21 @@ MUST_CHECK enum err transfer_read_parent(struct transfer *transfer,
                                          struct value *out,
                                          struct err_detail *detail);
 
-/* T4: ARGUMENT if the piece has such children, or is one. `what` is what cannot
- * be done. Inside a transaction. */
+/* T4: ARGUMENT if the piece has such children, or is one. `what` names the
+ * refused operation. Inside a transaction. */
 MUST_CHECK enum err transfer_refuse_elsewhere(struct transfer *transfer,
                                               const struct moved_set *set,
                                               const char *what,
                                               struct err_detail *detail);
 
-/* Whether a process has the piece started: then ARGUMENT. */
+/* ARGUMENT if a process has the piece started. */
 MUST_CHECK enum err transfer_check_stopped(const struct transfer *transfer,
                                            const char *name,
                                            struct err_detail *detail);
 
-/* Whether a document of an export can be handled if it holds an event: a timer
- * has a due time, and cron fields and a zone that are known here. ARGUMENT,
- * with the path in the document. */
+/* Validates an exported document that holds an event: a timer has a due time,
+ * and its cron fields and zone are known here. ARGUMENT, with the path in the
+ * document. */
 MUST_CHECK enum err moved_check_event(struct value id,
                                       struct value document,
                                       struct err_detail *detail);
@@ -111,28 +110,27 @@ struct moved_writer {
     struct value scope_key; /* of the operations so far; or absent */
 };
 
-/* `document` is absent: the document is deleted. Borrows all. */
+/* If `document` is absent, the document is deleted. Borrows all. */
 MUST_CHECK enum err moved_write(struct moved_writer *writer,
                                 struct value scope_key,
                                 struct value id,
                                 struct value document,
                                 struct err_detail *detail);
 
-/* Lands what is left, and releases the writer, also if `err` is none. */
+/* Commits the rest and releases the writer, also if `err` is an error. */
 MUST_CHECK enum err moved_write_end(struct moved_writer *writer,
                                     enum err err,
                                     struct err_detail *detail);
 
-/* A set in which the names begin with another one, and the links of all
- * documents say so. */
+/* A set whose names get another prefix, also in the links of all documents. */
 struct moved_names {
     const struct moved_set *set; /* whose names are renamed */
-    struct value space;          /* in which they were, and links name it, */
-    struct value to_space;       /* and in which they are to be */
+    struct value space;          /* the former one, as links name it, */
+    struct value to_space;       /* and the new one */
     const char *from;
     const char *to;
-    uint64_t generation; /* at least, of the pieces: above that of a removed one
-                            that had the name; 0: there was none */
+    uint64_t generation; /* minimum for the pieces: above that of a removed
+                            piece that had the name; 0: there was none */
 };
 
 /* The id, the name or the document under the new name: new references. */
@@ -141,42 +139,40 @@ struct value moved_name(const struct moved_names *names, struct value name);
 struct value moved_value(const struct moved_names *names,
                          struct value document);
 
-/* The same for a result document, or the record of a user in its place: what it
- * has launched, too, and the generation. */
+/* The same for a result document, or the record of a user beside it: also
+ * renames launched pieces and sets the generation. */
 struct value moved_result(const struct moved_names *names,
                           struct value document);
 
-/* The generation for the names, from what is at the new id now: nothing, a
- * removed piece, or, with `replace`, a piece; ARGUMENT otherwise. */
+/* The generation for the names, from the current document at the new id: none,
+ * a removed piece, or, with `replace`, a piece; ARGUMENT otherwise. */
 MUST_CHECK enum err moved_read_generation(struct transfer *transfer,
                                           struct moved_names *names,
                                           bool replace,
                                           struct err_detail *detail);
 
-/* Whether an id is that of a piece itself, and not of what is below it. */
+/* Whether an id is that of a piece itself, and not of a document below it. */
 bool moved_is_piece(struct value id);
 
-/* The list of pieces without `gone`, if it is there, and with `added`, if it is
- * not absent; written if it is another one then. `document` is the result
- * document of `added`. */
+/* Writes the list of pieces without `gone` and with `added`, unless absent, if
+ * that changes it. `document` is the result document of `added`. */
 MUST_CHECK enum err moved_write_index(struct moved_writer *writer,
                                       struct value gone,
                                       struct value added,
                                       struct value document,
                                       struct err_detail *detail);
 
-/* Whether the id is that of one of the pieces, or of what is below it. */
+/* Whether the id is of one of the pieces, or of a document below it. */
 bool moved_set_has(const struct moved_set *set, struct value id);
 
-/* The stored events for the streams of pieces that are `removed` are deleted;
- * or, with `names`, all stored events get the new names. One of the two is
- * given. */
+/* Deletes the stored events for streams of `removed` pieces; or, with `names`,
+ * renames all stored events. Exactly one of the two is given. */
 MUST_CHECK enum err moved_write_events(struct moved_writer *writer,
                                        const struct moved_set *removed,
                                        const struct moved_names *names,
                                        struct err_detail *detail);
 
-/* After the transaction: what is remembered of the runs of the pieces. */
+/* After the transaction: forgets the remembered runs of the pieces. */
 MUST_CHECK enum err transfer_forget(struct transfer *transfer,
                                     const struct moved_set *set,
                                     struct err_detail *detail);

@@ -153,10 +153,10 @@ bool wake_is_interrupted(const struct wake *wake)
     return atomic_load(&wake->interrupted);
 }
 
-/* The descriptor first: one that comes in between is seen now or makes it
- * readable again. It may be readable without an interrupt, because of one that
- * was seen before it was done; who sleeps must not be woken by that for ever,
- * and who never does need not look. */
+/* Drains the descriptor first: an interrupt that comes in between is seen now
+ * or makes it readable again. It may be readable without an interrupt, because
+ * of one that was seen before its write was done. A sleeper must not be woken
+ * by that for ever; a process that never sleeps need not drain it. */
 bool wake_take_interrupt(struct wake *wake)
 {
     if (!wake->waited && !wake_is_interrupted(wake)) {

@@ -60,7 +60,7 @@ static mono_ms host_now(struct host *host)
     return CONTAINER_OF(host, struct world, host)->now;
 }
 
-/* Nobody here sets timers: world_idle asks when to wake. */
+/* Timers are not used here: world_idle asks when to wake. */
 static void host_timer_set(struct host *host,
                            struct host_timer *timer,
                            mono_ms at)

@@ -1,5 +1,5 @@
-/* A world: stores and runtimes in one process, on a clock that stands still
- * unless somebody moves it. For tests of all kinds, `heddle test` before all.
+/* A world: stores and runtimes in one process, on a clock that advances only
+ * when told to. For tests of all kinds, above all `heddle test`.
  *
  *   struct world *world = world_new(seed);
  *   struct world_store *store = world_store_new(world, NULL, &detail);
@@ -8,12 +8,12 @@
  *   world_idle(one);
  *   world_free(world);
  *
- *   W1  Nothing sleeps, nothing is in another thread, and the same seed gives
- *       the same bytes.
- *   W2  A store has one engine and hub a space, made when somebody asks for
- *       it; in memory, or in a folder.
- *   W3  What a runtime commits is at its store when it steps, unless it is
- *       held; what others have committed arrives when it steps. */
+ *   W1  Nothing sleeps, there are no threads, and the same seed gives the same
+ *       bytes.
+ *   W2  A store has one engine and one hub per space, created on demand, in
+ *       memory or in a folder.
+ *   W3  A runtime's commits reach its store when it steps, unless they are
+ *       held; commits of other runtimes arrive when it steps. */
 
 #ifndef HOST_WORLD_H
 #define HOST_WORLD_H
@@ -27,7 +27,7 @@ struct world;
 struct world_store;
 
 enum {
-    WORLD_WAKES_MAX = 10000, /* of world_idle: then it gives up */
+    WORLD_WAKES_MAX = 10000, /* after which world_idle gives up */
 };
 
 struct world *world_new(uint64_t seed);
@@ -37,20 +37,20 @@ mono_ms world_now(const struct world *world);
 void world_advance(struct world *world, mono_ms by);
 struct random *world_random(struct world *world);
 
-/* `folder` is where the spaces' files are, or NULL: in memory. */
+/* `folder` has the files of the spaces; NULL: in memory. */
 MUST_CHECK enum err world_store_new(struct world *world,
                                     const char *folder,
                                     struct world_store **out,
                                     struct err_detail *detail);
 
-/* The engine of a space, made if there is none. */
+/* The engine of a space, created if there is none. */
 MUST_CHECK enum err world_engine(struct world_store *store,
                                  const char *space,
                                  struct engine **out,
                                  struct err_detail *detail);
 
-/* What a store says to a commit before it looks at it: ERR_OK lets it go on,
- * anything else is its verdict. */
+/* Judges a commit before the store sees it: ERR_OK passes it on, anything else
+ * is its verdict. */
 typedef enum err world_judge_fn(void *ctx,
                                 const struct commit *commit,
                                 struct err_detail *detail);
@@ -62,7 +62,7 @@ struct world_runtime {
     bool held;
     world_judge_fn *judge; /* of its commits; or NULL: the store decides */
     void *judge_ctx;
-    uint32_t page_limit; /* of runtime.resume: actions a page; 0: the default */
+    uint32_t page_limit; /* of runtime.resume: actions per page; 0: default */
     struct world_runtime_rest *rest; /* links and names: world.c */
 };
 
@@ -70,43 +70,43 @@ struct world_runtime {
 struct world_runtime_options {
     const char *const *spaces; /* names; the first is the default one */
     size_t space_count;        /* 0: one, "main" */
-    const char *user;          /* NULL: nobody in particular */
+    const char *user;          /* NULL: anonymous */
     struct sched_hooks hooks;
     const struct events_policy *policy;
 };
 
-/* Belongs to the world. Its spaces are open, its clock is the world's (a call
- * of world_advance inside a run is the run's duration), and it can take up
- * pieces (runtime.resume). */
+/* Owned by the world. Its spaces are open, its clock is the world's (a call of
+ * world_advance inside a run is the run's duration), and it can resume pieces
+ * (runtime.resume). */
 MUST_CHECK enum err world_runtime_new(
     struct world_store *store,
     const struct world_runtime_options *options,
     struct world_runtime **out,
     struct err_detail *detail);
 
-/* Gone, as in a crash (U of runtime/runtime.h). */
+/* Ends it as in a crash (U of runtime/runtime.h). */
 void world_runtime_end(struct world_runtime *one);
 
-/* What is to be sent, and what has come. Nothing runs. */
+/* Sends and receives pending messages. Nothing runs. */
 void world_exchange(struct world_runtime *one);
 
-/* One pass, with what is to be sent and has come. Whether anything ran. */
+/* One pass, with pending messages sent and received. Whether anything ran. */
 bool world_step(struct world_runtime *one);
 
 enum world_rest {
     WORLD_AT_REST,
-    WORLD_HELD,     /* only a confirmation is missing that is withheld */
-    WORLD_RESTLESS, /* WORLD_WAKES_MAX was not enough */
+    WORLD_HELD,     /* waits only for a withheld confirmation */
+    WORLD_RESTLESS, /* not idle after WORLD_WAKES_MAX */
 };
 
-/* Steps until it is idle, and moves the clock to what holds idle; then, with
- * `settled`, until every commit is confirmed and the outbox empty. */
+/* Steps until it is idle, and advances the clock to whatever delays that; then,
+ * with `settled`, until every commit is confirmed and the outbox empty. */
 enum world_rest world_idle(struct world_runtime *one, bool settled);
 
-/* Commits stay here, unconfirmed; or go out in order from now on. */
+/* Withholds commits, unconfirmed; or sends them in order from now on. */
 void world_hold(struct world_runtime *one, bool held);
 
-/* Brings a document here, if it is not: sends, and takes the answer. */
+/* Loads a document, unless it is loaded: sends, and processes the answer. */
 void world_load(struct world_runtime *one, struct entity *entity);
 
 #endif

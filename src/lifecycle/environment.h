@@ -1,15 +1,14 @@
 /* The machines of an environment: a workspace on a host that threads share,
- * which is made, used, made again, and destroyed.
+ * which is created, used, created again, and destroyed.
  *
  * environment_lifecycle is strict: the wish to destroy is a status (retiring),
- * a destroyed environment stays destroyed, and an answer to a destroy counts
- * only if it is to the attempt that the row names; it is stale if the row
- * names another or none (FACT_STALE_ATTEMPT). An attempt whose answer was lost
- * keeps its name in `error`, so that the answer still counts when it comes
- * after all.
+ * and a destroyed environment stays destroyed. An answer to a destroy counts
+ * only if it is to the attempt that the row names; it is stale if the row names
+ * another or none (FACT_STALE_ATTEMPT). An attempt whose answer was lost keeps
+ * its name in `error`, so that a late answer still counts.
  *
  * Two events may carry a new attempt: destroy.started, and provision.cancelled,
- * which begins a destroy if there is no workspace to go back to.
+ * which begins a destroy if there is no workspace to return to.
  *
  * EFFECT_CLAIM is a condition and not a column: the writer adds to the same
  * statement that no thread of the environment is live or stopping.

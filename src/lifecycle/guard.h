@@ -1,12 +1,12 @@
-/* Which work is in flight, in this process.
+/* Requests in flight, in this process.
  *
- * Somebody who is about to send a request claims its kind and id, and gives
- * the claim back when the answer has been dealt with. Meanwhile nobody else
- * sends the same. A claim is not durable, on purpose: what must survive a
- * restart is a status of the row, and after a restart nothing is in flight.
+ * A caller that is about to send a request claims its kind and id, and releases
+ * the claim when the answer has been processed. Meanwhile no other caller sends
+ * the same. A claim is not durable, on purpose: what must survive a restart is
+ * a status of the row, and after a restart nothing is in flight.
  *
  *   G1  A pair of kind and id is held at most once.
- *   G2  Kinds do not know each other: a stop can be in flight beside a start.
+ *   G2  Kinds are independent: a stop can be in flight beside a start.
  *
  * All zero is a guard that holds nothing and owns nothing. One thread. */
 
@@ -40,11 +40,11 @@ struct guard {
 /* Forgets all claims. */
 void guard_release_all(struct guard *guard);
 
-/* True if the claim is yours now; false if it is held already. */
+/* True if the caller has the claim now; false if it is already held. */
 bool guard_claim(struct guard *guard, enum guard_kind kind, const char *id);
 
-/* Gives a claim back. False, and nothing happens, if it was not held: the
- * answer to a request may come after somebody has given it up. */
+/* Releases a claim. False, and nothing happens, if it was not held: the answer
+ * to a request may come after its claim was given up. */
 bool guard_release(struct guard *guard, enum guard_kind kind, const char *id);
 
 bool guard_is_held(const struct guard *guard,

@@ -1,5 +1,5 @@
-/* The evaluator, and the names of what all machines share. Reads tables and
- * changes nothing; which tables there are is not known here. */
+/* The evaluator, and the names that all machines share. Reads tables and
+ * changes nothing; it does not know which tables exist. */
 
 #include "lifecycle/machine.h"
 

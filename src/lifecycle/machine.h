@@ -1,24 +1,23 @@
-/* Lifecycle machines: callers report what happened, a table says what becomes.
+/* Lifecycle machines: callers report what happened, a table decides the status.
  *
  * A machine is data: statuses, events, edges, and for each event the
- * predicates that supersede it. lifecycle_evaluate() is the one reader of that
- * data; whoever stores a status asks it first and writes what it says.
+ * predicates that supersede it. lifecycle_evaluate() is the only reader of that
+ * data; every writer of a status calls it first and writes its outcome.
  *
  *   L1  No caller names a target status: an event and the row decide.
  *   L2  An event that does not apply is an outcome, not an error. Late and
  *       repeated reports are normal; every one of them has an explanation.
- *   L3  Predicates are asked before the table, in the order of the enum: an
- *       event that the world has overtaken is superseded even where the table
- *       has no edge for it.
+ *   L3  Predicates are tested before the table, in the order of the enum: an
+ *       outdated event is superseded even where the table has no edge for it.
  *   L4  For each status and event there is at most one edge. An edge back to
  *       its own status says that nothing needs to be done.
  *   L5  The evaluator is total: every status, event and set of facts of a
- *       machine has an outcome. It allocates nothing and keeps nothing.
+ *       machine has an outcome. It allocates nothing and has no state.
  *
- * A row enters as a set of facts, because that is all that tables and
- * predicates look at; what is to be written beside the status comes back as a
- * set of effects. Not here: rows, columns, clocks (the writer), and lists of
- * machines (lifecycle/catalog.h). */
+ * A row is passed as a set of facts, because tables and predicates depend on
+ * nothing else; what must be written beside the status is returned as a set of
+ * effects. Not here: rows, columns, clocks (the writer), and lists of machines
+ * (lifecycle/catalog.h). */
 
 #ifndef LIFECYCLE_MACHINE_H
 #define LIFECYCLE_MACHINE_H
@@ -27,8 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a machine may ask of a row, and of the report about it: bits of a set.
- * The empty set is the ordinary row. */
+/* What a machine may depend on in a row and in the report about it: bits of a
+ * set. The empty set is the ordinary row. */
 enum lifecycle_fact {
     FACT_DELETED = 1 << 0,        /* the row is marked as deleted */
     FACT_ARCHIVED = 1 << 1,       /* it is archived */
@@ -36,12 +35,12 @@ enum lifecycle_fact {
     FACT_CHILD = 1 << 3,          /* the thread belongs to another thread */
     FACT_STALE_RUN = 1 << 4,      /* a report on another run than the row's */
     FACT_MANAGED = 1 << 5,        /* the workspace is ours to destroy */
-    FACT_CLEANUP_REQUESTED = 1 << 6, /* somebody wants it gone */
+    FACT_CLEANUP_REQUESTED = 1 << 6, /* its removal is requested */
     FACT_WORKSPACE = 1 << 7,         /* the row has a workspace path */
     FACT_STALE_ATTEMPT = 1 << 8,     /* an answer to another destroy attempt */
 };
 
-/* What must hold for an event to count, in the order of asking (L3). */
+/* What must hold for an event to count, in the order of testing (L3). */
 enum lifecycle_predicate {
     PREDICATE_NOT_DELETED,
     PREDICATE_NOT_ARCHIVED,
@@ -60,10 +59,10 @@ enum lifecycle_effect {
     EFFECT_RAISE_ATTENTION = 1 << 0, /* the time of attention is now */
     EFFECT_STAMP_RUN = 1 << 1,       /* the row's run is the event's */
     EFFECT_CLEAR_RUN = 1 << 2,       /* the row has no run */
-    EFFECT_CLAIM = 1 << 3,           /* only if no thread is in the way */
+    EFFECT_CLAIM = 1 << 3,           /* only if no thread prevents it */
     EFFECT_STAMP_ATTEMPT = 1 << 4,   /* the destroy attempt is the event's */
     EFFECT_CLEAR_ATTEMPT = 1 << 5,   /* the row has no destroy attempt */
-    EFFECT_CLEAR_CLEANUP = 1 << 6,   /* nobody wants it gone any more */
+    EFFECT_CLEAR_CLEANUP = 1 << 6,   /* its removal is no longer requested */
     EFFECT_SET_WORKSPACE = 1 << 7,   /* the workspace is the event's */
     EFFECT_CLEAR_WORKSPACE = 1 << 8, /* the row has no workspace path */
 };
@@ -74,17 +73,18 @@ enum {
 };
 
 enum lifecycle_kind {
-    LIFECYCLE_APPLIED,    /* the status becomes another one */
+    LIFECYCLE_APPLIED,    /* the status changes */
     LIFECYCLE_UNCHANGED,  /* an edge says that nothing is to be done */
     LIFECYCLE_SUPERSEDED, /* a predicate does not hold */
     LIFECYCLE_ILLEGAL,    /* there is no edge */
     LIFECYCLE_NOT_FOUND,  /* from a writer only: there is no such row */
-    LIFECYCLE_CONFLICT,   /* from a writer only: the row has moved */
+    LIFECYCLE_CONFLICT,   /* from a writer only: the row has changed */
     LIFECYCLE_KIND_COUNT,
 };
 
-/* Strict is what new code uses. Observed is the behaviour of the system that
- * the tables were taken from, cell by cell, with the doubtful ones marked. */
+/* New code uses the strict profile. The observed one is the behaviour of the
+ * system that the tables were taken from, cell by cell, with doubtful cells
+ * marked. */
 enum lifecycle_profile {
     LIFECYCLE_STRICT,
     LIFECYCLE_OBSERVED,
@@ -97,7 +97,7 @@ enum lifecycle_profile {
 
 struct lifecycle_status {
     const char *name;
-    bool is_resting; /* it may stay so for ever: nobody owes an event */
+    bool is_resting; /* it may last for ever: no event is owed */
     const char *meaning;
 };
 
@@ -126,7 +126,7 @@ struct lifecycle_rule {
     uint8_t from;    /* these may be LIFECYCLE_ANY */
     uint8_t event;   /* */
     uint8_t to;      /* */
-    unsigned unless; /* one FACT_* with which the rule is silent, or 0 */
+    unsigned unless; /* one FACT_* that disables the rule, or 0 */
     unsigned effects;
 };
 
@@ -155,22 +155,22 @@ const struct lifecycle_edge *lifecycle_edge(
 unsigned lifecycle_facts_read(const struct lifecycle_machine *machine);
 
 /* True if the tables are sound: names, numbers in range, edges in order and
- * one for each cell (L4), every status reachable. */
+ * one per cell (L4), every status reachable. */
 bool lifecycle_machine_check(const struct lifecycle_machine *machine);
 
 /* -- An outcome ---------------------------------------------------------- */
 
 struct lifecycle_outcome {
     enum lifecycle_kind kind;
-    uint8_t to;       /* of APPLIED the new status, else the one it has */
-    unsigned effects; /* EFFECT_* bits, of APPLIED only */
-    enum lifecycle_predicate predicate; /* of SUPERSEDED, else NONE */
-    const struct lifecycle_edge *edge;  /* of APPLIED and UNCHANGED */
+    uint8_t to;       /* APPLIED: the new status, else the current one */
+    unsigned effects; /* EFFECT_* bits, APPLIED only */
+    enum lifecycle_predicate predicate; /* SUPERSEDED, else NONE */
+    const struct lifecycle_edge *edge;  /* APPLIED and UNCHANGED */
 };
 
-/* What `event` means for a row in `status` with `facts` (FACT_* bits; bits
- * that the machine does not read have no influence). Both numbers are the
- * machine's own. */
+/* What `event` means for a row in `status` with `facts` (FACT_* bits; bits that
+ * the machine does not read have no influence). Both numbers are the machine's.
+ */
 struct lifecycle_outcome lifecycle_evaluate(
     const struct lifecycle_machine *machine,
     uint8_t status,
@@ -181,7 +181,7 @@ enum {
     LIFECYCLE_DETAIL_SIZE = 128,
 };
 
-/* Half a sentence on why an outcome is what it is, for a log. Cut to `size`;
+/* Explains an outcome in half a sentence, for a log. Cut to `size`;
  * LIFECYCLE_DETAIL_SIZE is always enough. */
 void lifecycle_detail(const struct lifecycle_machine *machine,
                       uint8_t status,
@@ -201,7 +201,7 @@ int lifecycle_status_find(const struct lifecycle_machine *machine,
 int lifecycle_event_find(const struct lifecycle_machine *machine,
                          const char *name);
 
-/* Of one bit of a set. */
+/* The name of one bit of a set. */
 const char *lifecycle_fact_name(enum lifecycle_fact fact);
 const char *lifecycle_fact_meaning(enum lifecycle_fact fact);
 const char *lifecycle_effect_name(enum lifecycle_effect effect);

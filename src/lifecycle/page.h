@@ -1,6 +1,6 @@
 /* The page docs/lifecycles.md: every machine as a table and as a diagram, with
- * what its names mean. Printed from the tables; `./dev docs` writes the file,
- * and a test fails if it differs. */
+ * the meaning of its names. Printed from the tables; `./dev docs` writes the
+ * file, and a test fails if it differs. */
 
 #ifndef LIFECYCLE_PAGE_H
 #define LIFECYCLE_PAGE_H

@@ -1,20 +1,20 @@
-/* The machine of a piece: an instance of a pattern that a runtime keeps alive
- * in a space.
+/* The machine of a piece: an instance of a pattern that a runtime runs in a
+ * space.
  *
  * Requests (start, stop, restart, resume) come from people and from the
- * runtime; reports (started, failed, stopped) come from the run itself, at any
- * time later, perhaps twice, perhaps when the piece has been restarted since.
+ * runtime. Reports (started, failed, stopped) come from the run itself, at any
+ * later time, possibly twice, possibly after a restart of the piece.
  *
- *   - Each way into `starting` stamps a new run (EFFECT_STAMP_RUN), and a
- *     report names the run it is about. One of another run is superseded
+ *   - Each edge into `starting` stamps a new run (EFFECT_STAMP_RUN), and a
+ *     report names its run. A report on another run is superseded
  *     (FACT_STALE_RUN): a late end of the old run cannot end the new one.
- *   - A report that comes twice, or after its run is over, changes nothing: the
+ *   - A report that is repeated, or late for its run, changes nothing: the
  *     table has an edge back to the same status.
- *   - A request for what already is changes nothing, too. A start while
+ *   - A request for the current state changes nothing, too. A start while
  *     stopping is illegal: the stop has been promised, and its end will be
  *     reported; then the piece can be started.
- *   - After a crash the row says what was wanted. `resume` starts a piece again
- *     that was running, and ends a stop that nobody is left to end.
+ *   - After a crash the row has the wanted state. `resume` restarts a piece
+ *     that was running, and ends a stop whose run is gone.
  *
  * One profile: strict. */
 

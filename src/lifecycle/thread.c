@@ -79,8 +79,8 @@ enum {
     ANY = LIFECYCLE_ANY
 };
 
-/* Somebody should look: a root thread has an answer, or any thread has failed.
- * Who asked for a stop knows that it stops. */
+/* Attention is raised when a root thread has an answer, or any thread has
+ * failed; not for a requested stop, which the requester expects. */
 static const struct lifecycle_rule rules[] = {
     {THREAD_ACTIVE, ANY, THREAD_IDLE, FACT_CHILD, EFFECT_RAISE_ATTENTION},
     {THREAD_STARTING, ANY, THREAD_IDLE, FACT_CHILD, EFFECT_RAISE_ATTENTION},

@@ -1,12 +1,12 @@
-/* The machines of a thread: a conversation whose turns are run by somebody
- * else, and whose status is what reports about them have made of it.
+/* The machines of a thread: a conversation whose turns are run elsewhere, and
+ * whose status follows from reports about them.
  *
  * thread_lifecycle is strict: a stop is a status, so that "no new work while
- * stopping" is an edge that is not there, and each report names its run, so
- * that one about a run of the past is superseded (FACT_STALE_RUN). The row
- * keeps the run that its last EFFECT_STAMP_RUN gave it (a new row is made with
- * its first), until EFFECT_CLEAR_RUN takes it away. A report is stale if the
- * row has another run or none; an event that begins a run is never stale.
+ * stopping" is a missing edge, and each report names its run, so that a report
+ * on an earlier run is superseded (FACT_STALE_RUN). The row keeps the run of
+ * its last EFFECT_STAMP_RUN (a new row is created with its first), until
+ * EFFECT_CLEAR_RUN. A report is stale if the row has another run or none; an
+ * event that begins a run is never stale.
  *
  * observed_thread_lifecycle has other statuses and events: 5 and 14, as they
  * were found. There a stop is a fact (FACT_STOP_REQUESTED). */

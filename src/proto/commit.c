@@ -1,5 +1,5 @@
-/* Commits as data: names, release, and the checks that every commit passes
- * however it came. */
+/* Commits as data: names, release, and the checks that apply to every commit,
+ * whatever its origin. */
 
 #include "proto/commit.h"
 

@@ -1,8 +1,8 @@
 /* A commit as it travels from a replica to a store.
  *
- * A commit says what its author read, what it wants to write, and what else
- * must hold. The store decides: it lands whole at one sequence number, or not
- * at all (proto/verdict.h).
+ * A commit lists what its author read, what it writes, and what else must hold.
+ * The store decides: it lands whole at one sequence number, or not at all
+ * (proto/verdict.h).
  *
  *   {"session":"s1","localSeq":7,"branch":"",
  *    "reads":{"confirmed":[{"id":"of:a","path":["value","n"],"seq":3}],
@@ -20,21 +20,21 @@
  * store's state at `basisSeq`; it names all of them. Paths are document paths:
  * they begin at the envelope, so the payload is below "value".
  *
- * A commit that rests on computations may claim its *view* instead of all that
- * they were computed from: everything that has landed is the store's state at
- * `seq` and, on top of it, exactly `commits` commits of this session.
+ * A commit that depends on computations may claim its *view* instead of listing
+ * all their inputs: everything that has landed is the store's state at `seq`
+ * and, on top of it, exactly `commits` commits of this session.
  *
- * A commit may carry the observation of the run that it is of
- * (proto/observation.h), which is kept iff the commit lands. Runs that wrote
- * nothing come in a *batch*, which is a shape of its own:
+ * A commit may carry the observation of its run (proto/observation.h), which is
+ * kept iff the commit lands. Runs that wrote nothing are sent in a *batch*,
+ * which has a separate form:
  *
  *   {"session":"s1","localSeq":8,"branch":"","observations":[{...},{...}]}
  *
- * It has nothing else in it. It takes no seq and leaves no commit; each of its
- * observations is kept or dropped for itself, by what its basis says. The same
- * again is decided again: it says nothing that depends on how often it came.
+ * It contains nothing else. It takes no seq and leaves no commit; each of its
+ * observations is kept or dropped independently, by its basis. A repeated batch
+ * is decided again: it is idempotent.
  *
- *   P1  commit_read trusts nothing: whatever is missing, of another type or
+ *   P1  commit_read trusts nothing: a field that is missing, of another type or
  *       out of range is ERR_PROTOCOL, or a limit, with the field's name.
  *   P2  commit_write(commit_read(x)) is canonical: two commits are the same
  *       iff their canonical texts are. Fields with their default are left out.
@@ -79,16 +79,16 @@ enum precondition_kind {
     PRECONDITION_ORIGIN_COMMITTED, /* this session's commit has landed */
     PRECONDITION_ENTITY_ABSENT,    /* the document never existed */
     PRECONDITION_VALUE_HASH,       /* its `value` has this digest */
-    PRECONDITION_EVENT_WAITING,    /* the document holds an event that was not
-                                      handled (proto/event.h); with a hash, the
-                                      one with that digest */
+    PRECONDITION_EVENT_WAITING,    /* the document holds an unhandled event
+                                      (proto/event.h); with a hash, the one with
+                                      that digest */
 };
 
 struct commit_precondition {
     enum precondition_kind kind;
     uint64_t origin_local_seq;
     struct target target;
-    struct value hash; /* a digest as text; null: no document or no value; of
+    struct value hash; /* a digest as text; null: no document or no value; for
                           EVENT_WAITING also absent: any event */
 };
 
@@ -108,10 +108,10 @@ struct commit {
     struct commit_view view;
     struct value merge; /* carried for people, never interpreted; or absent */
     struct observation *observation; /* of this run, or NULL; a reference */
-    VEC(struct observation *) batch; /* or of many others; references */
+    VEC(struct observation *) batch; /* or of other runs; references */
 
-    /* Elements that were made, also those behind the count: each is all zero
-     * there, apart from the room of its own lists (commit_clear). */
+    /* Elements created so far, including those behind the count: each is all
+     * zero there, except for the memory of its own lists (commit_clear). */
     size_t reads_made;
     size_t ops_made;
 };
@@ -119,24 +119,24 @@ struct commit {
 const char *commit_op_name(enum commit_op_kind kind);
 const char *precondition_name(enum precondition_kind kind);
 
-/* All zero is a commit without anything, to be filled in by its author. */
+/* All zero is an empty commit, to be filled in by its author. */
 void commit_release(struct commit *commit);
 
 /* -- Building ------------------------------------------------------------ */
 
-/* Another element at the end, all zero, borrowed until the next one of its
- * kind. The author fills it in, with references of its own; lists inside it
- * may have room already and are pushed to as ever.
+/* A new last element, all zero, borrowed until the next one of its kind. The
+ * author fills it in, with its own references; lists inside it may already have
+ * memory and are pushed to as usual.
  *
- * After commit_clear, reads and operations are added by these only: a push of
- * a whole element would lose the room of the one whose place it takes. */
+ * After commit_clear, reads and operations must be added by these functions: a
+ * push of a whole element would leak the memory of the one that it replaces. */
 struct commit_read *commit_add_read(struct commit *commit);
 struct commit_op *commit_add_op(struct commit *commit);
 struct commit_precondition *commit_add_precondition(struct commit *commit);
 
-/* Empty again, with all the room that it had, that of the layers of each read
- * and of the patch of each operation included: a commit of the same shape is
- * then built without an allocation. */
+/* Empties it and keeps all memory, including the layers of each read and the
+ * patch of each operation: a commit of the same shape is then built without an
+ * allocation. */
 void commit_clear(struct commit *commit);
 
 /* Whether it is a batch of observations and nothing else. */
@@ -156,17 +156,17 @@ MUST_CHECK enum err commit_read(struct value value,
 /* The same as a value (P2). */
 struct value commit_write(const struct commit *commit);
 
-/* Whether every number in it can be written: at most INT64_MAX. Always so for
- * what commit_read made, and a condition of commit_write. */
+/* Whether every number in it can be written: at most INT64_MAX. Always true
+ * after commit_read, and a precondition of commit_write. */
 bool commit_numbers_fit(const struct commit *commit);
 
-/* The parts that no row repeats: reads, preconditions and where a merge came
- * from; absent if there is none of them. */
+/* The parts that no row repeats: reads, preconditions and the source of a
+ * merge; absent if there are none. */
 struct value commit_write_context(const struct commit *commit);
 
-/* What commit_read checks of a whole commit beyond its shape: something to do,
- * usable ids, documents that are objects, numbers of parts within the limits.
- * For authors inside the process. */
+/* What commit_read checks of a whole commit beyond its form: something to do,
+ * valid ids, documents that are objects, limits. For authors inside the
+ * process. */
 MUST_CHECK enum err commit_check(const struct commit *commit,
                                  struct err_detail *detail);
 

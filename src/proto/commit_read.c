@@ -1,7 +1,7 @@
 /* Decoding a commit. Nothing is trusted (P1).
  *
- * Each function reads one thing from a value and names it in its sentence as
- * a person would: reads.pending[2].localSeq[0]. */
+ * Each function reads one field from a value and names it in its error message:
+ * reads.pending[2].localSeq[0]. */
 
 #include <stdio.h>
 

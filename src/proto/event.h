@@ -1,8 +1,8 @@
 /* An event that the store keeps until it is handled, as a document.
  *
- * As a rule the document has the id of the event's receipt. It holds the event
- * as long as the event waits, and the receipt from the commit of its handling
- * on: one document, two states, and that commit changes one into the other.
+ * Usually the document has the id of the event's receipt. It holds the event
+ * while the event waits, and the receipt from the commit of its handling on:
+ * one document, two states, and that commit changes one into the other.
  *
  *   {"event":{"stream":"piece:cart/add","path":["value"],"space":"other",
  *             "payload":{"n":1},"time":1794917775647,
@@ -10,12 +10,12 @@
  *             "hops":1,"queued":true,"from":"piece:cart/start",
  *             "user":"ana","label":["salary"]}}
  *
- * `space` is left out if the stream is in the space of the document. Such an
- * event and its receipt are in different spaces: the document is the outbox of
- * the event, and becomes a note that it was delivered. The same holds for an
- * event that a handler sends with a caller's id, because its receipt may exist
- * already. `from` is the stream whose handler sent the event. Fields without a
- * value are left out.
+ * `space` is left out if the stream is in the space of the document. Otherwise
+ * the event and its receipt are in different spaces: the document is the outbox
+ * of the event, and becomes a note that it was delivered. The same holds for an
+ * event that a handler sends with a caller's id, because its receipt may
+ * already exist. `from` is the stream whose handler sent the event. Fields
+ * without a value are left out.
  *
  * A timer is an event with a due time. Its document has an id of its own
  * (EVENT_TIMER_PREFIX): made of the stream and the name of the timer, if it has
@@ -46,8 +46,8 @@
 #define EVENT_ID_PREFIX    "receipt:"
 #define EVENT_TIMER_PREFIX "receipt:timer:"
 
-/* What becomes of the ticks of a repeating timer that were not handled in their
- * time (runtime/timer.h). */
+/* What happens to ticks of a repeating timer that were not handled in time
+ * (runtime/timer.h). */
 enum timer_missed {
     MISSED_ONE, /* one is handled for all of them */
     MISSED_ALL,
@@ -66,14 +66,14 @@ struct event_timer {
 
 void event_timer_release(struct event_timer *timer);
 
-/* With references of its own. */
+/* With its own references. */
 struct event_timer event_timer_copy(const struct event_timer *timer);
 
 bool event_timer_repeats(const struct event_timer *timer);
 
 const char *timer_missed_name(enum timer_missed missed);
 
-/* Whether there is one of that name. */
+/* Whether there is a policy of that name. */
 bool timer_missed_find(struct value name, enum timer_missed *out);
 
 /* All references are owned. */
@@ -88,7 +88,7 @@ struct stored_event {
     uint64_t counter;
     struct value caller; /* or this does, a string; or absent */
     uint64_t hops;
-    bool queued;        /* it was left to any runtime, not only to its own */
+    bool queued;        /* for any runtime, not only the one that sent it */
     struct value from;  /* string, or absent */
     struct value user;  /* string, or absent */
     struct value label; /* an array of strings, or absent */
@@ -123,15 +123,15 @@ struct value event_timer_group(struct value owner, struct value name);
  * has no such time. */
 bool event_timer_due(struct value document, uint64_t *out);
 
-/* event-1, of a document whose id may: its value, or absent. */
+/* event-1, for a document with such an id: its value, or absent. */
 bool event_is_waiting(struct value document);
 
-/* Whether a document of such an id says that the event was not handled and will
- * not be: its handler failed, or it was cancelled. The id can be used again. */
+/* Whether a document with such an id says that the event will never be handled:
+ * its handler failed, or it was cancelled. The id can be used again. */
 bool event_is_given_up(struct value document);
 
-/* Whether a document of such an id says that an event was handled: it is what
- * its receipt holds, or a repeating timer has got its next tick. */
+/* Whether a document with such an id says that an event was handled: it is a
+ * receipt, or a repeating timer has its next tick. */
 bool event_is_receipt(struct value document);
 
 /* The document, new. */

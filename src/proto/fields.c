@@ -1,4 +1,4 @@
-/* Fields of objects from outside, and back. */
+/* Reading and writing fields of external objects. */
 
 #include "proto/fields.h"
 

@@ -1,10 +1,9 @@
-/* Fields of objects that came from outside, one at a time, and the same the
- * other way.
+/* Reading and writing single fields of external objects.
  *
- * Each function reads one field of an object and names it in its sentence as a
- * person would: reads.pending[2].localSeq[0]. What is missing, of another type
- * or out of range is PROTOCOL, or a limit. Nothing is trusted, and nothing is
- * known here about what the fields mean. */
+ * Each function reads one field of an object and names it in its error message:
+ * reads.pending[2].localSeq[0]. A field that is missing, of another type or out
+ * of range is PROTOCOL, or a limit. Nothing is trusted, and nothing here knows
+ * the meaning of the fields. */
 
 #ifndef PROTO_FIELDS_H
 #define PROTO_FIELDS_H
@@ -17,7 +16,7 @@ struct fields {
     char where[96]; /* the object being read, with a dot behind it */
 };
 
-/* Says which object is being read, as by printf: "reads.pending[2].". */
+/* Sets the object being read, as by printf: "reads.pending[2].". */
 __attribute__((format(printf, 2, 3))) void fields_enter(struct fields *fields,
                                                         const char *format,
                                                         ...);

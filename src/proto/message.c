@@ -1,4 +1,4 @@
-/* Messages as data: names, release, and the judge of their order. */
+/* Messages as data: names, release, and the check of their order. */
 
 #include "proto/message.h"
 
@@ -20,7 +20,7 @@ const char *message_kind_name(enum message_kind kind)
 
 static void free_commit(const struct commit *borrowed)
 {
-    /* Ours, though the vector promises to change nobody's. */
+    /* Owned here, although the vector declares its elements const. */
     struct commit *commit = (struct commit *)(uintptr_t)borrowed;
     commit_release(commit);
     mem_free(commit, sizeof *commit);

@@ -1,19 +1,19 @@
-/* What travels on a connection between a replica and a store.
+/* The messages of a connection between a replica and a store.
  *
- * A connection carries messages in order, or it is broken: each side numbers
- * what it sends from 1, and all of a connection's messages bear the number
- * that the replica gave to the connection when it opened it. So a message that
- * was lost, repeated, reordered or left over from an earlier connection is
- * noticed by who gets it (struct message_order), whatever the transport does.
+ * A connection carries messages in order, or it is broken. Each side numbers
+ * its messages from 1, and all messages of a connection carry the number that
+ * the replica gave to the connection when it opened it. So the receiver detects
+ * a message that was lost, repeated, reordered or left over from an earlier
+ * connection (struct message_order), whatever the transport does.
  *
  *   to the store
- *     open      {"session":"s1","seenSeq":12,     first, once a connection
+ *     open      {"session":"s1","seenSeq":12,     first, once per connection
  *                "observations":true}
  *     commits   {"commits":[...]}                 proto/commit.h, in local
  *                                                 order
- *     watch     {"targets":[{"id":"of:a"},        from now on, and what is
- *                {"id":"of:b","since":12}]}       there now; or only what
- *                                                 comes after that seq
+ *     watch     {"targets":[{"id":"of:a"},        the current state and all
+ *                {"id":"of:b","since":12}]}       changes; or only changes
+ *                                                 after that seq
  *     unwatch   {"targets":[{"id":"of:a"}]}       no longer, as if it had
  *                                                 never been watched
  *     ack       {"seenSeq":14}
@@ -29,22 +29,22 @@
  *                "observations":[{"seq":13,"observation":{...}}]}
  *     revoked   {"reason":"taken-over"}
  *
- * each with "kind", "connection" and "number" (from 1 on) before them. Flags
- * that are false, a marker of 0, a branch that is the main one, and upserts and
- * removes of which there are none are left out. An upsert without a document
- * says that there is none at that seq.
+ * each with "kind", "connection" and "number" (from 1 on) before them. False
+ * flags, a marker of 0, the main branch, and empty lists of upserts and removes
+ * are left out. An upsert without a document says that there is none at that
+ * seq.
  *
- * Who watches a document with `since` says that it knows, without having it
- * here, what it was at that seq: it is told nothing until it is another one.
- * Then the upsert has `before`, what it was at that seq, or null if there was
- * none; it is left out if that is not known any more. A seq that the store has
- * not, or has no past for, is as good as none.
+ * A session that watches a document with `since` knows its state at that seq
+ * without holding it. It is told nothing until the document changes. Then the
+ * upsert has `before`, the state at that seq, or null if there was no document;
+ * `before` is left out if that state is no longer known. A seq that the store
+ * does not have, or has no history for, counts as none.
  *
- * `caughtUpLocalSeq` is the marker: the
- * frame and those before it hold everything that the author needs to know about
- * its commits up to that one. Who asked for observations is told those of
- * others that were kept, in the sync that covers their seq; they are news, told
- * once or not at all: a connection that is lost loses them.
+ * `caughtUpLocalSeq` is the marker: this frame and those before it hold
+ * everything that the author needs to know about its commits up to that one. A
+ * session that asked for observations receives the kept observations of other
+ * sessions, in the sync that covers their seq. They are hints, sent at most
+ * once: a lost connection loses them.
  *
  *   M1  message_read trusts nothing: PROTOCOL, with the name of the field.
  *   M2  message_read(message_write(m)) is m. */
@@ -72,12 +72,12 @@ struct upsert {
     struct target target;
     uint64_t seq;
     struct value document; /* absent: there is none */
-    struct value before; /* what the other side knew without having it; absent:
-                            there was none */
+    struct value before; /* what the other side knew without holding it; absent:
+                            there was no document */
     bool has_before;     /* or it is not said */
 };
 
-/* What somebody else's run saw, and the watermark that it got. */
+/* An observation of another session's run, and its watermark. */
 struct told_observation {
     uint64_t seq;
     struct observation *observation; /* a reference */
@@ -88,7 +88,7 @@ struct message_verdict {
     struct verdict verdict;
 };
 
-/* All zero is an empty one. Which fields count is a matter of the kind. */
+/* All zero is empty. The kind decides which fields count. */
 struct message {
     enum message_kind kind;
     uint64_t connection;
@@ -97,12 +97,12 @@ struct message {
     struct value session; /* open, opened */
     struct value branch;  /* open: "" is the main one */
     uint64_t seen_seq;    /* open, ack */
-    uint64_t client;      /* open: a number that nobody else has, so that an
-                             `open` of an earlier connection of the same one is
-                             known for what it is; 0: none */
+    uint64_t client;      /* open: a globally unique number, which identifies an
+                             `open` of an earlier connection of the same client;
+                             0: none */
 
-    bool observations; /* open: others' observations are of interest; opened:
-                          somebody else has said so */
+    bool observations; /* open: wants observations of other sessions; opened:
+                          another session does */
 
     VEC(const struct commit *)
     commits; /* borrowed from the sender, unless
@@ -111,15 +111,15 @@ struct message {
     targets; /* watch, unwatch; of sync, what left the
                 watch */
     VEC(uint64_t)
-    since; /* watch: of each target, 0 if it is to be told
-              now; empty: all are */
+    since; /* watch: per target, 0 to be told the current
+              state; empty: 0 for all */
 
     bool resumed;        /* opened: the store still knows the session */
     bool markers;        /* opened: syncs will carry markers */
     uint64_t server_seq; /* opened */
     uint64_t caught_up;  /* opened, sync: the marker; 0: none yet */
-    uint64_t from_seq;   /* sync: everything up to it was told before */
-    uint64_t to_seq;     /* sync: and up to this one is told now */
+    uint64_t from_seq;   /* sync: everything up to this was sent before */
+    uint64_t to_seq;     /* sync: everything up to this is sent now */
     bool pull;           /* sync: the answer to a watch */
     VEC(struct upsert) upserts;
     VEC(struct told_observation) told; /* sync: "observations" */
@@ -141,12 +141,12 @@ MUST_CHECK enum err message_read(struct value value,
                                  struct err_detail *detail);
 struct value message_write(const struct message *message);
 
-/* -- The order of what comes in ------------------------------------------ */
+/* -- The order of incoming messages -------------------------------------- */
 
 enum message_turn {
-    MESSAGE_NEXT,  /* the one that was expected */
-    MESSAGE_STALE, /* had already, or of another connection: ignore it */
-    MESSAGE_GAP,   /* one before it is missing: the connection is broken */
+    MESSAGE_NEXT,  /* the expected one */
+    MESSAGE_STALE, /* repeated, or of another connection: ignore it */
+    MESSAGE_GAP, /* a message before it is missing: the connection is broken */
 };
 
 struct message_order {
@@ -154,7 +154,7 @@ struct message_order {
     uint64_t received; /* the number of the last one */
 };
 
-/* Judges a message, and counts it if it is the next. */
+/* Classifies a message, and counts it if it is the next. */
 enum message_turn message_take(struct message_order *order,
                                const struct message *message);
 

@@ -1,4 +1,4 @@
-/* Encoding a message. What is not set is left out, so that a message has one
+/* Encoding a message. Unset fields are left out, so that a message has one
  * canonical text. */
 
 #include "proto/fields.h"

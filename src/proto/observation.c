@@ -1,5 +1,5 @@
-/* Observations as data: making, sealing, and the checks that each one passes
- * however it came. */
+/* Observations as data: creation, sealing, and the checks that apply to each,
+ * whatever its origin. */
 
 #include "proto/observation.h"
 

@@ -1,11 +1,10 @@
 /* What a replica tells a store about one run, and what a store tells a replica
- * about the runs of before.
+ * about earlier runs.
  *
  * An *observation* says of an action (a computation, an effect, a handler of
- * one piece): it ran, this is what it read, this is what it can write, and
- * this is how it ended. The store keeps the last one of each action, so that a
- * process that comes back knows what it would otherwise have to find out by
- * running everything (store/observations.h).
+ * one piece) that it ran, what it read, what it can write, and how it ended.
+ * The store keeps the last one of each action, so that a process that resumes
+ * the piece need not run everything (store/observations.h).
  *
  *   {"piece":"of:p","generation":3,"action":"<digest>","kind":"computation",
  *    "implementation":"<digest>","runtime":"<digest>","schema":"<digest>",
@@ -19,26 +18,27 @@
  *    "error":"<digest>","debounceMs":50,"throttleMs":100,"noAutoDebounce":true,
  *    "scope":"user","basis":{"seq":12,"localSeq":[5,6]}}
  *
- * Who an action is: the owner space (the store's own), the branch (that of the
- * commit), piece, generation, action, and the scope, of which the store makes
- * a key with the author's identity. Everything else is about its last run.
+ * An action is identified by the owner space (the store's own), the branch
+ * (that of the commit), piece, generation, action, and the scope, from which
+ * the store makes a key with the author's identity. Everything else is about
+ * its last run.
  *
- *   O1  The places are sorted (observation_seal) and none is twice; `read_set`
- *       and `surface` are the digests of the two lists. An observation of
- *       which both lists are those that the store has already leaves them out
- *       and carries the digests only ("the same as before").
- *   O2  `scope` is the narrowest scope of its places: what somebody computed
- *       of his own documents is his, and nobody else is told that it is clean.
- *   O3  Every other space that is read has a watermark in `elsewhere`: the
+ *   O1  The places are sorted (observation_seal) and unique; `read_set` and
+ *       `surface` are the digests of the two lists. If the store already has
+ *       both lists, an observation leaves them out and carries only the digests
+ *       ("the same as before").
+ *   O2  `scope` is the narrowest scope of its places: a run on a user's own
+ *       documents belongs to that user, and is clean for that user only.
+ *   O3  Every other space that was read has a watermark in `elsewhere`: the
  *       last seq of that space that the runtime had integrated when it read.
- *       The own one has none: admission decides about it (see `basis`).
- *   O4  observation_read trusts nothing, and refuses fields that it does not
- *       know. observation_write(observation_read(x)) is canonical.
- *   O5  After observation_seal it never changes, and is shared by reference.
- *       So the digests that were made there are right (`sealed`), and are not
- *       made again by each check inside of the process.
+ *       The owner space has none: admission decides about it (see `basis`).
+ *   O4  observation_read trusts nothing, and refuses unknown fields.
+ *       observation_write(observation_read(x)) is canonical.
+ *   O5  After observation_seal an observation never changes, and is shared by
+ *       reference. So its digests are right (`sealed`), and checks inside the
+ *       process do not compute them again.
  *
- * Not here: values, seqs of single reads, deadlines, anything of the past. */
+ * Not here: values, seqs of single reads, deadlines, history. */
 
 #ifndef PROTO_OBSERVATION_H
 #define PROTO_OBSERVATION_H
@@ -60,7 +60,7 @@ enum place_kind {
     PLACE_DEEP,     /* read, with everything below */
     PLACE_SHAPE,    /* read: keys, length, kind */
     PLACE_OUTPUT,   /* written, or known to be: an edge in the graph */
-    PLACE_ENVELOPE, /* somewhere below it may be written: a materializer */
+    PLACE_ENVELOPE, /* a materializer may write somewhere below it */
 };
 
 static inline bool place_is_read(enum place_kind kind)
@@ -68,7 +68,7 @@ static inline bool place_is_read(enum place_kind kind)
     return kind <= PLACE_SHAPE;
 }
 
-/* Where something was read or can be written. */
+/* A place that was read or can be written. */
 struct observed_place {
     struct value space; /* string; absent: the owner space */
     struct target target;
@@ -76,35 +76,35 @@ struct observed_place {
     enum place_kind kind;
 };
 
-/* What is known of another space that was read (O3). */
+/* The watermark of another space that was read (O3). */
 struct observed_space {
     struct value space;  /* string, not empty */
     struct value branch; /* string; "" is the main one */
     uint64_t seq;
 };
 
-/* What must match for an observation to be of any use: anything that differs
- * is unknown, never clean. */
+/* What must match for an observation to be usable: an action with any
+ * difference is unknown, never clean. */
 struct fingerprints {
     struct digest implementation; /* the code */
-    struct digest runtime;        /* what interprets it */
-    struct digest schema;         /* how its inputs are looked at */
+    struct digest runtime;        /* the interpreter of the code */
+    struct digest schema;         /* how its inputs are read */
     struct digest surface;        /* of the places that it writes (O1) */
 };
 
-/* How an action is held back. Configuration; a deadline does not survive. */
+/* How an action is delayed. Configuration; a deadline does not survive. */
 struct gate_config {
     uint64_t debounce_ms; /* 0: none */
     uint64_t throttle_ms; /* 0: none */
     bool no_auto_debounce;
 };
 
-/* The state of which the reads are. */
+/* The state that was read. */
 struct observed_basis {
     bool given;
     uint64_t seq;             /* of the owner space, integrated whole */
     struct layer_list layers; /* the author's own commits without a verdict that
-                                 were in view, ascending */
+                                 were visible, ascending */
 };
 
 struct observation {
@@ -119,7 +119,7 @@ struct observation {
     struct fingerprints fingerprints;
     struct gate_config gates;
     bool failed;
-    struct digest error; /* failed: what an error looks like, for comparing */
+    struct digest error; /* failed: of the error, for comparison */
 
     struct digest read_set;            /* O1 */
     bool has_places;                   /* false: the same as before */
@@ -128,46 +128,46 @@ struct observation {
     VEC(struct observed_space) elsewhere; /* O3; by space, none twice */
 
     /* In a batch: what the store checks before it takes the observation (see
-     * struct commit). With a commit: not given, if all that was read of the
-     * owner space is among the reads of the commit, so that its admission
-     * proves them and its seq is the watermark. Where some of it is not, the
-     * basis is given, and its seq is the watermark. */
+     * struct commit). With a commit: not given if the reads of the commit
+     * include all reads of the owner space, so that its admission proves them
+     * and its seq is the watermark. Otherwise the basis is given, and its seq
+     * is the watermark. */
     struct observed_basis basis;
 };
 
 const char *action_kind_name(enum action_kind kind);
 
-/* -- Making one ---------------------------------------------------------- */
+/* -- Creation ------------------------------------------------------------ */
 
 /* Empty, with one reference. */
 struct observation *observation_new(void);
 struct observation *observation_ref(struct observation *observation);
 void observation_unref(struct observation *observation); /* NULL is harmless */
 
-/* Another place; takes references of its own. `space` is absent for the owner
- * space. May come in any order, and twice. */
+/* Adds a place; takes its own references. `space` is absent for the owner
+ * space. In any order; duplicates are allowed. */
 void observation_add_place(struct observation *observation,
                            struct value space,
                            const struct target *target,
                            struct path *path,
                            enum place_kind kind);
 
-/* Another space that was read, or a higher seq of one; as above. */
+/* Adds a space that was read, or raises its seq; as above. */
 void observation_add_space(struct observation *observation,
                            struct value space,
                            struct value branch,
                            uint64_t seq);
 
-/* Sorts, drops what is twice, and sets `read_set`, `surface`, `scope` and
+/* Sorts, drops duplicates, and sets `read_set`, `surface`, `scope` and
  * has_places (O1, O2). From here on it is shared (O5). */
 void observation_seal(struct observation *observation);
 
-/* Empty again, with the room that it had, for who holds the only reference:
- * the next observation of that shape is made without an allocation. */
+/* Empties it and keeps its memory, for the holder of the only reference: the
+ * next observation of that shape is made without an allocation. */
 void observation_clear(struct observation *observation);
 
 /* O1 to O3, names and limits, as observation_read checks them. `in_batch`: the
- * basis must be there. PROTOCOL, LIMIT_ID, LIMIT_COMMIT; for authors inside
+ * basis must be present. PROTOCOL, LIMIT_ID, LIMIT_COMMIT; for authors inside
  * the process. */
 MUST_CHECK enum err observation_check(const struct observation *observation,
                                       bool in_batch,
@@ -194,18 +194,18 @@ struct value observation_write(const struct observation *observation);
 /* Whether every number in it can be written: at most INT64_MAX. */
 bool observation_numbers_fit(const struct observation *observation);
 
-/* -- What became of one -------------------------------------------------- */
+/* -- The fate of an observation ------------------------------------------ */
 
-/* Kept, or dropped with a reason. To be dropped is no error: the author's
- * commit, if there was one, has landed all the same, and what the store knows
- * about the action is what it knew, or less. */
+/* Kept, or dropped with a reason. A drop is no error: the author's commit, if
+ * there was one, has landed nevertheless, and the store knows as much about the
+ * action as before, or less. */
 enum observation_fate {
     OBSERVATION_KEPT,
     OBSERVATION_STALE,         /* something it read has changed since */
     OBSERVATION_LAYER_MISSING, /* a commit that it had in view did not land */
-    OBSERVATION_SET_UNKNOWN,   /* "the same as before", and the store has not
-                                  got that: send the places */
-    OBSERVATION_SUPERSEDED,    /* of a generation that is over */
+    OBSERVATION_SET_UNKNOWN,   /* "the same as before", but the store does not
+                                  have that: send the places */
+    OBSERVATION_SUPERSEDED,    /* of an earlier generation */
 };
 
 const char *observation_fate_name(enum observation_fate fate);

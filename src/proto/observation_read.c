@@ -1,6 +1,5 @@
-/* Decoding an observation. Nothing is trusted, and fields that nobody knows
- * are refused: what is kept for the next process must be what was meant (O4).
- */
+/* Decoding an observation. Nothing is trusted, and unknown fields are refused:
+ * the next process must find exactly what was meant (O4). */
 
 #include <string.h>
 

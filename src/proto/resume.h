@@ -1,8 +1,8 @@
-/* What a store hands to a runtime that takes up a piece again: its actions as
- * they were last observed, and which of them are still valid.
+/* What a store tells a runtime that resumes a piece: its actions as last
+ * observed, and which of them are still valid.
  *
- * A page is made in one go and read in place. Places that several actions have
- * in common are there once: an action names its own by their index.
+ * A page is built at once and read in place. Places that several actions share
+ * are stored once: an action refers to its places by index.
  *
  *   struct resume_page page = {0};
  *   ... engine_resume (store/observations.h) ...
@@ -23,12 +23,12 @@
 
 enum resume_state {
     RESUME_CLEAN,   /* nothing it read in the owner space has changed */
-    RESUME_DIRTY,   /* something has, or may have */
+    RESUME_DIRTY,   /* something has changed, or may have */
     RESUME_FAILED,  /* it failed, and nothing it read has changed */
-    RESUME_UNKNOWN, /* what the store has of it does not fit together */
+    RESUME_UNKNOWN, /* what the store has of it is inconsistent */
 };
 
-/* An address; what an action does there is in the action's index of it. */
+/* An address; the action's index says what it does there. */
 struct resume_place {
     struct value space; /* absent: the owner space */
     struct target target;
@@ -36,11 +36,11 @@ struct resume_place {
     uint64_t changed[2]; /* by enum read_kind: the newest change that such a
                             read sees, above the lowest watermark of the page;
                             0: none that one of its readers has not seen */
-    bool touched; /* something of the document has changed since one of its
-                     readers looked, perhaps elsewhere in it */
+    bool touched; /* the document has changed since one of its readers read it,
+                     possibly at another place */
 };
 
-/* One of an action's indexes: which place, and what is done there. */
+/* An index of an action: the place, and what the action does there. */
 static inline uint32_t resume_index_place(uint32_t index)
 {
     return index / 4;
@@ -51,8 +51,8 @@ static inline enum place_kind resume_index_kind(uint32_t index)
     return (enum place_kind)(index % 4);
 }
 
-/* What many actions have in common: see struct fingerprints, whose surface is
- * each action's own. */
+/* What many actions share: see struct fingerprints, except for the surface,
+ * which each action has. */
 struct resume_code {
     struct digest implementation;
     struct digest runtime;

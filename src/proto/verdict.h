@@ -1,6 +1,6 @@
 /* The store's answer to a commit.
  *
- * Landed: at which sequence number, and at which the author's own earlier
+ * Landed: at which sequence number, and those of the author's own earlier
  * commits that it had read from. Not landed: why, by class (base/err.h), with
  * what a person or a retry needs to know. A commit that did not land left no
  * trace.
@@ -39,19 +39,19 @@ struct verdict {
     VEC(struct resolved_layer) resolved; /* landed; ascending */
     VEC(uint32_t)
     elided; /* landed; operations that changed nothing: a
-               content-addressed document that was there */
+               content-addressed document that already existed */
     VEC(struct dropped_observation)
-    dropped; /* landed; ascending. Not told
-                again in a replay */
+    dropped; /* landed; ascending. Not repeated
+                in a replay */
 
     /* Refused. */
     struct err_detail detail;
     struct value id;       /* the document in question, or absent */
-    uint64_t read_seq;     /* conflict: what was read, */
-    struct value path;     /* where, a JSON Pointer; absent: no matter */
-    uint64_t conflict_seq; /* what overwrote it, */
-    struct value by;       /* whose commit that was: his session; or absent */
-    uint64_t head_seq;     /* and the head when it was refused */
+    uint64_t read_seq;     /* conflict: the state that was read, */
+    struct value path;     /* where, a JSON Pointer; absent: irrelevant */
+    uint64_t conflict_seq; /* the commit that overwrote it, */
+    struct value by;       /* the session of that commit; or absent */
+    uint64_t head_seq;     /* and the head at the refusal */
 };
 
 void verdict_release(struct verdict *verdict);

@@ -1,24 +1,23 @@
-/* The builder: what a pattern declares its graph with.
+/* The builder: a pattern declares its graph through it.
  *
  *   builder_state(builder, &(struct builder_cell){name, initial}, &items, d);
  *   builder_computed(builder, &node, &total, d);
  *   builder_handler(builder, &handler, &add, d);
  *   builder_result(builder, value_text("total"), total, d);
  *
- *   B1  Each thing that is declared has a name, unique in its piece, and a
- *       document whose id follows from the names: "piece:" piece "/" name. So
- *       the same piece has the same documents in every process and after every
- *       restart. A name is not empty and has no '/'.
- *   B2  Nothing runs, and no document is read. A document that the piece has
- *       not had before is written, with all others, in the one transaction that
- *       starts the piece.
- *   B3  A place that comes back is borrowed from the piece: it is there as long
- *       as the piece is built.
- *   B4  A body that was given is the builder's, also if the call fails: it is
- *       released once, when nothing can call it any more.
- *   B5  Who has a fingerprint outlives the process: a node with one is an
- *       action of the piece (sched/persistence.h); one without is fresh at
- *       every start.
+ *   B1  Each declaration has a name, unique in its piece, and a document whose
+ *       id is derived from the names: "piece:" piece "/" name. So a piece has
+ *       the same documents in every process and after every restart. A name is
+ *       not empty and has no '/'.
+ *   B2  Nothing runs, and no document is read. The documents that are new to
+ *       the piece are written in the one transaction that starts it.
+ *   B3  A returned place is borrowed from the piece and valid for as long as
+ *       the piece is built.
+ *   B4  The builder owns each body that it is given, even if the call fails.
+ *       It releases the body once, after the last possible call.
+ *   B5  A node with a fingerprint outlives the process as an action of the
+ *       piece (sched/persistence.h). A node without one is fresh at every
+ *       start.
  *
  * Values, names and arrays in the records are borrowed for the call. */
 
@@ -42,18 +41,18 @@ enum part_kind {
     PART_DOCUMENT,
     PART_PRELOADED,
     PART_COLLECTION, /* collection/collection.h; its root is preloaded, too */
-    PART_LIST, /* a coordinator (runtime/spread.h), whose document has a link to
-                  that of each of its children; it is preloaded, too */
+    PART_LIST, /* a coordinator (runtime/spread.h); its document links to that
+                  of each child, and is preloaded, too */
 };
 
 /* -- Bodies -------------------------------------------------------------- */
 
-/* What a node or a handler does. `run` is as a node's function has it
- * (sched/runner.h): reads by run_read or cell_read, writes by run->transaction.
- * In a handler, run->handling is there (sched/handling.h). *result, absent at
- * first, becomes the output of a computation (absent: there is none) or the
- * receipt of a handler; it is new, and of no interest unless RUN_DONE is
- * returned. */
+/* The function of a node or a handler. `run` is as in a node's function
+ * (sched/runner.h): it reads with run_read or cell_read and writes through
+ * run->transaction. In a handler, run->handling is set (sched/handling.h).
+ * *result starts out absent. It becomes the output of a computation (absent: no
+ * output) or the receipt of a handler. It is new, and ignored unless the
+ * function returns RUN_DONE. */
 typedef enum run_result body_fn(struct run *run,
                                 void *ctx,
                                 struct value *result);
@@ -63,7 +62,7 @@ struct body {
     void *ctx;
     void (*release)(void *ctx);       /* or NULL */
     const struct digest *fingerprint; /* of the code and what it captures; NULL:
-                                         it has none (B5) */
+                                         none (B5) */
 };
 
 /* -- Documents ----------------------------------------------------------- */
@@ -71,29 +70,29 @@ struct body {
 /* A zero field means none or the default. */
 struct builder_cell {
     struct value name;
-    struct value initial; /* absent: the document is not made */
+    struct value initial; /* absent: the document is not created */
     enum scope scope;
 };
 
-/* What the state, the argument or the stream takes that is declared under that
- * name after this call; stored with the piece (runtime/piece_schemas.h).
- * SCHEMA_MALFORMED, LIMIT_SCHEMA; ARGUMENT: it is declared already. If it is
- * not declared later, the build fails. */
+/* Sets the schema of the state, argument or stream that is declared under this
+ * name after the call. It is stored with the piece (runtime/piece_schemas.h).
+ * SCHEMA_MALFORMED, LIMIT_SCHEMA; ARGUMENT: the name is already declared. If
+ * the name is never declared, the build fails. */
 MUST_CHECK enum err builder_schema(struct builder *builder,
                                    struct value name,
                                    struct value source,
                                    struct err_detail *detail);
 
-/* A stored document of the piece: `initial` is written only if the piece has
- * not had it before. *out is its payload. ARGUMENT: the name. SCHEMA: the
- * initial value does not fit. */
+/* A stored document of the piece. `initial` is written only if the document is
+ * new to the piece. *out is its payload. ARGUMENT: the name. SCHEMA: the
+ * initial value is invalid. */
 MUST_CHECK enum err builder_state(struct builder *builder,
                                   const struct builder_cell *cell,
                                   struct place **out,
                                   struct err_detail *detail);
 
-/* An argument: what was given when the piece was started, a value or a link
- * that reads follow; `initial` if nothing was. */
+/* An argument: the value or link that was passed when the piece was started, or
+ * `initial`. Reads follow links. */
 MUST_CHECK enum err builder_argument(struct builder *builder,
                                      const struct builder_cell *cell,
                                      struct place **out,
@@ -104,9 +103,9 @@ struct builder_collection {
     struct value definition; /* an object: collection/collection.h */
 };
 
-/* A collection, whose documents are the piece's. If the piece has had it
- * before, its rows stay, and indexes that are new are filled. *out is borrowed
- * from the runtime. ARGUMENT, SCHEMA_MALFORMED: the definition. */
+/* A collection whose documents belong to the piece. If the piece already has
+ * it, its rows stay and new indexes are filled. *out is borrowed from the
+ * runtime. ARGUMENT, SCHEMA_MALFORMED: the definition. */
 MUST_CHECK enum err builder_collection(struct builder *builder,
                                        const struct builder_collection *given,
                                        struct collection **out,
@@ -121,28 +120,28 @@ struct builder_node {
     size_t read_count;
     struct place *const *writes; /* static targets beside the output */
     size_t write_count;
-    struct place *const *envelopes; /* it is a materializer */
+    struct place *const *envelopes; /* if any, the node is a materializer */
     size_t envelope_count;
     mono_ms debounce;
     mono_ms debounce_max;
     mono_ms throttle;
     bool no_auto_debounce;
     struct value clearance; /* of an effect (sched/labels.h); or absent */
-    bool preload;           /* its document has come before the next build */
+    bool preload;           /* its document is loaded before the next build */
     bool unshared;          /* struct node_spec */
-    bool coordinates; /* of the built-in nodes only: it registers others, and
-                         says at the next build which (runtime/spread.h). Its
-                         document has come by then; it writes it itself */
+    bool coordinates; /* built-in nodes only: it registers other nodes, and
+                         reports them at the next build (runtime/spread.h). Its
+                         document is loaded by then; the node writes it */
 };
 
-/* A computation with a document of its own for its output; *out is the payload
- * of that. The node can be asked for by name (piece_node). */
+/* A computation with its own output document; *out is the payload of that
+ * document. piece_node finds the node by name. */
 MUST_CHECK enum err builder_computed(struct builder *builder,
                                      const struct builder_node *node,
                                      struct place **out,
                                      struct err_detail *detail);
 
-/* Somebody who looks; the result of the body is of no interest. */
+/* An effect; the result of the body is ignored. */
 MUST_CHECK enum err builder_effect(struct builder *builder,
                                    const struct builder_node *node,
                                    struct err_detail *detail);
@@ -159,7 +158,7 @@ struct builder_handler {
     bool collapses;
 };
 
-/* The one handler of the stream of that name; *out is the place of the
+/* The only handler of the stream of that name; *out is the place of the
  * stream. */
 MUST_CHECK enum err builder_handler(struct builder *builder,
                                     const struct builder_handler *handler,
@@ -172,13 +171,13 @@ struct builder_child {
     struct value name; /* absent: the pattern's, with a number */
     struct pattern *pattern;
     struct value arguments; /* an object of values and links; or absent */
-    struct value space; /* a string: another space than that of the piece, in
-                           which the child is a piece of its own (R8 of
+    struct value space; /* a string: another space than the piece's, in which
+                           the child is a separate piece (R8 of
                            runtime/piece.h); or absent */
 };
 
-/* A child: part of this piece, with names of its own below its name. It comes
- * and goes with its parent. *out is the payload of its result. */
+/* A child: part of this piece, with its own names below its name. It starts and
+ * stops with its parent. *out is the payload of its result. */
 MUST_CHECK enum err builder_piece(struct builder *builder,
                                   const struct builder_child *child,
                                   struct place **out,
@@ -188,9 +187,10 @@ MUST_CHECK enum err builder_piece(struct builder *builder,
 
 struct migration;
 
-/* Brings the data of a piece of an earlier version to `version`. In the
- * transaction of the build: it reads with migration_read and by cells of states
- * and arguments, and writes to those. Anything but OK fails the start. */
+/* Brings the data of a piece of an earlier version to `version`, in the
+ * transaction of the build. It reads with migration_read and through cells of
+ * states and arguments, and writes to those. Anything but OK fails the start.
+ */
 typedef enum err migration_fn(struct migration *migration,
                               void *ctx,
                               struct err_detail *detail);
@@ -202,24 +202,24 @@ struct builder_migration {
     void (*release)(void *ctx); /* when the build has ended; or NULL */
 };
 
-/* ARGUMENT: the version. The context is the builder's, as a body is (B4). */
+/* ARGUMENT: the version. The builder owns the context, as in B4. */
 MUST_CHECK enum err builder_migration(struct builder *builder,
                                       const struct builder_migration *migration,
                                       struct err_detail *detail);
 
-/* What was in a state or an argument, by the name that it had; new, absent if
- * there was nothing. NOT_FOUND: there was no such name, or it was computed. */
+/* The former value of a state or an argument, by its former name; new, absent
+ * if there was none. NOT_FOUND: there was no such name, or it was computed. */
 MUST_CHECK enum err migration_read(struct migration *migration,
                                    struct value name,
                                    struct value *out,
                                    struct err_detail *detail);
 
-/* Removes one that the pattern no longer declares. */
+/* Removes a state or argument that the pattern no longer declares. */
 MUST_CHECK enum err migration_drop(struct migration *migration,
                                    struct value name,
                                    struct err_detail *detail);
 
-/* The version that the piece has, and on whose behalf cells are used. */
+/* The current version of the piece, and the access for cells. */
 uint32_t migration_version(const struct migration *migration);
 struct transaction *migration_transaction(const struct migration *migration);
 struct runtime *migration_runtime(const struct migration *migration);
@@ -237,8 +237,8 @@ MUST_CHECK enum err builder_result_value(struct builder *builder,
                                          struct value value,
                                          struct err_detail *detail);
 
-/* Of an element of a list (runtime/list.h): the result is this value, or
- * nothing. Adopts it. */
+/* For an element of a list (runtime/list.h): the result is this value, or
+ * absent. Adopts it. */
 void builder_result_adopt(struct builder *builder, struct value value);
 
 /* -- For the built-in nodes of this folder ------------------------------- */
@@ -247,19 +247,19 @@ struct runtime *builder_runtime(const struct builder *builder);
 struct space *builder_space(const struct builder *builder);
 struct piece *builder_piece_of(const struct builder *builder); /* the whole */
 
-/* Whether the piece is being taken up again, and had that name as that kind
- * before. */
+/* Whether the piece is being resumed and already had that name as that kind.
+ */
 bool builder_is_known(const struct builder *builder,
                       struct value name,
                       enum part_kind kind);
 
-/* A name that no other has: `stem` and a number, the same at every build that
- * declares the same things in the same order; new. */
+/* A unique name: `stem` and a number, the same at every build that declares the
+ * same things in the same order; new. */
 struct value builder_number(struct builder *builder, const char *stem);
 
-/* A document of the piece under this name, declared; its payload, borrowed
- * from the piece. `preload`: at the next start of the piece it has come before
- * the pattern is built (R of runtime/piece.h). */
+/* Declares a document of the piece under this name; returns its payload,
+ * borrowed from the piece. `preload`: at the next start of the piece, the
+ * document is loaded before the build (R1 of runtime/piece.h). */
 MUST_CHECK enum err builder_document(struct builder *builder,
                                      struct value name,
                                      bool preload,

@@ -1,12 +1,10 @@
-/* What the builder keeps while a pattern declares its graph, for the two files
- * that share it: builder.c, which fills it, and piece.c, which begins and ends
- * it.
+/* The state of a build, shared by builder.c, which fills it, and piece.c, which
+ * begins and ends it.
  *
- *   W1  `transaction` is open, and holds what is written because of the
- *       declarations: nothing, if the piece has had everything before.
- *   W2  `cells` has every name that was declared, the children's with theirs
- *       in front, and what each is; `about` as it was before is in the
- *       piece. */
+ *   W1  `transaction` is open and holds the writes that the declarations
+ *       require: none, if the piece already has everything.
+ *   W2  `cells` maps every declared name to its kind. Names of children have
+ *       the child's name in front. The former `about` is in the piece. */
 
 #ifndef RUNTIME_BUILDING_H
 #define RUNTIME_BUILDING_H
@@ -14,7 +12,7 @@
 #include "runtime/piece.h"
 
 struct declared_schema {
-    struct value name; /* from the piece on */
+    struct value name; /* relative to the piece */
     struct schema *schema;
 };
 
@@ -23,55 +21,55 @@ struct declared_migration {
     struct builder_migration migration;
 };
 
-/* A pattern, or a child of one. */
+/* The builder of a pattern, or of a child. */
 struct builder {
     struct piece *piece;
     struct builder *parent; /* or NULL: of the piece itself */
     struct transaction *transaction;
     struct value prefix;    /* in front of names: "" or "child/" */
-    struct value arguments; /* that were given; an object, or absent */
+    struct value arguments; /* as passed; an object, or absent */
     struct value before;    /* those of the last start; likewise */
     struct value result;    /* an object */
-    uint32_t numbers;       /* names made so far */
+    uint32_t numbers;       /* names generated so far */
 
     /* Of the piece itself only. */
     struct value cells;    /* W2; an object */
     struct value children; /* their patterns and arguments, by name */
     VEC(struct declared_schema) schemas; /* runtime/piece_schemas.h */
-    struct buf misfits;    /* data that does not fit them: sentences */
+    struct buf misfits;    /* sentences about data that violates a schema */
     struct value declared; /* `cells` before former ones were added */
     struct value dropped;  /* names that a migration has removed; an object */
     struct value versions; /* runtime/migration.h; an object */
     VEC(struct declared_migration) migrations;
     struct value before_versions; /* as they were; borrowed, or absent */
     bool migrated;                /* at least one has run */
-    bool other; /* than before: a pattern that replaces another one, without
-                   data in common */
-    unsigned scopes; /* a bit for each that a state has beside that of
-                        the space */
-    struct value made[SCOPE_SESSION + 1]; /* by scope: states and what they are;
+    bool other; /* the pattern replaces another one, and they have no data in
+                   common */
+    unsigned scopes; /* one bit per scope that a state has, other than the
+                        space's */
+    struct value made[SCOPE_SESSION + 1]; /* per scope: states and their kinds;
                                              or absent */
 };
 
-/* The builder of the whole. */
+/* The builder of the piece itself. */
 struct builder *builder_root(struct builder *builder);
 
-/* Everything that was declared is taken back. */
+/* Undoes all declarations. */
 void builder_undo(struct piece *piece);
 
-/* After the pattern has declared everything: refuses arguments that it has not
- * declared. `arguments` may be absent. */
+/* After the pattern has declared everything: rejects undeclared arguments.
+ * `arguments` may be absent. */
 MUST_CHECK enum err building_check_arguments(struct builder *builder,
                                              struct value arguments,
                                              const struct pattern *pattern,
                                              struct err_detail *detail);
 
-/* What a kind of part is called in the document of the piece; and the reverse,
- * PART_DOCUMENT for anything else. */
+/* The name of a kind of part in the document of the piece; and the reverse,
+ * PART_DOCUMENT for an unknown name. */
 const char *part_kind_name(enum part_kind kind);
 
-/* Who a node of that name is, from the piece on, for the store; and what people
- * see of it, new: "shopping/total". */
+/* The identity of a node in the store, from its name in the piece; and its
+ * display name, new: "shopping/total". */
 struct node_identity building_identity(const struct piece *piece,
                                        struct value name,
                                        const struct digest *fingerprint);
@@ -81,8 +79,8 @@ struct digest building_action(const struct piece *piece, struct value name);
 /* Effects are declared and not registered (R6 of runtime/piece.h). */
 bool building_is_without_effects(const struct builder *builder);
 
-/* The end of a build (piece_build.c): what was declared before and is not any
- * more; the document of the piece, as far as it is different. */
+/* The end of a build (piece_build.c): keeps what was declared before and no
+ * longer is; writes the document of the piece where it changed. */
 void building_keep_former(const struct piece *piece, struct builder *builder);
 MUST_CHECK enum err building_write_document(struct piece *piece,
                                             const struct builder *builder,
@@ -92,23 +90,23 @@ void building_release(struct builder *builder);
 
 /* -- States of a user or a session (piece_scopes.c) ---------------------- */
 
-/* Writes the initial value of a state if this user, or session, has not had it
- * before, or if it is given `anew`. If documents have to come first, they are
- * awaited (piece->needs), and the build is repeated. */
+/* Writes the initial value of a state if it is new to this user or session, or
+ * if it is given `anew`. If documents have to be loaded first, the build waits
+ * for them (piece->needs) and is repeated. */
 MUST_CHECK enum err building_scoped(struct builder *builder,
                                     const struct part *part,
                                     struct value initial,
                                     bool anew,
                                     struct err_detail *detail);
 
-/* Of the whole: notes what was made. */
+/* For the piece itself: records what was created. */
 MUST_CHECK enum err building_write_records(const struct builder *builder,
                                            struct err_detail *detail);
 
 /* Whether the piece has states of that scope. */
 bool scopes_of_about(struct value about, enum scope scope);
 
-/* Writes a payload: absent deletes it. Adopts the value. */
+/* Writes a payload; absent deletes it. Adopts the value. */
 MUST_CHECK enum err building_write_adopt(struct transaction *transaction,
                                          struct place *place,
                                          struct value value,

@@ -1,4 +1,4 @@
-/* Through links, and then to the place. */
+/* Following links, and access to the place behind them. */
 
 #include "runtime/cell.h"
 
@@ -24,7 +24,7 @@ void cell_fetch(const struct runtime *runtime, struct entity *entity)
     }
 }
 
-/* What is there, new, with the answer of transaction_read. */
+/* The value there, new, with the result of transaction_read. */
 static enum err look(const struct cell_access *access,
                      struct place *place,
                      enum read_kind kind,
@@ -49,8 +49,8 @@ static enum err look(const struct cell_access *access,
     return entity_state_at(&place->entity->visible, place->path, out);
 }
 
-/* Whether a read has to be given up: it cannot be known now what is there, or
- * must not be. */
+/* Whether a read has to stop: the value is unknown now, or not cleared to be
+ * read. */
 static bool is_over(const struct cell_access *access,
                     enum err err,
                     struct err_detail *detail)
@@ -114,8 +114,8 @@ static enum err target_entity(const struct cell_access *access,
     return entity_of(space, scope, id, out, detail);
 }
 
-/* The place that a link means, and from there on what is left of the path of
- * `place` behind `used` segments; new. */
+/* The target of a link, extended by the path of `place` behind `used` segments;
+ * new. */
 static enum err target_of(const struct cell_access *access,
                           const struct place *place,
                           struct value value,
@@ -167,7 +167,7 @@ enum err cell_link_target(const struct cell_access *access,
     return target_of(access, holder, link, holder->path->length, out, detail);
 }
 
-/* Whether there is a link. Without a trace: who writes does not read. */
+/* Whether there is a link. Untracked: a write is not a read. */
 static bool holds_link(const struct cell_access *access, struct place *place)
 {
     const struct entity *entity = place->entity;
@@ -253,7 +253,7 @@ static enum err too_many(const struct place *place, struct err_detail *detail)
 
 /* -- Reading ------------------------------------------------------------- */
 
-/* What is at the place itself: follows a link there, or ends. */
+/* The value at the place itself: follows a link there, or ends. */
 static enum err read_end(const struct cell_access *access,
                          struct place **at,
                          enum read_kind kind,
@@ -509,7 +509,7 @@ static enum err write_at(const struct cell_access *access,
     return transaction_merge_adopt(transaction, at, write->kind, value, detail);
 }
 
-/* C5. Whatever part of the document it was that the write did not fit. */
+/* C5. For any part of the document that the write violated. */
 COLD static void log_failed(const struct cell_access *access,
                             const struct place *at)
 {
@@ -548,7 +548,7 @@ static struct place *first_absent(const struct cell_access *access,
     return NULL;
 }
 
-/* What is to be created above a number may be an array or an object. */
+/* What is created above a number may be an array or an object. */
 static enum err ambiguous_parent(const struct place *place,
                                  uint32_t at,
                                  struct err_detail *detail)
@@ -567,9 +567,9 @@ static enum err ambiguous_parent(const struct place *place,
                    key.at);
 }
 
-/* C6: writes the value inside of new objects, at the first place on the way at
- * which there is nothing. That there is nothing is a read of the commit: an
- * object that another transaction creates there meanwhile is not replaced. */
+/* C6: writes the value inside new objects, at the first absent place on the
+ * way. The absence is a read of the commit: an object that another transaction
+ * creates there meanwhile is not replaced. */
 COLD static enum err write_with_parents(const struct cell_access *access,
                                         struct place *at,
                                         const struct cell_write *write,
@@ -665,7 +665,7 @@ void cell_bring(struct runtime *runtime, struct place *place)
     }
 }
 
-/* C2: a transaction of its own. */
+/* C2: a separate transaction. */
 static enum err write_alone(const struct cell_access *access,
                             struct place *place,
                             const struct cell_write *write,

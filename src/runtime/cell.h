@@ -1,30 +1,30 @@
 /* Cells: reading and writing at a place, through links.
  *
- * A cell is a place (replica/place.h) and how it is reached. Links on the way
- * and at the end are followed: what is read and written is what they point at.
- * Each link that was followed is itself a read, so who read through it sees it
- * change, and is then a reader of the new target.
+ * A cell is a place (replica/place.h) that is accessed through links: links on
+ * the path and at its end are followed, so reads and writes reach the target.
+ * Each followed link is itself a read. A reader is invalidated when the link
+ * changes, and depends on the new target from then on.
  *
- *   C1  Inside a run, reads are up to date (R2 of sched/runner.h); inside a
- *       transaction they see its writes; without either, what is visible,
+ *   C1  Inside a run, reads are up to date (R2 of sched/runner.h). Inside a
+ *       transaction, they see its writes. Otherwise they see the visible state,
  *       and a document that is not available is fetched.
- *   C2  A write goes to the target; but a link that is set where a link is
- *       replaces that link. Without a transaction it is one of its own, tried
- *       again as long as only the world moved on.
- *   C3  At most CELL_HOPS links; a circle is an error, not a hang.
- *   C4  What is written has to fit the schemas of the document
- *       (runtime/schemas.h), or nothing is.
- *   C5  A read that fails is a read of each link that it looked at. A write
- * that fails is a read of the document that it did not fit. So a run that
- *       failed runs again when that changes (R3 of sched/runner.h), and a
- *       run that continues after the failure depends on it.
- *   C6  A value that is set below something absent is set inside of new
- *       objects, also in a document that does not exist. Below a value that
- *       is no container it is refused.
+ *   C2  A write goes to the target, except that setting a link where a link is
+ *       stored replaces that link. A write outside a transaction makes its own,
+ *       and retries it after conflicts.
+ *   C3  At most CELL_HOPS links are followed; a cycle is an error, not a hang.
+ *   C4  A write must satisfy the schemas of the document (runtime/schemas.h),
+ *       or nothing is written.
+ *   C5  A failed read counts as a read of each link that it visited. A write
+ *       that fails a schema counts as a read of that document. So a failed run
+ *       runs again when they change (R3 of sched/runner.h), and a run that
+ *       continues after the failure depends on them.
+ *   C6  Setting a value below something absent creates the objects on the way,
+ *       also in a document that does not exist. Setting a value below a scalar
+ *       is an error.
  *   C8  A write to a row of a collection is one of the collection
  *       (collection-3 of collection/collection.h).
  *   C7  A computation that writes to its own output does not follow a scope
- * link there: the end of the run decides which instance it is (sched/scopes.h).
+ *       link there: the end of the run selects the instance (sched/scopes.h).
  */
 
 #ifndef RUNTIME_CELL_H
@@ -34,20 +34,20 @@
 
 enum {
     CELL_HOPS = 64,
-    CELL_ATTEMPTS = 10, /* of a write of its own */
+    CELL_ATTEMPTS = 10, /* of a write outside a transaction */
 };
 
-/* On whose behalf. */
+/* The run and the transaction of an access. */
 struct cell_access {
     struct runtime *runtime;
     struct run *run;                 /* or NULL */
     struct transaction *transaction; /* of the run, or another one; or NULL */
 };
 
-/* The place behind all links, new. With `last`, also behind one that is there
- * itself; without, such a link is what is meant. ERR_STALE and CLEARANCE as
- * run_read has them; NOT_FOUND and TYPE never: a place need not exist.
- * ARGUMENT: a circle, or a link to a space that is not open. */
+/* The place behind all links, new. With `last`, a link at the place itself is
+ * followed, too. ERR_STALE and CLEARANCE as in run_read; never NOT_FOUND or
+ * TYPE, because a place need not exist. ARGUMENT: a cycle, or a link to a space
+ * that is not open. */
 MUST_CHECK enum err cell_follow(const struct cell_access *access,
                                 struct place *place,
                                 unsigned flags,
@@ -55,13 +55,13 @@ MUST_CHECK enum err cell_follow(const struct cell_access *access,
                                 struct place **out,
                                 struct err_detail *detail);
 
-/* Fetches a document that is not available here, if that can be done now: not
- * while a transaction is open. */
+/* Fetches a document that is not available here, if possible now: not while a
+ * transaction is open. */
 void cell_fetch(const struct runtime *runtime, struct entity *entity);
 
-/* The same for a write in the access's transaction. *out is NULL, and the
- * answer OK, if a document on the way is not available: the transaction awaits
- * it, cannot be committed, and its writer starts over when it has come (T9 of
+/* The same for a write in the access's transaction. *out is NULL, with OK, if a
+ * document on the way is not available: the transaction waits for it and cannot
+ * be committed, and its writer starts over when the document has arrived (T9 of
  * replica/transaction.h). */
 MUST_CHECK enum err cell_follow_to_write(const struct cell_access *access,
                                          struct place *place,
@@ -70,22 +70,22 @@ MUST_CHECK enum err cell_follow_to_write(const struct cell_access *access,
                                          struct err_detail *detail);
 
 /* The stream behind all links, borrowed from the scheduler. STALE: a document
- * on the way is not here, so a link in it cannot be seen. The document is
- * fetched, and a run has read it: the attempt is repeated when it has come. */
+ * on the way is not loaded. It is then fetched and counts as a read of the run,
+ * so the attempt is repeated when the document has arrived. */
 MUST_CHECK enum err cell_stream(const struct cell_access *access,
                                 struct place *place,
                                 struct stream **out,
                                 struct err_detail *detail);
 
-/* The place that a link at `holder` means, new; what is there may be a link. */
+/* The target of a link at `holder`, new; another link may be stored there. */
 MUST_CHECK enum err cell_link_target(const struct cell_access *access,
                                      const struct place *holder,
                                      struct value link,
                                      struct place **out,
                                      struct err_detail *detail);
 
-/* What is there, new; absent if there is nothing. The flags are those of
- * transaction_read. *at, if it is wanted, is the place behind the links,
+/* The value there, new; absent if there is none. The flags are those of
+ * transaction_read. *at, unless `at` is NULL, is the place behind the links,
  * new. */
 MUST_CHECK enum err cell_read(const struct cell_access *access,
                               struct place *place,
@@ -115,8 +115,8 @@ MUST_CHECK enum err cell_delete(const struct cell_access *access,
                                 struct place *place,
                                 struct err_detail *detail);
 
-/* Before a transaction of one's own that writes there: each document on the way
- * and the one behind the links is fetched if it is not available. */
+/* Prepares a separate transaction that writes there: fetches each document on
+ * the way, and the target's, unless it is available. */
 void cell_bring(struct runtime *runtime, struct place *place);
 
 /* A link to the place, new, to be stored in a document of `from`. */

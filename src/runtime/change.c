@@ -1,4 +1,4 @@
-/* Names that are something else now. */
+/* Names whose kind has changed. */
 
 #include "runtime/change.h"
 
@@ -109,7 +109,7 @@ struct value piece_part_document(struct value piece,
                                  : change_document_id(piece, about, name, kind);
 }
 
-/* -- What is remembered -------------------------------------------------- */
+/* -- Stored kinds -------------------------------------------------------- */
 
 /* The kinds of a name that is declared as `kind` now; new. */
 static struct value kinds_now(struct value about,
@@ -180,7 +180,7 @@ struct value change_former(const struct piece *piece,
     return all;
 }
 
-/* -- What is told -------------------------------------------------------- */
+/* -- Notices ------------------------------------------------------------- */
 
 static const char *in_words(struct value kind)
 {

@@ -1,4 +1,4 @@
-/* One node a choice, whose output is a link. */
+/* One node per choice, whose output is a link. */
 
 #include "runtime/choice.h"
 

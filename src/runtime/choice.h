@@ -1,11 +1,11 @@
-/* Choices: one of two places, or one or nothing.
+/* Choices: a link to one of two places, or to one place or nothing.
  *
- * What comes out is a link to the place that was chosen. So only the condition
- * is read here; who looks reads through the link, and what nobody looks at does
- * not run.
+ * The output is a link to the chosen place. So the choice reads only the
+ * condition. A reader follows the link, and a place that is not read does not
+ * run.
  *
- *   V1  True is everything but false, null and nothing: 0 and "" are true, as
- *       they are in Lua. */
+ *   V1  Everything but false, null and absent is true: 0 and "" are true, as in
+ *       Lua. */
 
 #ifndef RUNTIME_CHOICE_H
 #define RUNTIME_CHOICE_H
@@ -19,16 +19,16 @@ struct builder_choice {
     struct value name;
     struct place *condition;
     struct place *then;
-    struct place *otherwise; /* not of builder_when */
+    struct place *otherwise; /* not for builder_when */
 };
 
-/* *out leads to `then` or to `otherwise`. */
+/* *out is a link to `then` or to `otherwise`. */
 MUST_CHECK enum err builder_if_else(struct builder *builder,
                                     const struct builder_choice *choice,
                                     struct place **out,
                                     struct err_detail *detail);
 
-/* *out leads to `then`, or there is nothing. */
+/* *out is a link to `then`, or absent. */
 MUST_CHECK enum err builder_when(struct builder *builder,
                                  const struct builder_choice *choice,
                                  struct place **out,

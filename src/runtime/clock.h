@@ -10,10 +10,9 @@
  *            otherwise.
  *   clock-2  The wall clock is read between passes only: all runs of a pass see
  *            one interval.
- *   clock-3  What the store knows of its runs is not used: a runtime that
- *            starts brings the document up to date before a demanded reader
- *            runs. A reader that is restored with an earlier interval is stale
- *            then.
+ *   clock-3  The runs that the store remembers are not used: a runtime that
+ *            starts updates the document before a demanded reader runs. A
+ *            reader that is restored with an earlier interval is then stale.
  *   clock-4  A runtime has one clock per space and length. It exists as soon as
  *            anything here refers to the document: a pattern, a link, or a read
  *            that another runtime has made (replica->clocks).
@@ -45,7 +44,7 @@ MUST_CHECK enum err clock_place(struct runtime *runtime,
                                 struct place **out,
                                 struct err_detail *detail);
 
-/* For the runtime. The time is looked at; and when to look again. */
+/* For the runtime: reads the time; and when to call again. */
 void clocks_step(struct runtime *runtime, mono_ms now);
 mono_ms clocks_next_wake(const struct runtime *runtime);
 void clocks_release(struct runtime *runtime);

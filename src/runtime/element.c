@@ -1,4 +1,4 @@
-/* Building, taking down and finding the elements of a list that are pieces. */
+/* Building, stopping and finding the elements of a list that are pieces. */
 
 #include "runtime/element.h"
 
@@ -82,7 +82,7 @@ static void put_unless_empty(struct value *about,
     }
 }
 
-/* What is to be at "piece" of the document; new. */
+/* The new content of "piece" in the document; new. */
 static struct value about_now(const struct piece *element,
                               const struct builder *builder)
 {
@@ -112,7 +112,7 @@ static enum err wait_for_needs(struct piece *element, struct err_detail *detail)
     return ERR_OK;
 }
 
-/* `tells`: of what has changed, which is the same for all. */
+/* `tells`: reports changes, which are the same for all elements. */
 static enum err finish(struct piece *element,
                        struct builder *builder,
                        bool tells,

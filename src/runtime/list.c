@@ -1,4 +1,4 @@
-/* What is made of the children of a list. */
+/* Map, filter and flat map over the children of a list. */
 
 #include "runtime/list.h"
 
@@ -28,11 +28,11 @@ enum err builder_map(struct builder *builder,
 
 /* -- Gathering ----------------------------------------------------------- */
 
-/* A node that goes over the outputs of all children, in order. */
+/* A node that iterates over the outputs of all children, in order. */
 
 typedef VEC(struct value) value_list;
 
-/* Adds what an output comes to. */
+/* Adds the contribution of one output. */
 typedef void gather_fn(struct spread_child *child,
                        struct value output,
                        const struct entity *from,
@@ -88,7 +88,7 @@ static void gather_release(void *ctx)
     mem_free(gather, sizeof *gather);
 }
 
-/* The child behind a link of the order. NULL: it is about to come, and the
+/* The child behind a link of the order. NULL: it is not registered yet, and the
  * order will be read again. */
 static struct spread_child *find_child(const struct run *run,
                                        const struct gather *gather,

@@ -1,61 +1,61 @@
-/* Lists: one node an element.
+/* Lists: one node per element.
  *
  *   builder_map(builder, &(struct builder_list){name, items, body}, &out, d);
  *
- * A list is whatever array is at a place, behind links. Each of its elements
- * has a child: a computation with a document of its own for its output, that
- * runs when this element is edited and when what it read besides has changed;
- * never because other elements came, went or moved.
+ * A list is the array at a place, behind links. Each element has a child: a
+ * computation with its own output document. A child runs when its element is
+ * edited or when something else that it read has changed; never because other
+ * elements were added, removed or moved.
  *
- *   L1  An element is the same one as before if it is a link to the same
- *       target, or else if it has the same value, wherever it is now. What is
- *       left over is taken for an edit of what stood in its place
- *       (runtime/list_match.h). Equal elements have a child each. If the list
- *       has a key, the name of a field, objects with that field are known by
- *       what is there.
- *   L2  So a move runs no child, an edit runs one, an insertion the new ones,
- *       and a deletion takes its child and the output of that away. With it
- *       runs one node more, which compares the list with what it was: O(log n)
- *       for an edit in place.
- *   L3  A child reads its element at a place of its own, in the document
- *       "elements" below the name of the list: it does not know its index. It
- *       must not write there. What it reads of its element is compared part by
- *       part, like anything else.
+ *   L1  An element keeps its identity if it is a link to the same target, or
+ *       else if it has the same value, wherever it is now. Each remaining
+ *       element counts as an edit of the one that it replaces
+ *       (runtime/list_match.h). Equal elements have one child each. If the list
+ *       has a key, the name of a field, the value of that field identifies each
+ *       object that has it.
+ *   L2  So a move runs no child, an edit runs one, and an insertion runs the
+ *       new ones. A deletion removes the child and its output. Each change also
+ *       runs one more node, which compares the list with its former value:
+ *       O(log n) for an edit in place.
+ *   L3  A child reads its element at a separate place, in the document
+ *       "elements" below the name of the list, so it does not know its index.
+ *       It must not write there. Its reads of the element are compared part by
+ *       part, like all reads.
  *   L4  The results are links: of map to the outputs of the children, of
- *       filter to the elements that were accepted. So an edit of an element
- *       changes nothing but what is computed from it.
- *   L5  Children run when somebody looks, one by one.
- *   L6  After a restart the children are what they were, and a clean list runs
- *       nothing. If the list is another one by then, it is compared with what
- *       the documents say that it was: L1 holds across restarts.
- *   L7  Nothing at the place is an empty list; what is no array is an error of
- *       the run.
- *   L8  Where the body declares, an element has what it declares instead of a
+ *       filter to the accepted elements. So an edit of an element affects only
+ *       what is computed from it.
+ *   L5  Children run on demand, one by one.
+ *   L6  A restart keeps the children, and a clean list runs nothing. If the
+ *       list has changed meanwhile, it is compared with its former value in the
+ *       documents: L1 holds across restarts.
+ *   L7  An absent value is an empty list; any other value that is not an array
+ *       is an error of the run.
+ *   L8  If the body declares, an element has its declarations instead of a
  *       computation: child pieces, states, handlers (runtime/element.h). They
- *       come when the coordinator finds the element, also if nobody looks, and
- *       go with it. A key is not used again. */
+ *       appear when the coordinator finds the element, even without demand, and
+ *       disappear with it. A key is not reused. */
 
 #ifndef RUNTIME_LIST_H
 #define RUNTIME_LIST_H
 
 #include "runtime/builder.h"
 
-/* Computes something from one element, which is at a place: cell_read follows
- * it if it is a link. Otherwise like body_fn. */
+/* Computes a value from the element at a place; cell_read follows it if it is a
+ * link. Otherwise like body_fn. */
 typedef enum run_result element_fn(struct run *run,
                                    void *ctx,
                                    struct place *element,
                                    struct value *result);
 
-/* Declares what belongs to one element, whose place can be given as an argument
- * and read by nodes, and not here (runtime/element.h). builder_result_adopt
- * says what the list has for the element. Otherwise like pattern_build_fn. */
+/* Declares the parts of one element. Its place can be passed as an argument and
+ * read by nodes, but not here (runtime/element.h). builder_result_adopt sets
+ * the list's value for the element. Otherwise like pattern_build_fn. */
 typedef enum err element_declare_fn(struct builder *builder,
                                     void *ctx,
                                     struct place *element,
                                     struct err_detail *detail);
 
-/* Like struct body; one for all children. It has one of the two functions. */
+/* Like struct body; shared by all children. It has one of the two functions. */
 struct element_body {
     element_fn *run;
     void *ctx;
@@ -71,21 +71,21 @@ struct builder_list {
     struct value key; /* L1: a string; or absent */
 };
 
-/* *out is an array of links, one an element, to the outputs of the children. */
+/* *out is an array of links to the outputs of the children, one per element. */
 MUST_CHECK enum err builder_map(struct builder *builder,
                                 const struct builder_list *list,
                                 struct place **out,
                                 struct err_detail *detail);
 
-/* An array of links to the elements for which the body has given something true
+/* An array of links to the elements for which the body returned a true value
  * (runtime/choice.h). */
 MUST_CHECK enum err builder_filter(struct builder *builder,
                                    const struct builder_list *list,
                                    struct place **out,
                                    struct err_detail *detail);
 
-/* The arrays that the children have given, one after the other; what is no
- * array counts as its only element, and nothing as none. */
+/* The concatenated arrays that the children returned. Any other value counts as
+ * an array with one element, absent as an empty one. */
 MUST_CHECK enum err builder_flat_map(struct builder *builder,
                                      const struct builder_list *list,
                                      struct place **out,
@@ -93,7 +93,7 @@ MUST_CHECK enum err builder_flat_map(struct builder *builder,
 
 /* -- Without children ---------------------------------------------------- */
 
-/* The next value of an accumulator, from that of before and an element; both
+/* The next value of an accumulator, from the former one and an element; both
  * borrowed, *result is new. An element that is a link has been followed. */
 typedef enum run_result reduce_fn(struct run *run,
                                   void *ctx,
@@ -111,8 +111,8 @@ struct builder_reduce {
     const struct digest *fingerprint;
 };
 
-/* One node that goes over the whole list: each step needs the one before it, so
- * children would not save a run. L7 holds. */
+/* One node that iterates over the whole list: each step needs the previous one,
+ * so children would not save a run. L7 holds. */
 MUST_CHECK enum err builder_reduce(struct builder *builder,
                                    const struct builder_reduce *reduce,
                                    struct place **out,

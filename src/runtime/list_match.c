@@ -1,5 +1,5 @@
-/* Which element is which: what differs, who is who among that, what was edited,
- * what has gone. */
+/* Matching elements: the range that differs, identity within it, edits,
+ * removals. */
 
 #include "runtime/list_match.h"
 
@@ -105,7 +105,7 @@ static void find_middle(struct list_match *match,
     }
 }
 
-/* -- Who it is ----------------------------------------------------------- */
+/* -- Identity ------------------------------------------------------------ */
 
 static int by_hash(const void *a, const void *b)
 {

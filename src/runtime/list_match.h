@@ -1,20 +1,20 @@
-/* Two versions of a list, and which element is which.
+/* Matching the elements of two versions of a list.
  *
- * Elements that are links are known by what they point at, all others by their
- * value. What is left over on both sides stands for elements that were edited:
- * next to what was its neighbour first, then in order.
+ * The target identifies an element that is a link; the value identifies any
+ * other. Remaining elements on both sides are paired as edits: first next to
+ * matched neighbours, then in order.
  *
- *   A1  Every element of `after` is a former one, at most once, or new; every
- *       element of `before` that is not among those is gone.
+ *   A1  Every element of `after` matches one of `before`, each at most once, or
+ *       is new. Every other element of `before` is gone.
  *   A2  Equal elements are matched in order. If there are more of them now, the
  *       last ones are new.
- *   A3  Never both: if something is new, nothing is gone. Unless the match is
- *       strict: then only an element next to its former neighbour was edited.
- *   A4  If there is a field for it (`key`), an object that has the field is
- * known by what is there, and nothing was edited but what is known.
+ *   A3  Never both: if an element is new, none is gone. Unless the match is
+ *       strict: then only an element next to its former neighbour is an edit.
+ *   A4  If there is a field for it (`key`), the value of that field identifies
+ *       each object that has it, and only such objects count as edited.
  *
- * Shared parts of the two arrays are skipped. What is between their common ends
- * costs O(n log n), or only the elements that differ if both are of one
+ * Shared parts of the two arrays are skipped. The range between their common
+ * ends costs O(n log n), or only the elements that differ if both have the same
  * length. */
 
 #ifndef RUNTIME_LIST_MATCH_H
@@ -23,7 +23,7 @@
 #include "base/vec.h"
 #include "value/value.h"
 
-#define LIST_NEW UINT32_MAX /* an element that was not there before */
+#define LIST_NEW UINT32_MAX /* an element without a former one */
 
 struct list_move {
     uint32_t to;   /* index in `after` */
@@ -31,10 +31,10 @@ struct list_move {
     bool same;     /* the values are equal */
 };
 
-/* Elements of which nothing is said are where they were, counted from the start
- * or, if the lengths differ and they are behind the moves, from the end. */
+/* An element without an entry keeps its index, counted from the start or, if
+ * the lengths differ and it is behind the moves, from the end. */
 struct list_match {
-    uint32_t start;  /* the first that may be another one */
+    uint32_t start;  /* the first index that may differ */
     uint32_t before; /* elements between the common ends; */
     uint32_t after;  /* if the lengths differ, a move for each of these */
     VEC(struct list_move) moves; /* by `to` */
@@ -43,12 +43,12 @@ struct list_match {
     struct value key; /* A4: a string, borrowed; or absent */
     bool strict;      /* A3 */
 
-    /* while it is made */
+    /* while the match is computed */
     VEC(struct list_candidate) candidates;
     VEC(uint32_t) olds;
 };
 
-/* A former element that may be one of the new ones. */
+/* A former element that may match a new one. */
 struct list_candidate {
     uint64_t hash;
     uint32_t index; /* in `before` */
@@ -56,7 +56,7 @@ struct list_candidate {
     uint32_t next; /* of the first with its hash: the first not taken */
 };
 
-/* Both are arrays. What was in *match is lost; its room is used again. */
+/* Both are arrays. Overwrites *match and reuses its memory. */
 void list_match(struct list_match *match,
                 struct value before,
                 struct value after);

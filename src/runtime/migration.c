@@ -223,7 +223,7 @@ static void need(struct piece *piece, struct entity *entity)
     }
 }
 
-/* M3: data that was there, and data that is declared now. */
+/* M3: former data, and data that is declared now. */
 static void find_needs(struct piece *piece)
 {
     const struct value cells = object_field(piece->about, "cells");

@@ -4,7 +4,7 @@
  *   builder_migration(builder, &(struct builder_migration){2, run, ctx}, d);
  *
  *   M1  A pattern has the version of its highest migration, or 1; a child has
- *       one of its own. A new piece has the version of its pattern.
+ *       its own. A new piece has the version of its pattern.
  *   M2  A piece of an earlier version is migrated when it is started: the
  *       migrations above its version run in order, in the transaction of the
  *       build, which also writes the new version. So they happen once, all or
@@ -16,9 +16,9 @@
  *   M4  One that fails fails the start, and the piece is as it was.
  *   M5  A pattern of an earlier version than the piece is refused. A piece that
  *       runs here is stopped when another process migrates it.
- *   M6  Another pattern that replaces this one (runtime/change.h) and has no
- *       data in common with it has versions of its own; those of the pattern
- *       that it replaced are kept by its name. */
+ *   M6  A pattern that replaces this one (runtime/change.h) and shares no data
+ *       with it has its own versions; those of the replaced pattern are kept
+ *       under its name. */
 
 #ifndef RUNTIME_MIGRATION_H
 #define RUNTIME_MIGRATION_H
@@ -29,7 +29,7 @@ enum {
     MIGRATION_VERSION_MAX = 1000000000,
 };
 
-/* Runs those that are missing (M2) and sets what is to be at "versions" (an
+/* Runs the missing migrations (M2) and sets the content of "versions" (an
  * object, by the prefix of the child; only those above 1). STALE with documents
  * in piece->needs: they have to be loaded first. */
 MUST_CHECK enum err migrations_run(struct piece *piece,
@@ -40,7 +40,7 @@ void migrations_release(struct builder *builder);
 /* The version of a piece or a child by its prefix ("" or "child/"). */
 uint32_t migration_version_in(struct value versions, struct value prefix);
 
-/* What is to be at "replaced" (M6); new. */
+/* The content of "replaced" (M6); new. */
 struct value migrations_replaced(const struct piece *piece,
                                  const struct builder *builder);
 

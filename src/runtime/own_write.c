@@ -1,4 +1,4 @@
-/* Making transactions from outside, again if need be, and in order. */
+/* Transactions outside runs: made, repeated after conflicts, kept in order. */
 
 #include "runtime/own_write.h"
 
@@ -57,7 +57,7 @@ static bool is_to_be_made_again(const struct own_write *write)
             (err == ERR_ORIGIN_FAILED && write->conditional));
 }
 
-/* All answers are there. */
+/* All verdicts have arrived. */
 static void conclude(struct own_write *write)
 {
     write->expected = 0;
@@ -90,9 +90,9 @@ static void on_settled(void *ctx, const struct verdict *verdict)
 
 /* -- Order --------------------------------------------------------------- */
 
-/* Whether the transaction has written in the space what must not come before
- * the earlier write: to one of its documents, or to any, if the earlier write
- * may go to other documents when it is made again. */
+/* Whether the transaction must not land before the earlier write: it writes to
+ * one of the same documents in the space, or the earlier write may write to
+ * other documents when it is repeated. */
 static bool overlaps(const struct transaction *transaction,
                      const struct own_write *earlier,
                      const struct space *space)
@@ -196,7 +196,7 @@ static void note_commits(struct own_write *write,
     }
 }
 
-/* Once. STALE: another one may do better. */
+/* One attempt. STALE: another attempt may succeed. */
 static enum err attempt(struct own_write *write, struct err_detail *detail)
 {
     struct runtime *runtime = write->runtime;
@@ -247,9 +247,10 @@ static bool ended_here(const struct own_write *write, enum err err)
 
 static bool make_refused(struct runtime *runtime, const struct own_write *last);
 
-/* Until it was applied, or cannot be. Refusals of earlier ones may come with
- * the documents that it fetches: those are made again first. own-write-3: an
- * attempt that has met a document which has come since does not count. */
+/* Repeats attempts until one was applied, or cannot be. Refusals of earlier
+ * writes may arrive with the documents that it fetches: those are repeated
+ * first. own-write-3: an attempt that met a document which has arrived since
+ * does not count. */
 static enum err make(struct own_write *write, struct err_detail *detail)
 {
     struct runtime *runtime = write->runtime;
@@ -290,9 +291,9 @@ static void make_again(struct own_write *write)
     }
 }
 
-/* Makes again what was refused, in order, up to one write, or all of it if that
- * is NULL. True if there was any. What is made again makes only earlier ones
- * again itself, so that those that are to come stay. */
+/* Repeats the refused writes in order, up to `last`, or all if that is NULL.
+ * True if there were any. A repeated write repeats only earlier ones itself, so
+ * that later ones stay. */
 static bool make_refused(struct runtime *runtime, const struct own_write *last)
 {
     VEC(struct own_write *) refused = {0};
@@ -342,7 +343,7 @@ bool own_writes_are_over(const struct runtime *runtime)
     return list_is_empty(&runtime->own_writes.list);
 }
 
-/* The answers that are to come, come with the end of the sessions. */
+/* The end of the sessions delivers the missing verdicts. */
 void own_writes_end(struct runtime *runtime)
 {
     while (!list_is_empty(&runtime->own_writes.list)) {
@@ -367,8 +368,8 @@ struct cell_own {
     struct cell_writing writing;
 };
 
-/* Whether there is nothing, which is a read of the transaction: should another
- * session write there first, this is looked at again. */
+/* Whether the cell is absent, as a read of the transaction: if another session
+ * writes there first, this is checked again. */
 static enum err look_for_nothing(const struct cell_access *access,
                                  struct place *place,
                                  bool *nothing,
@@ -432,7 +433,8 @@ static void cell_ended(void *ctx, const struct err_detail *said)
     mem_free(own, sizeof *own);
 }
 
-/* Without a store no answer is to come: it is done now, or it is not. */
+/* Without a store there is no later verdict: the write succeeds or fails now.
+ */
 static enum err write_at_once(struct runtime *runtime,
                               struct place *place,
                               const struct cell_writing *writing,

@@ -1,4 +1,4 @@
-/* Taking up the pieces that events wait for. */
+/* Starting the pieces that events wait for. */
 
 #include "runtime/owner.h"
 
@@ -104,7 +104,7 @@ static struct value name_below(const struct piece *piece,
                : value_text_new("");
 }
 
-/* Whether it is none for good (O4). */
+/* Whether it can never be a stream (O4). */
 static bool say_no_part(const struct piece *piece,
                         const struct entity *document,
                         struct err_detail *why)
@@ -180,7 +180,7 @@ static bool advance(struct runtime *runtime, struct owner *owner)
     bool is_none = false;
     struct piece *piece = piece_find(runtime, owner->space, owner->name);
     if (piece != NULL && !owner->started && piece->taken_up &&
-        piece->state == PIECE_FAILED) { /* its file may be another one now */
+        piece->state == PIECE_FAILED) { /* its file may have changed */
         piece_stop(piece);
         piece = NULL;
     }

@@ -1,23 +1,23 @@
-/* Owners: pieces that are taken up because an event has come for one of their
- * streams.
+/* Owners: pieces that are started because an event for one of their streams has
+ * arrived.
  *
  * A handler may send to a stream of a piece that is not started here: through a
- * link, or to a piece that was launched in another process. The runtime takes
- * such a piece up, and the event waits for that (events_on_missing).
+ * link, or to a piece that was launched in another process. The runtime starts
+ * such a piece, and the event waits for that (events_on_missing).
  *
  *   O1  A stream belongs to the piece in the id of its document, "piece:" name
  *       "/" part. Any other stream has no owner.
- *   O2  The piece is taken up without effects (R6 of runtime/piece.h): nothing
- *       has asked this process to run it. It stays, for the next event, until
- *       it is started.
- *   O3  If it cannot be taken up, the event ends with the reason, and the next
+ *   O2  The piece is started without effects (R6 of runtime/piece.h), because
+ *       this process was not asked to run it. It stays, for further events,
+ *       until it is started explicitly.
+ *   O3  If it cannot be started, the event ends with the reason, and the next
  *       event tries again.
- *   O5  What was sent to a field of the result before the piece was there, is
- *       for the stream that the field is a link to.
- *   O4  Where the piece has something else than a stream, or had an element of
- *       a list that has gone, there will never be a stream (piece_no_stream).
- *       A name that the piece does not declare may be one in another version:
- *       what is stored for it waits. */
+ *   O5  An event that was sent to a field of the result before the piece
+ *       existed is for the stream that the field links to.
+ *   O4  If the name is declared as something other than a stream, or belongs to
+ *       a removed element of a list, it never becomes a stream
+ *       (piece_no_stream). A name that the piece does not declare may be a
+ *       stream in another version: events stored for it wait. */
 
 #ifndef RUNTIME_OWNER_H
 #define RUNTIME_OWNER_H
@@ -28,15 +28,16 @@
 void owners_init(struct runtime *runtime);
 void owners_release(struct runtime *runtime);
 
-/* Starts the pieces that events wait for, and says which of them will not
- * come. Whether anything was done. Outside of passes. */
+/* Starts the pieces that events wait for, and reports which of them cannot be
+ * started. Whether anything was done. Outside passes. */
 bool owners_step(struct runtime *runtime);
 
-/* O5: the stream that has a handler here, behind a field of the result of a
- * piece that runs here; or NULL. */
+/* O5: the stream with a handler here that a result field of a piece that runs
+ * here links to; or NULL. */
 struct stream *owner_stream(const struct runtime *runtime, struct place *place);
 
-/* The piece of a place, if it runs here and O4 holds, and why; or NULL. */
+/* The piece of a place, with the reason, if it runs here and O4 rules out a
+ * stream; or NULL. */
 struct piece *owner_denies(const struct runtime *runtime,
                            const struct place *place,
                            struct err_detail *why);

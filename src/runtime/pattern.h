@@ -8,12 +8,12 @@
  *   piece_start(runtime, &options, &piece, &detail);
  *   pattern_unref(pattern);
  *
- *   N1  Building is not running: the function declares documents and nodes,
- *       reads no cell and writes none. It may be called again at any time, and
+ *   N1  Building is not running: the function declares documents and nodes, and
+ *       neither reads nor writes cells. It may be called again at any time, and
  *       must then declare the same under the same names.
- *   N2  A piece that comes back after a restart is built by the pattern of the
- *       name that it was started with; whether a node is still the same is
- *       decided node by node, by its fingerprint. */
+ *   N2  After a restart, a piece is built by the pattern of the name that it
+ *       was started with. The fingerprint of each node decides whether that
+ *       node is still the same. */
 
 #ifndef RUNTIME_PATTERN_H
 #define RUNTIME_PATTERN_H
@@ -24,8 +24,8 @@
 struct builder;
 struct runtime;
 
-/* Declares the graph. What it returns other than OK fails the start of the
- * piece, and nothing of it stays. */
+/* Declares the graph. Any result but OK fails the start of the piece, and
+ * nothing of it stays. */
 typedef enum err pattern_build_fn(struct builder *builder,
                                   void *ctx,
                                   struct err_detail *detail);
@@ -49,8 +49,8 @@ struct pattern *pattern_new(const struct pattern_spec *spec);
 struct pattern *pattern_ref(struct pattern *pattern);
 void pattern_unref(struct pattern *pattern); /* NULL is fine */
 
-/* Makes it known under its name, in the place of one that was before; the
- * runtime takes a reference. Pieces that run stay as they are. */
+/* Registers the pattern under its name, replacing any former one; the runtime
+ * takes a reference. Running pieces are unaffected. */
 void runtime_add_pattern(struct runtime *runtime, struct pattern *pattern);
 
 /* Borrowed, or NULL. */

@@ -1,4 +1,4 @@
-/* The life of pieces: started, loaded, stopped, removed, found. */
+/* The life cycle of pieces: start, load, stop, remove, find. */
 
 #include "runtime/piece.h"
 
@@ -128,7 +128,7 @@ static struct piece *piece_new(struct runtime *runtime,
     return piece;
 }
 
-/* It belongs to nobody any more but to those who hold it. */
+/* The runtime drops it; holders of references keep the record. */
 static void let_go(struct piece *piece)
 {
     builder_undo(piece);
@@ -352,8 +352,7 @@ static void take_about(struct piece *piece)
     piece->about = kept;
 }
 
-/* Whether the records of what was made for this user are here
- * (piece_scopes.c). */
+/* Whether the records of this user's states are loaded (piece_scopes.c). */
 static bool records_are_here(const struct piece *piece)
 {
     bool here = true;
@@ -388,7 +387,7 @@ static bool is_loaded(struct piece *piece)
 
 /* -- Starting ------------------------------------------------------------ */
 
-/* As far as it goes now; whether anything was done. */
+/* Continues as far as possible now; whether anything was done. */
 static bool advance(struct piece *piece)
 {
     if (piece->landing || !is_loaded(piece)) {
@@ -580,7 +579,7 @@ static struct removal *removal_new(const struct piece *piece)
     return removal;
 }
 
-/* Of one that its parent removes: whether it is the parent's, and is there. */
+/* For a removal by its parent: whether it is the parent's, and exists. */
 static bool has_to_be_removed(const struct piece *piece)
 {
     return value_is_absent(piece->origin) ||
@@ -633,7 +632,7 @@ static bool advance_removal(struct piece *piece)
         err = transaction_commit(transaction, &detail);
     }
     if (err != ERR_OK || transaction->applied == 0) {
-        removal_free(removal); /* nobody is told */
+        removal_free(removal); /* no callback */
     }
     transaction_release(transaction);
     if (err_class_of(err) == ERR_CLASS_RETRY &&

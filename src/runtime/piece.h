@@ -1,9 +1,8 @@
-/* Pieces: patterns that live.
+/* Pieces: instances of patterns.
  *
- * A piece is an instance of a pattern: a name, a result document, documents and
- * nodes that the pattern has declared (runtime/builder.h), arguments. It is
- * there as long as nobody removes it; a process that has it started runs its
- * nodes.
+ * A piece has a name, a result document, arguments, and the documents and nodes
+ * that its pattern declares (runtime/builder.h). It exists until it is removed.
+ * A process that has started it runs its nodes.
  *
  *   struct piece_options options = {.name = name, .pattern = pattern};
  *   err = piece_start(runtime, &options, &piece, &detail);
@@ -20,41 +19,41 @@
  *              "child": ...,
  *              "scopes": ["user"], "note": ...}}
  *
- * and the document "pieces" has a key for each piece of the space that is
- * nobody's child.
+ * and the document "pieces" has one key per piece of the space that is not a
+ * child.
  *
- *   R1  Starting needs the result document, and what was asked to be preloaded:
- *       until they have come the piece is LOADING, and nothing of it is there.
- *   R2  If there is none, the piece is made: everything that the pattern
- *       declares is written in one transaction, with the result. If somebody
- *       else makes the same piece at the same time, one of them wins and the
- *       other takes up what is there.
- *   R3  If there is one, it is taken up again: what the runtime's store knows
- * of its nodes is asked for once (runtime->resume), and then all nodes are
+ *   R1  A start needs the result document and the preloaded documents. Until
+ *       they have arrived, the piece is LOADING, and none of its parts exists.
+ *   R2  If there is no result document, the piece is created: everything that
+ *       the pattern declares is written in one transaction, with the result. If
+ *       two runtimes create the same piece at the same time, one of them wins
+ *       and the other resumes what is stored.
+ *   R3  If there is one, the piece is resumed: what the store knows of its
+ *       nodes is fetched once (runtime->resume), and then all nodes are
  *       registered in one phase (P4 to P7 of sched/persistence.h). Clean nodes
- *       stay clean, nothing of their data is read, and if the pattern declares
- *       what it declared before, nothing is written.
- *   R4  A stopped piece is as it was, for the next one who starts it. A removed
- *       one is gone with all its documents; a new one of its name has another
+ *       stay clean, and none of their data is read. If the declarations are
+ *       unchanged, nothing is written.
+ *   R4  A stopped piece stays as it is until its next start. A removed piece is
+ *       gone with all its documents; a new piece of its name has another
  *       generation.
  *   R7  A state of a user or a session has its initial value for each of them:
- *       it is made when a process of that user starts the piece for the first
- *       time (piece_scopes.c).
+ *       it is created when a process of that user starts the piece for the
+ *       first time (piece_scopes.c).
  *   R5  A piece that a handler launched (piece_launch) is started when the
  *       handler's commit has landed, and whenever the piece of the handler is
  *       started.
- *   R8  A child in another space (piece_elsewhere.c) is a piece of its own
- * there. The commit of its parent that declares or launches it says, under
- *       "launched", what it is to be. When that has landed, and at every start
- *       of the parent, the child is started, and made if it is not there. So it
- *       comes to be once, whichever process makes it, also after a kill
- *       between the two commits. A parent that declares such a child anew is
- *       LOADING until its commit has landed.
- *   R6  For who wants to ask or send something only, a runtime can do without
- *       effects (runtime->without_effects): they are declared and do not run
- *       here, and what the store knows of them stays as it is, for the next
- *       one who runs them. The same holds for a piece that was only taken up,
- *       because of an event (runtime/owner.h). */
+ *   R8  A child in another space (piece_elsewhere.c) is a separate piece there.
+ *       The commit of its parent that declares or launches it describes the
+ *       child under "launched". When that commit has landed, and at every start
+ *       of the parent, the child is started, and created if it does not exist.
+ *       So it is created once, whichever process does it, even if a process is
+ *       killed between the two commits. A parent that declares a new child of
+ *       this kind is LOADING until its commit has landed.
+ *   R6  A runtime that only reads or sends can do without effects
+ *       (runtime->without_effects): they are declared but do not run here, and
+ *       what the store knows of them stays, for the next runtime that runs
+ *       them. The same holds for a piece that was started because of an event
+ *       (runtime/owner.h). */
 
 #ifndef RUNTIME_PIECE_H
 #define RUNTIME_PIECE_H
@@ -69,14 +68,14 @@ enum {
 enum piece_state {
     PIECE_LOADING, /* R1 */
     PIECE_RUNNING,
-    PIECE_REMOVING, /* its documents are on their way here, to be deleted */
-    PIECE_FAILED,   /* `error` says why; nothing of it is there */
-    PIECE_STOPPED,  /* only of interest to who holds a reference */
+    PIECE_REMOVING, /* its documents are being loaded, to be deleted */
+    PIECE_FAILED,   /* `error` says why; none of its parts exists */
+    PIECE_STOPPED,  /* seen only by holders of a reference */
 };
 
-/* One thing that the pattern has declared. */
+/* One declaration of the pattern. */
 struct part {
-    struct value name; /* from the piece on: "total", "child/total" */
+    struct value name; /* relative to the piece: "total", "child/total" */
     enum part_kind kind;
     struct place *place; /* output, stream, document; or NULL */
     struct node *node;   /* or NULL */
@@ -84,7 +83,7 @@ struct part {
     struct spread *list; /* of a list: its coordinator's; or NULL */
 };
 
-/* A child in another space that the pattern has declared (R8). */
+/* A child in another space that the pattern declares (R8). */
 struct piece_elsewhere {
     struct value key; /* in "launched": "team/board~clock" */
     struct value entry;
@@ -101,39 +100,39 @@ struct piece {
     enum piece_state state;
     struct err_detail error;
     struct entity *document; /* of the result */
-    struct value arguments;  /* that were given; or absent */
+    struct value arguments;  /* as passed; or absent */
     struct value note;       /* likewise */
-    struct value about;      /* what is at "piece", as it was written last */
-    bool again;              /* is to be started from the beginning */
-    bool landing; /* was built, and waits until that has landed (R8) */
-    bool resumed; /* was there before (R3) */
-    bool made;    /* was not, when it was started here */
-    bool fresh;   /* is to be built without what the store knows */
+    struct value about;      /* the content of "piece", as last written */
+    bool again;              /* to be started from the beginning */
+    bool landing; /* built, and waiting for its commit to land (R8) */
+    bool resumed; /* existed before (R3) */
+    bool made;    /* created by this start */
+    bool fresh;   /* to be built without what the store knows */
     bool must_exist;
     bool taken_up; /* because of an event: without effects (runtime/owner.h) */
-    bool replace;  /* it may have been of another pattern */
-    VEC(struct entity *) needs; /* that have to come before it can be built */
+    bool replace;  /* the stored piece may be of another pattern */
+    VEC(struct entity *) needs; /* to be loaded before it can be built */
     struct value checked;       /* of its document: runtime/migration.h */
-    struct buf migrated;        /* what is said when the build has landed */
+    struct buf migrated;        /* notices to give when the build has landed */
     uint32_t attempts;
     uint64_t generation;
     struct resume_counts counts; /* of the last start */
     VEC(struct part) parts;
     VEC(struct piece_elsewhere) elsewhere;
-    struct value origin; /* of a child whose parent is in another space, and has
-                            started it: what its "piece" begins with; or
+    struct value origin; /* of a child that its parent in another space has
+                            started: what its "piece" begins with; or
                             absent */
 
     /* Of an element of a list only (runtime/element.h). */
-    struct piece *whole;      /* whose list it is, a reference; NULL: its own */
+    struct piece *whole;      /* with the list, a reference; NULL: itself */
     struct value front;       /* of its names in the whole: "cards/3/" */
     struct value result;      /* what its function returned */
     struct node *coordinator; /* of the list */
     unsigned depth;           /* elements in elements */
-    bool assumed;             /* to have declared before what it declares now */
+    bool assumed;             /* the declarations are assumed unchanged */
 };
 
-/* The piece that it is an element of, or itself. */
+/* The piece with its list, if it is an element; otherwise itself. */
 static inline struct piece *piece_whole(struct piece *piece)
 {
     return piece->whole != NULL ? piece->whole : piece;
@@ -144,20 +143,20 @@ struct piece_options {
     struct value name;       /* string, not empty */
     struct pattern *pattern; /* NULL: that of the document, by its name */
     struct space *space;     /* NULL: the runtime's first */
-    struct value arguments;  /* an object; absent: those that it has, or none */
-    struct value note;       /* for the host: kept with the piece */
+    struct value arguments;  /* an object; absent: those it has, or none */
+    struct value note;       /* for the host: stored with the piece */
     struct value origin;     /* struct piece */
-    bool must_exist;         /* otherwise it is made (R2) */
-    bool fresh;              /* nothing is taken from the store */
+    bool must_exist;         /* otherwise it is created (R2) */
+    bool fresh;              /* ignore what the store knows of its nodes */
     bool taken_up;           /* without effects, until it is started */
-    bool replace;            /* also if it is of another pattern; otherwise that
-                                is an error (runtime/change.h) */
+    bool replace;            /* a stored piece of another pattern; otherwise an
+                                error (runtime/change.h) */
 };
 
 /* *out is borrowed until the piece is stopped; piece_ref keeps the record. OK:
- * it is running, or is LOADING, and step goes on with it. ARGUMENT: the name,
- * or a piece of that name is started here already; one that was only taken up
- * is stopped first. */
+ * it is running, or it is LOADING and step continues the start. ARGUMENT: the
+ * name, or a piece of that name is already started here. A piece that was
+ * started because of an event is stopped first. */
 MUST_CHECK enum err piece_start(struct runtime *runtime,
                                 const struct piece_options *options,
                                 struct piece **out,
@@ -167,20 +166,20 @@ MUST_CHECK enum err piece_start(struct runtime *runtime,
 MUST_CHECK enum err piece_check_name(struct value name,
                                      struct err_detail *detail);
 
-/* Its nodes and handlers go; what they have committed stays. */
+/* Stops its nodes and handlers; what they have committed stays. */
 void piece_stop(struct piece *piece);
 
-/* The same, and its documents are deleted (R4), in one transaction, as soon as
- * they have come: until then it is REMOVING, and then STOPPED. What it has
- * launched is removed, too, as far as it is started here. */
+/* Stops it and deletes its documents (R4) in one transaction, as soon as they
+ * are loaded: it is REMOVING until then, and then STOPPED. Pieces that it
+ * launched are removed, too, if they are started here. */
 void piece_remove(struct piece *piece);
 
 struct piece *piece_ref(struct piece *piece);
 void piece_unref(struct piece *piece);
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
-/* A started one, or NULL. `space` NULL: the runtime's first. */
+/* A started piece, or NULL. `space` NULL: the runtime's first. */
 struct piece *piece_find(const struct runtime *runtime,
                          const struct space *space,
                          struct value name);
@@ -188,9 +187,9 @@ struct piece *piece_find(const struct runtime *runtime,
 /* A part by its name, or NULL. */
 const struct part *piece_part(const struct piece *piece, struct value name);
 
-/* Why there is no stream at a name from the piece on, and will be none in any
- * version of its pattern (O4 of runtime/owner.h); NULL: there is one, or may
- * be. */
+/* Why a name in the piece is not a stream, and never will be in any version of
+ * its pattern (O4 of runtime/owner.h). NULL: it is a stream, or may become one.
+ */
 const char *piece_no_stream(const struct piece *piece, struct value name);
 
 /* The node of that name; or NULL. */
@@ -199,8 +198,8 @@ struct node *piece_node(const struct piece *piece, struct value name);
 /* The payload of the result document; new. */
 struct place *piece_result(const struct piece *piece);
 
-/* The place behind a path in the result, through links on the way and at the
- * end; new. `path` is an array of keys. */
+/* The place of a path in the result, behind all links; new. `path` is an array
+ * of keys. */
 MUST_CHECK enum err piece_place(const struct piece *piece,
                                 struct value path,
                                 struct place **out,
@@ -212,7 +211,7 @@ MUST_CHECK enum err piece_stream(const struct piece *piece,
                                  struct stream **out,
                                  struct err_detail *detail);
 
-/* The same for a child, whose document this is. */
+/* The same for a child with this document. */
 MUST_CHECK enum err piece_stream_at(const struct piece *piece,
                                     struct entity *document,
                                     struct value name,
@@ -224,15 +223,15 @@ MUST_CHECK enum err piece_stream_at(const struct piece *piece,
 struct piece_launch_options {
     struct pattern *pattern;
     struct value arguments; /* an object, or absent */
-    struct value name;      /* absent: one of the piece of the handler and of
-                               the event, so a retry makes the same one */
+    struct value name;      /* absent: derived from the handler's piece and the
+                               event, so a retry makes the same one */
     struct value space;     /* absent: that of the handler's piece (R8) */
 };
 
-/* From inside a handler: another piece comes to be with this attempt's commit
- * (R5). *link is a link to its result, new: for the receipt. ARGUMENT: the name
- * is malformed, or another piece has it. STALE: whether it has cannot be known
- * before a document has come, which the transaction waits for. */
+/* Inside a handler: creates another piece with the commit of this attempt (R5).
+ * *link is a link to its result, new: for the receipt. ARGUMENT: the name is
+ * malformed, or in use. STALE: a document is needed to decide that; the
+ * transaction waits for it. */
 MUST_CHECK enum err piece_launch(struct piece *piece,
                                  struct handling *handling,
                                  const struct piece_launch_options *options,
@@ -241,37 +240,36 @@ MUST_CHECK enum err piece_launch(struct piece *piece,
 
 /* -- For the runtime ----------------------------------------------------- */
 
-/* Goes on with those that are LOADING, REMOVING or to be started again. Whether
- * anything was done, or asked for. */
+/* Continues with pieces that are LOADING, REMOVING or to be started again.
+ * Whether anything was done or requested. */
 bool pieces_step(struct runtime *runtime);
 
-/* Whether there is nothing to go on with. */
+/* Whether no piece has anything left to do. */
 bool pieces_are_idle(const struct runtime *runtime);
 
-/* All are stopped. */
+/* Stops all pieces. */
 void pieces_release(struct runtime *runtime);
 
 /* -- For the files of this folder ---------------------------------------- */
 
-/* Builds it, from the document as it is; its state afterwards is RUNNING or
- * FAILED, or LOADING if that has to be tried again. (piece_build.c) */
+/* Builds it from its current document. Its state afterwards is RUNNING or
+ * FAILED, or LOADING if the build has to be repeated. (piece_build.c) */
 void piece_build(struct piece *piece);
 
-/* What it had launched is started, if it is not. (piece_launch.c) */
+/* Starts the pieces that it launched, unless they run. (piece_launch.c) */
 void piece_start_launched(struct piece *piece);
 
-/* The same for one piece: unless it runs, with the arguments that are given. */
+/* The same for one piece, with the given arguments. */
 void piece_start_as(struct runtime *runtime, const struct piece_options *given);
 void launches_release(struct runtime *runtime);
 
-/* Whether a piece of that name is to be started as soon as the store has
- * answered. */
+/* Whether a piece of that name is to be started when a verdict has arrived. */
 bool piece_is_launching(const struct runtime *runtime,
                         const struct space *space,
                         struct value name);
 
-/* The piece of that name is started when the transaction has landed. `origin`
- * as in struct piece; absent: it is of the space of its parent. */
+/* Starts the piece of that name when the transaction has landed. `origin` as in
+ * struct piece; absent: it is in the space of its parent. */
 struct piece_launching {
     struct space *space;
     struct value name;
@@ -282,8 +280,8 @@ void piece_launch_later(const struct piece *by,
                         struct transaction *transaction,
                         const struct piece_launching *launching);
 
-/* The line of a piece in the document of the one that launched it, new; writes
- * it, and adopts it. */
+/* The place of a piece's entry in the document of its launcher, new; the second
+ * function writes the entry and adopts it. */
 struct place *piece_launched_at(const struct piece *piece, struct value key);
 MUST_CHECK enum err piece_note_launched(const struct piece *piece,
                                         struct transaction *transaction,
@@ -293,14 +291,14 @@ MUST_CHECK enum err piece_note_launched(const struct piece *piece,
 
 /* -- Children in other spaces (piece_elsewhere.c) ------------------------ */
 
-/* Declares one; *out is a link to its result, new. */
+/* Declares a child; *out is a link to its result, new. */
 MUST_CHECK enum err elsewhere_declare(struct builder *builder,
                                       const struct builder_child *child,
                                       const struct part *part,
                                       struct value *out,
                                       struct err_detail *detail);
 
-/* From inside a handler: as piece_launch. */
+/* Inside a handler: like piece_launch. */
 MUST_CHECK enum err elsewhere_launch(struct piece *piece,
                                      struct transaction *transaction,
                                      const struct piece_launch_options *options,
@@ -308,31 +306,32 @@ MUST_CHECK enum err elsewhere_launch(struct piece *piece,
                                      struct value *link,
                                      struct err_detail *detail);
 
-/* What is at "launched" after a build, new. */
+/* The content of "launched" after a build, new. */
 struct value elsewhere_launched(const struct piece *piece);
 
-/* Whether the pattern has declared one of which the document of the piece, as
- * it was before the build, does not say what it says now. */
+/* Whether the pattern declares a child whose entry differs from that in the
+ * document of the piece before the build. */
 bool elsewhere_has_new(const struct piece *piece);
 
-/* An entry of "launched": whether it is of another space, and if so starts the
- * child unless it is no longer declared. */
+/* Whether an entry of "launched" is of another space. If so, starts the child
+ * unless it is no longer declared. */
 bool elsewhere_start(struct piece *piece, struct value key, struct value entry);
 
-/* Whether the children in other spaces are removed, and that has landed;
- * otherwise, their removal begins or goes on. */
+/* Whether the removal of all children in other spaces has landed. If not,
+ * begins or continues it. */
 bool elsewhere_are_removed(struct piece *piece);
 
-/* The declared ones stop with their parent; then they are declared no more. */
+/* Stops the declared children with their parent, and clears the declarations.
+ */
 void elsewhere_stop(const struct piece *piece);
 void elsewhere_undo(struct piece *piece);
 
-/* Of a child: whether the piece in the document is that of this parent. If not,
- * *detail says so. */
+/* For a child: whether the stored piece belongs to this parent. If not, *detail
+ * says so. */
 MUST_CHECK enum err elsewhere_check_parent(const struct piece *piece,
                                            struct err_detail *detail);
 
-/* What is told of a child that cannot be started. */
+/* Reports a child that cannot be started. */
 void elsewhere_report(const struct runtime *runtime,
                       struct value name,
                       const struct err_detail *why);
@@ -342,15 +341,15 @@ MUST_CHECK enum err piece_remove_stored(struct runtime *runtime,
                                         const struct piece_options *options,
                                         struct err_detail *detail);
 
-/* It has come to nothing; adopts nothing. */
+/* The start has failed; adopts nothing. */
 void piece_fail(struct piece *piece, const struct err_detail *detail);
 
 /* The id of a document of a piece: "piece:" piece, and "/" name unless that is
  * absent; new. */
 struct value piece_document_id(struct value piece, struct value name);
 
-/* The id of the document of a name that its pattern declares, new; absent if
- * there is no such name. `about` is what is at "piece" (runtime/change.h). */
+/* The id of the document of a declared name, new; absent if the name is not
+ * declared. `about` is the content of "piece" (runtime/change.h). */
 struct value piece_part_document(struct value piece,
                                  struct value about,
                                  struct value name);

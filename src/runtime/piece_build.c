@@ -1,8 +1,8 @@
 /* Building a piece: one transaction, one phase of registrations.
  *
- * A build can be repeated: what somebody else did at the same time shows when
- * the transaction is committed here, or when the store has judged it. Then
- * everything is taken back, and the document is looked at again. */
+ * A build can be repeated: a concurrent change is detected when the transaction
+ * is committed here, or by the verdict of the store. Then everything is undone,
+ * and the document is read again. */
 
 #include "runtime/building.h"
 #include "runtime/cell.h"
@@ -66,7 +66,7 @@ static enum err find_pattern(struct piece *piece, struct err_detail *detail)
     if (runtime->pattern_of != NULL) {
         pattern = runtime->pattern_of(runtime->pattern_ctx, about, detail);
         if (pattern == NULL && piece->taken_up) {
-            return detail->err; /* another one of that name is not it */
+            return detail->err; /* a different piece of that name */
         }
     }
     if (pattern == NULL && value_is_string(wanted)) {
@@ -89,7 +89,7 @@ static enum err find_pattern(struct piece *piece, struct err_detail *detail)
     return ERR_OK;
 }
 
-/* A piece that comes after a removed one is another one. */
+/* A piece that is created after a removal gets a new generation. */
 static uint64_t generation_of(const struct piece *piece)
 {
     const struct value generation = object_field(piece->about, "generation");
@@ -127,7 +127,7 @@ static struct value scopes_now(const struct builder *builder)
     return names;
 }
 
-/* What is to be at "piece" now; new. */
+/* The new content of "piece"; new. */
 static struct value about_now(const struct piece *piece,
                               const struct builder *builder)
 {
@@ -166,8 +166,8 @@ static struct value about_now(const struct piece *piece,
     return about;
 }
 
-/* What was declared before and is not any more stays declared: its documents
- * are there, and a pattern that declares it again finds them. */
+/* Former declarations stay recorded: their documents exist, and a pattern that
+ * declares them again finds them. */
 void building_keep_former(const struct piece *piece, struct builder *builder)
 {
     const struct value cells = object_field(piece->about, "cells");
@@ -204,7 +204,7 @@ static enum err put(struct transaction *transaction,
     return err;
 }
 
-/* The document as a whole; or what is different in it. */
+/* Writes the whole document, or the parts of it that differ. */
 enum err building_write_document(struct piece *piece,
                                  const struct builder *builder,
                                  struct value about,
@@ -239,7 +239,7 @@ enum err building_write_document(struct piece *piece,
     return err;
 }
 
-/* The line in the list of pieces; what was launched in its space has none. */
+/* The entry in the list of pieces; a piece launched in its space has none. */
 static enum err write_index(const struct piece *piece,
                             const struct builder *builder,
                             struct value about,
@@ -345,7 +345,7 @@ static void on_settled(void *ctx, const struct verdict *verdict)
     piece_unref(piece);
 }
 
-/* What is to be said when the commit has landed. */
+/* Records the notice to give when the commit has landed. */
 static void note_migration(struct piece *piece, const struct builder *builder)
 {
     buf_clear(&piece->migrated);
@@ -427,8 +427,8 @@ static enum err build_in(struct piece *piece,
     return err == ERR_OK ? write_index(piece, builder, *about, detail) : err;
 }
 
-/* Its watch holds a reference to the piece, which nobody gives back if there
- * is nothing to be judged. */
+/* The watch of the commit holds a reference to the piece; it is released here
+ * if no verdict will come. */
 static enum err commit(struct piece *piece,
                        struct transaction *transaction,
                        struct err_detail *detail)

@@ -1,15 +1,15 @@
 /* Children in other spaces.
  *
- * A commit is of one space. So what such a child is to be is written with its
- * parent, under "launched", by "SPACE/NAME":
+ * A commit is of one space. So the description of such a child is written with
+ * its parent, under "launched", by "SPACE/NAME":
  *
  *   {"space": "team", "piece": "board~clock", "pattern": "clock",
  *    "arguments": {...}, "part": "clock"}
  *
  * "part" is the name of a child that the pattern declares. It becomes "former"
- * when the pattern declares it no more: then it is not started, and goes with
- * its parent. The child is made from this, in its own space (R8 of
- * runtime/piece.h); its document names the parent:
+ * when the pattern no longer declares it: then the child is not started, and is
+ * removed with its parent. The child is created from this entry, in its own
+ * space (R8 of runtime/piece.h); its document names the parent:
  *
  *   "child": {"space": "main", "piece": "board"} */
 

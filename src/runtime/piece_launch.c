@@ -1,9 +1,9 @@
 /* Pieces that handlers start.
  *
- * The handler's commit creates the document of the new piece, with what it is
- * to be, and names it in that of the piece that launched it. When the commit
- * has landed, and at every later start of that one, the new piece is started
- * as one that exists. So it comes to be exactly once, with the event. */
+ * The handler's commit creates the document of the new piece, which describes
+ * it, and names it in the document of the launching piece. When the commit has
+ * landed, and at every later start of the launching piece, the new piece is
+ * started as an existing one. So it is created exactly once, with the event. */
 
 #include "base/mem.h"
 #include "runtime/cell.h"
@@ -147,9 +147,9 @@ static struct value name_of(const struct piece *piece,
     return made;
 }
 
-/* Whether no piece has that name, which the commit depends on. *generation is
- * that of the removed piece that had it, or 0. STALE: this cannot be known
- * before the document has come. */
+/* Whether the name is free, on which the commit depends. *generation is that of
+ * a removed piece that had the name, or 0. STALE: the document has to be loaded
+ * first. */
 static enum err check_free(struct transaction *transaction,
                            struct entity *document,
                            struct value name,
@@ -193,7 +193,7 @@ static struct value about_of(const struct piece *piece,
 {
     struct value about = value_empty_object();
     object_put_adopt(&about, "pattern", value_ref(pattern->name));
-    if (generation > 0) { /* another one than the removed one */
+    if (generation > 0) { /* distinguishes it from the removed piece */
         object_put_adopt(&about, "generation", value_int(generation + 1));
     }
     object_put_adopt(&about, "child", value_ref(piece->name));

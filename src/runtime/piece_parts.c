@@ -43,8 +43,8 @@ enum part_access part_access_of(const struct entity *entity, struct value kind)
                : PART_IS_DATA;
 }
 
-/* A name that is another kind than before has its document at "name//kind"
- * (runtime/change.h). What is below a list belongs to the list. */
+/* A name whose kind has changed has its document at "name//kind"
+ * (runtime/change.h). Documents below a list belong to the list. */
 void part_read_name(struct value about,
                     const char *text,
                     size_t length,
@@ -112,8 +112,8 @@ void part_guard(struct entity *entity, const struct entity *owner)
     value_unref(name);
 }
 
-/* The document of the piece of an entity that was looked at: the nearest one in
- * front of its id that says it is one; or NULL. */
+/* The document of the piece of a classified entity: the nearest prefix of its
+ * id that is the document of a piece; or NULL. */
 static const struct entity *owner_of(const struct entity *entity)
 {
     const struct text id = value_text(&entity->id);

@@ -1,5 +1,5 @@
-/* From what patterns declare to what the document of a piece says, and from
- * there to the places and streams of every runtime. */
+/* From the declarations of patterns to the document of a piece, and from there
+ * to the places and streams of every runtime. */
 
 #include "runtime/piece_schemas.h"
 
@@ -212,9 +212,8 @@ void piece_schemas_tell(const struct builder *builder)
 
 /* -- Which piece --------------------------------------------------------- */
 
-/* Whether what is in front of the slash at `slash` can be the document of a
- * piece, or of an element that is one (runtime/element.h): that ends with a
- * key. */
+/* Whether the id before the slash at `slash` can be the document of a piece, or
+ * of an element that is one (runtime/element.h): that ends with a key. */
 static bool can_be_piece(struct text id, size_t begin, size_t slash)
 {
     size_t at = slash;
@@ -225,9 +224,9 @@ static bool can_be_piece(struct text id, size_t begin, size_t slash)
            (at < slash && id.at[at - 1] == '/');
 }
 
-/* The document of the piece whose part the entity is, by its id, the innermost
- * first: with a length that is not above *length, which becomes its own. NULL:
- * it is no part of a piece. */
+/* The document of the piece to which the entity belongs, by its id, innermost
+ * first: with a length of at most *length, which becomes its own. NULL: the
+ * entity belongs to no piece. */
 static struct entity *document_of(const struct entity *entity, size_t *length)
 {
     static const char prefix[] = "piece:";
@@ -418,7 +417,7 @@ static void add_named(struct next_rules *next,
     value_unref(piece);
 }
 
-/* What was looked at before the piece declared it is looked at again. */
+/* Checks again what was classified before the piece declared it. */
 static void guard_parts(const struct entity *document, struct value about)
 {
     const struct value cells = object_field(about, "cells");

@@ -1,15 +1,15 @@
-/* States of one user or session: each gets the initial value when a user or a
- * session has the piece for the first time.
+/* States of a user or a session: each gets its initial value when a user or a
+ * session starts the piece for the first time.
  *
- * What was made for a user is in the user's instance of the result document:
+ * The user's instance of the result document records what was created:
  *
  *   {"piece": {"generation": 1, "cells": {"theme": "state"}}}
  *
  * This record and the initial values are written in one transaction, which
  * depends on the record: two processes of one user write them once. A record of
- * another generation is of a piece that was removed: its states are made anew.
- * Where there is no record, but a state is there, an earlier version of this
- * file has made it, and it is kept. */
+ * another generation is of a removed piece: its states are created again. A
+ * state without a record was created by an earlier version of this file, and is
+ * kept. */
 
 #include "base/check.h"
 #include "replica/space.h"

@@ -1,4 +1,4 @@
-/* A list becomes one value, from its beginning to its end. */
+/* Reducing a list to one value, from its beginning to its end. */
 
 #include "base/mem.h"
 #include "runtime/cell.h"

@@ -1,8 +1,8 @@
 /* Links that move from one document to another.
  *
- * A field that a link does not have means "as in the document that holds it"
- * (value/link.h). Who copies a value into another document makes such links
- * say what they mean, or they would mean something else there. */
+ * A field that a link lacks means "as in the document that holds it"
+ * (value/link.h). When a value is copied into another document, such fields are
+ * filled in, so that the link keeps its target. */
 
 #ifndef RUNTIME_RELINK_H
 #define RUNTIME_RELINK_H
@@ -10,17 +10,16 @@
 #include "replica/entity.h"
 #include "value/value.h"
 
-/* `value`, which is or was in a document of `from`, as it has to be written in
- * a document of `to`; adopts it, and gives it back as it is if there is nothing
- * to say. */
+/* `value`, from a document of `from`, as it has to be written in a document of
+ * `to`; adopts it, and returns it unchanged if no link has to change. */
 struct value relink_adopt(struct value value,
                           const struct entity *from,
                           const struct entity *to);
 
-/* The link as it has to be, new; absent if it is right as it is. */
+/* The link as it has to be written, new; absent if it needs no change. */
 typedef struct value relink_fn(void *ctx, struct value link);
 
-/* `value` with each link in it as `one` says; adopts it. */
+/* `value` with each link replaced as `one` says; adopts it. */
 struct value relink_each_adopt(struct value value, relink_fn *one, void *ctx);
 
 #endif

@@ -1,5 +1,5 @@
-/* Links replaced by what is behind them. The recursion is over containers that
- * have a link somewhere below, and bounded. */
+/* Replacing links by their targets. The recursion is over containers that have
+ * a link somewhere below, and bounded. */
 
 #include "runtime/resolve.h"
 

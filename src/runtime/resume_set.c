@@ -1,4 +1,4 @@
-/* The pages of a piece, kept together. */
+/* The pages of a piece, as one set. */
 
 #include "runtime/resume_set.h"
 

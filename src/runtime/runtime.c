@@ -1,4 +1,4 @@
-/* The parts of a runtime, together. */
+/* Assembling a runtime from its parts. */
 
 #include "runtime/runtime.h"
 
@@ -14,8 +14,8 @@
 #include "value/address.h"
 #include "value/object.h"
 
-/* What the code of this folder means to those who kept its runs. A change of
- * how bodies are called, or of what their results become, changes it. */
+/* Part of the fingerprint of stored runs. It changes when the way in which
+ * bodies are called, or what their results become, changes. */
 static const char runtime_version[] = "heddle runtime 2";
 
 void runtime_init(struct runtime *runtime,

@@ -1,4 +1,4 @@
-/* Which place has which schema, and whether a write fits. */
+/* Schemas by place, and the validation of writes. */
 
 #include "runtime/schemas.h"
 

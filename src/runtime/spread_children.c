@@ -1,4 +1,4 @@
-/* The children of a list: made, taken away, found. */
+/* The children of a list: creation, removal, lookup. */
 
 #include "base/limits.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* The names and fingerprints of what belongs to a list. */
+/* The names and fingerprints of the parts of a list. */
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* A list whose body declares: what its document says of the elements (S6 of
+/* A list whose body declares: the record of its elements in its document (S6 of
  * runtime/spread.h), and when they are built. */
 
 #include "runtime/element.h"

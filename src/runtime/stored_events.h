@@ -1,8 +1,8 @@
-/* Stored events: taking up what waits in the stores.
+/* Stored events: taking up events that wait in the stores.
  *
- * A handler's events are kept by the store until they are handled
- * (sched/durable.h). As a rule the runtime that sent them handles them. If it
- * has ended, or only queued them, another runtime takes them up.
+ * The store keeps a handler's events until they are handled (sched/durable.h).
+ * Usually the runtime that sent them handles them. If it has ended, or only
+ * queued them, another runtime takes them up.
  *
  *   stored-1  A runtime takes up an event if it has the handler of its stream,
  *             or the handler that sent it, or the piece of the effect that did
@@ -14,20 +14,20 @@
  *   stored-3  They are taken up in the order in which they were sent, before
  *             anything that is sent later in this runtime.
  *   stored-4  The stores are asked when a handler is registered, when this
- *             runtime has queued an event, and when something has landed that
- *             is not of this runtime; nothing is asked otherwise.
+ *             runtime has queued an event, and when a commit of another runtime
+ *             has landed; not otherwise.
  *   stored-5  A timer (sched/timers.h) is taken up when it is due, by any
- *             runtime that has its handler, whichever set it. The store is
- *             asked when the earliest one that is known is due. A timer that is
- *             due before the last one that was looked at, and was set
- *             elsewhere, is seen within STORED_AGAIN_MS.
- *   stored-6  Due times are of the wall clock, which can be set. As long as a
- *             timer waits, the clock is looked at every `trusted` ms.
- *   stored-7  What waits for a place that is no stream, and will be none (O4 of
- *             runtime/owner.h), is taken up as soon as the piece of the place
- *             runs here, and ends; the reason is told.
+ *             runtime that has its handler, whichever runtime set it. The store
+ *             is asked when the earliest known timer is due. A timer that was
+ *             set elsewhere and is due earlier than the last one checked is
+ *             seen within STORED_AGAIN_MS.
+ *   stored-6  Due times are of the wall clock, which can be adjusted. While a
+ *             timer waits, the clock is checked every `trusted` ms.
+ *   stored-7  An event for a place that is not a stream and never will be (O4
+ *             of runtime/owner.h) is taken up as soon as the piece of the place
+ *             runs here. The event ends, and the reason is reported.
  *   stored-8  Timers are taken up in the order of their due times, then of
- *             their creation. So while a tick is handled whose next one is due
+ *             their creation. So while a tick is handled whose next tick is due
  *             as well (MISSED_ALL of runtime/timer.h), no timer behind that
  *             next tick is taken up. */
 
@@ -44,7 +44,7 @@ struct space;
 
 enum {
     STORED_AGAIN_MS = 1000,
-    STORED_PAGE = 1000, /* events per question */
+    STORED_PAGE = 1000, /* events per query */
 };
 
 /* A stored event: the number of its document, in the order of sending, and the
@@ -54,7 +54,7 @@ typedef void stored_event_fn(void *ctx,
                              struct value id,
                              struct value document);
 
-/* Where a list of timers goes on: behind the one of that time and number. */
+/* Where a list of timers continues: behind this time and number. */
 struct timer_position {
     uint64_t due;
     uint64_t number;
@@ -62,10 +62,10 @@ struct timer_position {
 
 struct zone;
 
-/* What the host knows. */
+/* Provided by the host. */
 struct stored_events_source {
-    /* The events of a space that wait above a number, in order, at most
-     * STORED_PAGE. False: they cannot be read now; they are asked for again. */
+    /* The waiting events of a space above a number, in order, at most
+     * STORED_PAGE. False: they cannot be read now and are asked for again. */
     bool (*list)(void *ctx,
                  struct space *space,
                  uint64_t after,
@@ -73,8 +73,8 @@ struct stored_events_source {
                  void *found_ctx);
 
     /* The timers of a space behind a position that are due at `until`, in
-     * order, at most STORED_PAGE; and when the next one after that is due, or
-     * TIMERS_NEVER. As above. */
+     * order, at most STORED_PAGE; and when the next timer after those is due,
+     * or TIMERS_NEVER. False as above. */
     bool (*timers)(void *ctx,
                    struct space *space,
                    struct timer_position after,
@@ -101,17 +101,17 @@ struct stored_events_source {
                                struct value name,
                                struct err_detail *detail);
 
-    /* Whether the runtime of that name (events_configure) is at work. */
+    /* Whether the runtime of that name (events_configure) is alive. */
     bool (*is_at_work)(void *ctx, struct value instance);
 
-    /* This runtime is about to store its first event: from now on
-     * `is_at_work` is true of it elsewhere. */
+    /* This runtime is about to store its first event: from now on other
+     * runtimes find it alive. */
     void (*begin)(void *ctx);
     void *ctx;
 };
 
-/* A tick that is handled here: the document of its timer, and where its next
- * tick will be. */
+/* A tick that is handled here: the document of its timer, and the position of
+ * its next tick. */
 struct timer_late {
     struct value id;
     struct timer_position next;
@@ -119,14 +119,14 @@ struct timer_late {
 
 struct stored_space {
     struct space *space;
-    uint64_t seen; /* events up to this number were looked at */
+    uint64_t seen; /* events up to this number have been checked */
     bool due;
-    bool is_noticed; /* something has landed that is not of this runtime */
-    mono_ms again;   /* stored-2; MONO_NEVER: nothing was left to others */
+    bool is_noticed; /* a commit of another runtime has landed */
+    mono_ms again;   /* stored-2; MONO_NEVER: no event was left to others */
 
-    struct timer_position timers; /* up to here they were looked at */
+    struct timer_position timers; /* up to here they have been checked */
     uint64_t next_due;            /* of those behind; TIMERS_NEVER: none */
-    mono_ms timers_again;         /* all are looked at again (stored-5) */
+    mono_ms timers_again;         /* all are checked again (stored-5) */
     mono_ms wake;                 /* for the next one, or for the clock */
     VEC(struct timer_late) late;  /* stored-8 */
 };
@@ -134,24 +134,25 @@ struct stored_space {
 struct stored_events {
     struct stored_events_source source; /* no `list`: there are none */
     VEC(struct stored_space) spaces;
-    uint64_t registered; /* handlers, when all were looked at last, */
+    uint64_t registered; /* handlers, at the last complete check, */
     uint64_t queued;     /* and events */
 };
 
 void stored_events_release(struct runtime *runtime);
 
-/* Something has landed in the space that is not of this runtime. */
+/* A commit of another runtime has landed in the space. */
 void stored_events_notice(struct runtime *runtime, const struct space *space);
 
-/* Takes up what is there. Whether there was any. Outside of passes. */
+/* Takes up waiting events. Whether there were any. Outside passes. */
 bool stored_events_step(struct runtime *runtime, mono_ms now);
 
-/* Whether a step would ask; and when it would at the latest. */
+/* Whether a step would ask the stores; and when the next one would at latest.
+ */
 bool stored_events_are_due(const struct runtime *runtime);
 mono_ms stored_events_next_wake(const struct runtime *runtime);
 
-/* Of timers: whether this runtime has set or seen any, and when the next one
- * that it knows is due. */
+/* Whether this runtime has set or seen any timer, and when the next known one
+ * is due. */
 bool stored_events_have_timers(const struct runtime *runtime);
 mono_ms stored_events_next_timer(const struct runtime *runtime);
 

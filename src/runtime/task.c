@@ -1,9 +1,9 @@
-/* Tasks: the node that wants the work, and the record of each piece of it.
+/* Tasks: the node that demands the work, and one record per piece of work.
  *
- * A record is held by the next caller: the commit of "running" until it has
- * landed or not, then the host until the end of the attempt, or this file until
- * the next one, then the commit of the outcome. The node knows the current
- * record; a record that is not current any more has no owner. */
+ * The owner of a record is its next caller: the commit of "running" until its
+ * verdict, then the host until the end of the attempt, or this file until the
+ * next attempt, then the commit of the outcome. The node knows the current
+ * record; a record that is no longer current has no owner. */
 
 #include "runtime/task.h"
 

@@ -1,47 +1,47 @@
-/* Tasks: work that a host does outside, and that ends later.
+/* Tasks: work that the host does outside the runtime, and that ends later.
  *
  *   builder_task(builder, &(struct builder_task){name, input, start, ...}, ...)
  *
- * A task is a computation that nothing waits for. When its output is read and
- * its input is there, the host is asked to begin. The outcome is written in a
- * transaction of its own when the host ends the task. The output is
+ * A task is a computation that does not block its readers. When its output is
+ * read and its input is present, the host is asked to start. When the host ends
+ * the task, the outcome is written in a separate transaction. The output is
  *
- *   {"state": "idle"}     as long as the input is nothing
+ *   {"state": "idle"}     while the input is absent
  *   {"state": "running", "input": <digest of the input>}
  *   {"state": "done",    "input": ..., "value": ..., "attempts": 1}
  *   {"state": "failed",  "input": ..., "error": {"code": ..., "text": ...},
  *    "attempts": 3}
  *
  *   task-1  The host is asked after "running" has landed, from a step and never
- *           inside a run. What does not land is not begun.
- *   task-2  If the input changes, or the node goes, what is under way is
- *           cancelled: the host is told once, and its outcome is dropped.
- *   task-3  What is done, or has failed, stays so for as long as the input is
- *           that one; also after a restart. What was running when the process
- *           ended is begun again, so the work is done at least once.
+ *           inside a run. If it does not land, the work does not start.
+ *   task-2  If the input changes, or the node is removed, the work in progress
+ *           is cancelled: the host is told once, and its outcome is dropped.
+ *   task-3  A task that is done or failed stays so while its input is the same,
+ *           also after a restart. Work that was running when the process ended
+ *           starts again, so it is done at least once.
  *   task-4  An outcome counts only if the output still waits for it. If another
- *           runtime was faster, or the store refuses it, it is dropped; after a
+ *           runtime was faster, or the store refuses it, it is dropped. After a
  *           conflict, it is written again.
  *   task-5  One runtime at a time does the work: it claims the key of the task
  *           first (struct task_claims). The others leave the output running,
- *           and ask again every TASK_CLAIM_MS.
- *   task-6  A runtime that only asks or sends (R6 of runtime/piece.h) says
- *           "running" and begins nothing.
- *   task-7  An attempt that failed and may be repeated (task_retry_adopt) is
- *           begun again after a pause that doubles each time, at most `retries`
- *           times. The pause follows from the key and the attempt. The claim is
- *           kept meanwhile.
- *   task-8  A claim is given back after the outcome has landed, and a runtime
- *           that gets one first takes in what has landed. It begins only if
- *           the output is still running, for this input: so the work is done
+ *           and retry the claim every TASK_CLAIM_MS.
+ *   task-6  A runtime that only reads or sends (R6 of runtime/piece.h) writes
+ *           "running" and starts nothing.
+ *   task-7  A failed attempt that may be repeated (task_retry_adopt) starts
+ *           again after a backoff that doubles each time, at most `retries`
+ *           times. The backoff is derived from the key and the attempt. The
+ *           claim is kept meanwhile.
+ *   task-8  A claim is released after the outcome has landed. A runtime that
+ *           gets a claim first applies all landed commits, and starts only if
+ *           the output is still running, for this input. So the work is done
  *           once, unless a runtime ends before its outcome has landed.
- *   task-9  The input is a value: links in it are replaced by what is behind
- *           them (runtime/resolve.h), and each is a read of the node. So the
- *           work is begun again if any of that changes.
+ *   task-9  The input is a value: links in it are replaced by their targets
+ *           (runtime/resolve.h), and each is a read of the node. So the work
+ *           starts again if any of them changes.
  *
- * The key of a task follows from its space, its output document and the digest
- * of its input: the same work has the same key in each process and after each
- * restart, so that the other side can recognise a repetition. */
+ * The key of a task is derived from its space, its output document and the
+ * digest of its input. The same work has the same key in each process and after
+ * each restart, so that the other side can recognise a repetition. */
 
 #ifndef RUNTIME_TASK_H
 #define RUNTIME_TASK_H
@@ -53,21 +53,21 @@ enum {
     TASK_BACKOFF_MS = 500,       /* task-7: the first pause, */
     TASK_BACKOFF_MAX_MS = 30000, /* the longest, */
     TASK_KEY_BYTES = 256,        /* of a key that a pattern chooses */
-    TASK_RETRIES = 3,            /* how many of them by default, of a kind that
-                                    says no other number, */
+    TASK_RETRIES = 3,            /* by default, for a kind without a number of
+                                    its own, */
     TASK_RETRIES_MAX = 100,      /* and at most */
 };
 
 struct task;
 
-/* Begins the work. `input` is borrowed, and has no links (task-9). The task is
- * the host's until it ends the attempt, once, by one of the functions below:
- * also after it was cancelled, at any time, also from in here; but not inside a
- * run.
- */
+/* Starts the work. `input` is borrowed, and has no links (task-9). The host
+ * owns the task until it ends the attempt, once, by one of the functions below.
+ * It may do so at any time, also after a cancellation and also from in here,
+ * but not inside a run. */
 typedef void task_start_fn(void *ctx, struct task *task, struct value input);
 
-/* Its outcome is not wanted any more (task-2). The host still has to end it. */
+/* The outcome is no longer wanted (task-2). The host must still end the task.
+ */
 typedef void task_cancelled_fn(void *ctx, struct task *task);
 
 /* A zero field means none or the default. */
@@ -77,8 +77,8 @@ struct builder_task {
     task_start_fn *start;
     task_cancelled_fn *cancelled;
     void *ctx;
-    void (*release)(void *ctx);       /* when nothing calls it any more */
-    const struct digest *fingerprint; /* of what is done; NULL: none (B5) */
+    void (*release)(void *ctx);       /* after the last possible call */
+    const struct digest *fingerprint; /* of the work; NULL: none (B5) */
     uint32_t retries;                 /* task-7 */
     mono_ms backoff;
     mono_ms backoff_max;
@@ -91,21 +91,20 @@ MUST_CHECK enum err builder_task(struct builder *builder,
 
 /* -- For hosts ----------------------------------------------------------- */
 
-/* The end of a task; it is gone afterwards. */
+/* Ends a task and frees it. */
 void task_finish_adopt(struct task *task, struct value value);
 void task_fail(struct task *task, const struct err_detail *detail);
 
-/* The same with an error of the host's own: an object with "code" and "text",
- * and whatever else is of use. */
+/* The same with an error of the host: an object with "code" and "text", and
+ * anything else that is useful. */
 void task_fail_adopt(struct task *task, struct value error);
 
-/* The attempt failed, and another one may succeed: it is begun again, after
- * `at_least` ms or more; or the task has failed, if it was the last (task-7).
- */
+/* The attempt failed, and another one may succeed. It starts after at least
+ * `at_least` ms; if this was the last attempt, the task has failed (task-7). */
 void task_retry_adopt(struct task *task, struct value error, mono_ms at_least);
 
-/* Ends it without an outcome: if it was wanted, it stays running, and is begun
- * by the next start of its piece. */
+/* Ends it without an outcome. If it was wanted, it stays running, and the next
+ * start of its piece starts it again. */
 void task_leave(struct task *task);
 
 /* {"code": ..., "text": ...}, new. */
@@ -117,13 +116,13 @@ void task_wake_after(struct task *task,
                      mono_ms ms,
                      void (*woken)(void *ctx, struct task *task));
 
-/* Something of the host's, NULL at first. */
+/* Data of the host, NULL at first. */
 void task_set_user(struct task *task, void *user);
 void *task_user(const struct task *task);
 
-/* Borrowed: its key, a text of 43 letters, digits, '-' and '_'; its name, its
- * piece (NULL: it is not wanted any more). And the number of the attempt, from
- * 1. */
+/* Borrowed: its key, a text of 43 letters, digits, '-' and '_'; its name; its
+ * piece (NULL: the outcome is no longer wanted). And the number of the attempt,
+ * from 1. */
 struct value task_key(const struct task *task);
 struct value task_name(const struct task *task);
 struct piece *task_piece(const struct task *task);
@@ -134,16 +133,16 @@ bool task_is_wanted(const struct task *task);
 
 /* -- For the runtime ----------------------------------------------------- */
 
-/* Begins attempts whose time has come. Whether there were any. */
+/* Starts attempts that are due. Whether there were any. */
 bool tasks_step(struct runtime *runtime, mono_ms now);
 mono_ms tasks_next_wake(const struct runtime *runtime);
 
 /* How many are wanted and have no outcome yet, here or in another runtime that
- * has claimed them; not those of task-6. */
+ * has claimed them; without those of task-6. */
 size_t tasks_under_way(const struct runtime *runtime);
 
-/* Its last step: what has not been begun is not, and what is under way ends
- * without an outcome. */
+/* The last step: attempts that have not started never do, and work in progress
+ * ends without an outcome. */
 void tasks_release(struct runtime *runtime);
 
 #endif

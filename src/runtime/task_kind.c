@@ -1,4 +1,4 @@
-/* Kinds of tasks: finding them, and the ends of their calls. */
+/* Kinds of tasks: lookup, and the ends of their calls. */
 
 #include "runtime/task_kind.h"
 

@@ -1,13 +1,13 @@
 /* Kinds of tasks: what a host can do for tasks that name it ("http", "exec").
  *
- * A kind does calls. A task of that kind is one call per attempt; a task with a
- * body of its own (script/task_bodies.h) makes any number of them.
+ * A kind performs calls. A task of that kind makes one call per attempt; a task
+ * with its own body (script/task_bodies.h) makes any number of them.
  *
- *   kind-1  A call that was started ends once, by task_call_finish_adopt or
- *           task_call_fail, perhaps inside `start`, and never inside a run; or
- *           it is cancelled, and does not end any more.
- *   kind-2  A call belongs to its caller, who releases it after its end, or
- *           after it was cancelled. The kind keeps nothing of it then. */
+ *   kind-1  A started call ends once, by task_call_finish_adopt or
+ *           task_call_fail, possibly inside `start`, and never inside a run. Or
+ *           it is cancelled, and then does not end.
+ *   kind-2  The caller owns a call, and releases it after its end or its
+ *           cancellation. The kind keeps no reference to it then. */
 
 #ifndef RUNTIME_TASK_KIND_H
 #define RUNTIME_TASK_KIND_H
@@ -17,7 +17,7 @@
 struct task_call;
 
 struct task_kind {
-    const char *name; /* NULL: it stands for each kind that has no other */
+    const char *name; /* NULL: for every kind that is not registered */
     void (*start)(void *ctx, struct task_call *call);
     void (*cancel)(void *ctx, struct task_call *call);
     void *ctx;
@@ -29,32 +29,32 @@ struct task_end {
     struct value value; /* or absent */
     struct value error; /* absent: it did not fail */
     bool may_retry;     /* another attempt may succeed, and does no harm */
-    mono_ms at_least;   /* the other side asks for such a pause */
+    mono_ms at_least;   /* the pause that the other side asks for */
 };
 
 struct task_call {
     const struct task_kind *kind;
-    const struct task *task; /* the one that it is for */
+    const struct task *task; /* of the call */
     struct value name;       /* of the kind, as the caller wrote it */
     struct value request;
-    struct value key; /* the idempotency key of the call: it is the same when
-                         the call is made again, also by another process */
+    struct value key;     /* the idempotency key: the same when the call is
+                             repeated, also by another process */
     struct value options; /* an object, or absent: for what the request does not
                              say */
     void *user;           /* of the kind */
 
-    /* Of the caller. What is in `end` is the caller's from then on. */
+    /* Of the caller, which owns the contents of `end` from then on. */
     void (*ended)(struct task_call *call, struct task_end end);
 };
 
-/* The kind becomes known to the runtime; it outlives it. */
+/* Registers a kind, which outlives the runtime. */
 void task_kinds_add(struct runtime *runtime, const struct task_kind *kind);
 
 /* Or NULL. */
 const struct task_kind *task_kind_find(const struct runtime *runtime,
                                        struct value name);
 
-/* The names, "exec, http", or nothing. */
+/* The names, "exec, http", or an empty text. */
 void task_kinds_write(const struct runtime *runtime, struct buf *to);
 
 /* -- For kinds ----------------------------------------------------------- */
@@ -63,8 +63,8 @@ void task_kinds_write(const struct runtime *runtime, struct buf *to);
  */
 struct value task_call_field(const struct task_call *call, const char *name);
 
-/* The same as a number between two others; the default if there is none. False:
- * it is something else, and the call has ended with ARGUMENT. */
+/* The same as a number within limits; the default if it is absent. False: it is
+ * anything else, and the call has ended with ARGUMENT. */
 bool task_call_number(struct task_call *call,
                       const char *name,
                       int64_t low,
@@ -73,8 +73,8 @@ bool task_call_number(struct task_call *call,
 
 void task_call_finish_adopt(struct task_call *call, struct value value);
 
-/* Whether another attempt may succeed, in how many ms at the earliest, and what
- * else belongs into the error: an object, adopted, or absent. */
+/* Whether another attempt may succeed, after how many ms at the earliest, and
+ * what else belongs in the error: an object, adopted, or absent. */
 struct task_failure {
     const char *code;
     bool may_retry;

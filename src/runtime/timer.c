@@ -1,4 +1,4 @@
-/* Plans, ticks, and times as people write them. */
+/* Plans, ticks, and the parsing of times. */
 
 #include "runtime/timer.h"
 

@@ -1,17 +1,16 @@
-/* What a timer is asked to do, and when its ticks are due.
+/* Parameters of a timer, and when its ticks are due.
  *
- *   calendar-1  A plan follows from what the caller gave and the wall clock at
- *               that moment: `after` counts from then, `at` is taken as it is,
- *               a repeating timer begins with its first time after then.
+ *   calendar-1  A plan is derived from the request and the wall clock at that
+ *               moment: `after` counts from then, `at` is taken as it is, a
+ *               repeating timer begins with its first time after then.
  *   calendar-2  Ticks of `every` are due at the first one plus a multiple of
- *               it, those of cron at the times that its fields name in their
+ *               it; those of cron at the times that its fields name in their
  *               zone. When a tick was handled makes no difference.
- *   calendar-3  A tick is missed if it is taken up so late that the next one is
- *               due, or a minute late (TIMER_LATE_MS). MISSED_ONE: it is
- *               handled, and the next one is the first that lies ahead.
- *               MISSED_ALL: each is handled. MISSED_NONE: none that was missed
- *               is; the next one is the first that is not missed, which may be
- *               due already. */
+ *   calendar-3  A tick is missed if it is taken up when the next one is due, or
+ *               a minute late (TIMER_LATE_MS). MISSED_ONE: it is handled, and
+ *               the next one is the first in the future. MISSED_ALL: each is
+ *               handled. MISSED_NONE: no missed tick is handled; the next one
+ *               is the first that is not missed, which may already be due. */
 
 #ifndef RUNTIME_TIMER_H
 #define RUNTIME_TIMER_H
@@ -31,24 +30,24 @@ enum {
 /* The last ms of the year 9999. */
 #define TIMER_TIME_MOST UINT64_C(253402300799999)
 
-/* What a caller gives; all borrowed. Names in its own words are in the
- * errors: after, at, every, zone, missed, id. */
+/* From the caller; all borrowed. Error messages use these names: after, at,
+ * every, zone, missed, id. */
 struct timer_request {
     bool has_after;
     uint64_t after; /* ms */
     bool has_at;
     uint64_t at;         /* ms of the wall clock */
-    uint64_t every;      /* ms; 0: not by this */
+    uint64_t every;      /* ms; 0: not used */
     struct value cron;   /* a string, or absent */
     struct value zone;   /* likewise; only with cron */
     struct value missed; /* likewise; only if it repeats */
     struct value id;     /* likewise */
 };
 
-/* Whether a time is asked for at all. */
+/* Whether the request has a time at all. */
 bool timer_is_asked(const struct timer_request *request);
 
-/* calendar-1. ARGUMENT: with what is wrong. *out has references of its own. */
+/* calendar-1. ARGUMENT: with the reason. *out has its own references. */
 MUST_CHECK enum err timer_plan(struct runtime *runtime,
                                const struct timer_request *request,
                                uint64_t wall,
@@ -57,23 +56,23 @@ MUST_CHECK enum err timer_plan(struct runtime *runtime,
 
 struct timer_tick {
     bool is_skipped; /* not to be handled */
-    uint64_t next;   /* when it is due again; 0: it does not repeat */
+    uint64_t next;   /* when the next one is due; 0: it does not repeat */
 };
 
-/* calendar-3, of a tick that is taken up at that time. */
+/* calendar-3, for a tick that is taken up at that time. */
 MUST_CHECK enum err timer_tick(struct runtime *runtime,
                                const struct event_timer *plan,
                                uint64_t wall,
                                struct timer_tick *out,
                                struct err_detail *detail);
 
-/* The time of a text: "2026-11-18T09:00:00Z", with an offset such as +01:00
- * for the Z, and with a fraction of a second if it has one; or a number of ms.
- * False: it is none. */
+/* Parses a time: "2026-11-18T09:00:00Z", optionally with a fraction of a second
+ * and with an offset such as +01:00 for the Z; or a number of ms. False: the
+ * text is neither. */
 bool timer_read_time(const char *text, uint64_t *out);
 
-/* The duration of a text: a number of ms, or with one of the units ms, s, m, h
- * and d. */
+/* Parses a duration: a number of ms, or a number with a unit: ms, s, m, h or d.
+ */
 bool timer_read_duration(const char *text, uint64_t *out);
 
 /* What is to be cancelled: the timer of that name on a stream, or those on all
@@ -108,7 +107,7 @@ MUST_CHECK enum err timer_cancel(struct runtime *runtime,
                                  bool *was,
                                  struct err_detail *detail);
 
-/* Whether a name can be one of a timer; ARGUMENT. */
+/* Whether a name is valid for a timer; ARGUMENT. */
 MUST_CHECK enum err timer_check_name(struct value name,
                                      struct err_detail *detail);
 

@@ -1,16 +1,17 @@
-/* What the service asks of a host daemon, and what comes back.
+/* The interface between the service and a host daemon.
  *
- * A daemon makes workspaces, runs turns in them, and destroys them. It is in
- * another process, perhaps on another machine, so every answer may be late,
- * come twice, in another order, or never.
+ * A daemon creates workspaces, runs turns in them, and destroys them. It is in
+ * another process, possibly on another machine, so every answer may be late,
+ * repeated, reordered or lost.
  *
  *   D1  `send` returns at once and never answers from inside the call.
  *   D2  A request has a token (of the provisioning, the run or the attempt),
  *       and its answer repeats the verb, the id and the token. The service
- *       goes by these alone; it trusts no order.
- *   D3  A request that comes twice is one request: the daemon may answer it
- *       once or twice.
- *   D4  What is not there is destroyed, stopped and cancelled successfully.
+ *       relies on these alone, and on no order.
+ *   D3  A repeated request is one request: the daemon may answer it once or
+ *       twice.
+ *   D4  Destroying, stopping or cancelling something that does not exist
+ *       succeeds.
  *
  * Implemented by a real daemon's connection, and by the tests' script. */
 
@@ -20,8 +21,8 @@
 #include "value/value.h"
 
 enum daemon_verb {
-    DAEMON_PROVISION, /* make the workspace of an environment */
-    DAEMON_CANCEL,    /* stop making it */
+    DAEMON_PROVISION, /* create the workspace of an environment */
+    DAEMON_CANCEL,    /* stop creating it */
     DAEMON_RUN,       /* run a turn of a thread */
     DAEMON_STOP,      /* end it */
     DAEMON_DESTROY,   /* remove the workspace */
@@ -38,7 +39,7 @@ struct daemon_request {
     struct value input;     /* of RUN */
 };
 
-/* Embedded in whoever implements it. */
+/* Embedded in its implementation. */
 struct daemon {
     void (*send)(struct daemon *daemon, const struct daemon_request *request);
 };
@@ -52,7 +53,7 @@ struct daemon_answer {
     const char *why;       /* of one that is not, for the log */
 };
 
-/* What happens to a turn without being asked. */
+/* Unsolicited reports about a turn. */
 enum daemon_turn {
     DAEMON_TURN_STARTED,
     DAEMON_TURN_COMPLETED,
@@ -67,7 +68,7 @@ struct daemon_event {
     const char *run;
 };
 
-/* What runs, when a session is opened. */
+/* A running turn, when a session is opened. */
 struct daemon_run {
     const char *thread;
     const char *run;

@@ -1,4 +1,4 @@
-/* Environments: made when somebody needs them, destroyed when nobody does. */
+/* Environments: created when a thread needs them, destroyed when none does. */
 
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +101,7 @@ void environment_post_destroy(struct step *step,
     step_post(step, &mail);
 }
 
-/* -- Who uses it --------------------------------------------------------- */
+/* -- Threads that use it ------------------------------------------------- */
 
 static enum err count_use(struct step *step, const char *id, void *ctx)
 {

@@ -1,8 +1,8 @@
-/* What the files of the service share: one call as a step, with everything
- * that happens in its transaction.
+/* Shared by the files of the service: one call as a step, with everything that
+ * happens in its transaction.
  *
- * A function here works inside a transaction and returns a fault or OK; what
- * it has decided about the caller's wish is in step->outcome. */
+ * A function here works inside a transaction and returns a fault or OK; its
+ * decision about the caller's request is in step->outcome. */
 
 #ifndef SERVICE_INSIDE_H
 #define SERVICE_INSIDE_H
@@ -30,11 +30,11 @@ struct step {
 
 /* -- Steps (service.c) --------------------------------------------------- */
 
-/* The outcome is ACCEPTED until somebody says otherwise. */
+/* The outcome is ACCEPTED unless set otherwise. */
 MUST_CHECK enum err step_begin(struct step *step);
 
-/* Commits, unless `err` says otherwise or the outcome is REFUSED; then sends
- * (S1). */
+/* Commits, unless `err` is an error or the outcome is REFUSED; then sends (S1).
+ */
 MUST_CHECK enum err step_end(struct step *step, enum err err);
 
 /* Sets the outcome; always OK, so that it can be returned. */
@@ -51,7 +51,8 @@ bool step_is_refused(const struct step *step);
 /* A new token: "r12", unique for a row. */
 void step_token(const struct step *step, char kind, char *out);
 
-/* Claims and posts a request, unless it is in flight or nobody is there. */
+/* Claims and posts a request, unless it is in flight or no daemon is connected.
+ */
 void step_post(struct step *step, const struct service_mail *mail);
 
 /* Claims are by id and token (S2). */
@@ -72,8 +73,7 @@ MUST_CHECK enum err environment_event(struct step *step,
                                       const char *attempt,
                                       bool *applied);
 
-/* How many threads it has that are live, and that wait for a run or have one.
- */
+/* How many of its threads are live, and how many wait for a run or have one. */
 struct environment_use {
     size_t live;
     size_t starting;
@@ -84,19 +84,19 @@ MUST_CHECK enum err environment_use(struct step *step,
                                     const char *id,
                                     struct environment_use *out);
 
-/* Can a turn be run here? Refused: no. Otherwise it is ready, or is being made
- * so, which may have begun just now. */
+/* Whether a turn can run here. Refused: no. Otherwise it is ready, or being
+ * provisioned, possibly since just now. */
 MUST_CHECK enum err environment_wake(struct step *step,
                                      const char *id,
                                      bool *is_ready);
 
-/* Nobody is here any more: one step on the way to its end, if it is ours. */
+/* No thread is left: one step towards its end, if it is managed. */
 MUST_CHECK enum err environment_advance(struct step *step, const char *id);
 
-/* A thread that waited for it has left. */
+/* A thread that waited for it has stopped waiting. */
 MUST_CHECK enum err environment_unwanted(struct step *step, const char *id);
 
-/* The host could not make it, or it will never say: nor can who waits run. */
+/* Provisioning failed, or its answer is lost: the waiting threads fail, too. */
 MUST_CHECK enum err environment_fail(struct step *step, const char *id);
 
 /* The answers to PROVISION, CANCEL and DESTROY. */
@@ -111,18 +111,18 @@ void environment_post_destroy(struct step *step,
 
 /* -- Threads (threads.c) ------------------------------------------------- */
 
-/* `run` may be the row's own. What follows from coming to rest is done. */
+/* `run` may be the row's own. Includes what follows from coming to rest. */
 MUST_CHECK enum err thread_event(struct step *step,
                                  const char *id,
                                  const struct lifecycle_report *report,
                                  bool *applied);
 
-/* A turn for a thread that rests, or a refusal. */
+/* Gives a turn to a resting thread, or refuses. */
 MUST_CHECK enum err thread_give_turn(struct step *step,
                                      const struct thread_row *row,
                                      struct value input);
 
-/* The first message that waits, if it can be run now. Refuses nothing. */
+/* Gives the first waiting message, if it can run now. Refuses nothing. */
 MUST_CHECK enum err thread_give_message(struct step *step, const char *id);
 
 /* Sends the run of a thread that is starting, or the stop of any run. */

@@ -248,7 +248,7 @@ enum err step_each(struct step *step,
 
 /* -- Life ---------------------------------------------------------------- */
 
-/* Whoever sent the request is gone, and so is its answer. */
+/* The process that sent the request has ended, so its answer is lost. */
 static enum err recover_environment(struct step *step,
                                     const char *id,
                                     void *ctx)

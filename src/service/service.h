@@ -1,24 +1,23 @@
-/* Threads and environments, and everybody who wants something of them.
+/* The service of threads and environments, for people, a daemon and sweeps.
  *
- * People create threads, give them turns, stop and delete them; a daemon
- * (service/daemon.h) does the work and says what became of it, at any time;
- * sweeps look after what was lost. All of them report events to the one writer
- * (store/lifecycle.h), and what follows from an event happens in the same
+ * People create threads, give them turns, stop and delete them. A daemon
+ * (service/daemon.h) does the work and reports its results, at any time. Sweeps
+ * recover what was lost. All of them report events to one writer
+ * (store/lifecycle.h), and the consequences of an event happen in the same
  * transaction as the change of status.
  *
- *   S1  One call, one transaction: what it changed is in the file whole or not
- *       at all, and a request goes to the daemon only after the commit.
+ *   S1  One call is one transaction: its changes are stored whole or not at
+ *       all, and a request goes to the daemon only after the commit.
  *   S2  A request in flight is claimed by id and token (lifecycle/guard.h), so
- *       the same is not sent twice; an answer to an older one releases nothing.
- *   S3  What must survive a restart is in the rows: what is wanted is a status,
- *       and for each status that does not rest a sweep or the next session
- *       leads out of it.
- *   S4  Every call has an outcome; what did not apply is explained in the log.
+ *       it is not sent twice; an answer to an older one releases nothing.
+ *   S3  What must survive a restart is in the rows: a wish is a status, and a
+ *       sweep or the next session leads out of each status that is not resting.
+ *   S4  Every call has an outcome; the log explains what did not apply.
  *   S5  Time is an argument. Ids come from the caller, tokens from the
  *       sequence of the store: the same calls give the same rows.
  *
- * One thread. A fault of the store (other than OK) leaves everything as it
- * was; the call can be made again. Not here: the network, people's rights. */
+ * One thread. A fault of the store (other than OK) leaves everything unchanged;
+ * the call can be repeated. Not here: the network, people's rights. */
 
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
@@ -33,14 +32,14 @@ enum {
 };
 
 enum service_kind {
-    SERVICE_ACCEPTED, /* it is done, or under way */
-    SERVICE_NOTHING,  /* it was so already */
-    SERVICE_REFUSED,  /* it cannot be, and nothing has changed */
+    SERVICE_ACCEPTED, /* done, or under way */
+    SERVICE_NOTHING,  /* it already was so */
+    SERVICE_REFUSED,  /* not possible, and nothing has changed */
     SERVICE_KIND_COUNT,
 };
 
 enum service_reason {
-    SERVICE_NO_REASON, /* of what was not refused */
+    SERVICE_NO_REASON, /* not refused */
     SERVICE_INVALID,   /* a name or a text */
     SERVICE_NOT_FOUND,
     SERVICE_EXISTS,
@@ -49,7 +48,7 @@ enum service_reason {
     SERVICE_STOPPING,
     SERVICE_ARCHIVED,
     SERVICE_DELETED,
-    SERVICE_GONE,        /* the environment is destroyed, or being so */
+    SERVICE_GONE,        /* the environment is destroyed, or is being */
     SERVICE_IN_USE,      /* the environment has live threads */
     SERVICE_NOT_MANAGED, /* the environment is not ours to destroy */
     SERVICE_REASON_COUNT,
@@ -65,7 +64,7 @@ struct service_outcome {
 const char *service_kind_name(enum service_kind kind);
 const char *service_reason_name(enum service_reason reason);
 
-/* A request that leaves when the transaction has committed. */
+/* A request that is sent when the transaction has committed. */
 struct service_mail;
 
 struct service {
@@ -73,7 +72,7 @@ struct service {
     struct guard guard;
     struct daemon *daemon;
     const struct log *log;
-    bool is_busy; /* a call is under way: neither a listener nor the daemon
+    bool is_busy; /* a call is in progress: neither a listener nor the daemon
                      may call from inside (D1) */
     bool is_connected;
     char instance[REGISTRY_NAME_SIZE]; /* of the daemon's last session */
@@ -86,13 +85,13 @@ struct service_options {
     struct engine *engine; /* outlives the service, as do the others */
     struct daemon *daemon;
     const struct log *log;
-    /* As in the registry, but it does not call the service: it may note what
-     * it wants to do, and do it when the call has returned. */
+    /* As in the registry, but it must not call the service: it may record a
+     * call, and make it when this one has returned. */
     void (*on_change)(void *ctx, const struct registry_change *change);
     void *ctx;
 };
 
-/* After a restart nothing is in flight: what was being made has failed, a
+/* After a restart nothing is in flight: unfinished provisioning has failed, a
  * destroy is lost. */
 MUST_CHECK enum err service_open(struct service *service,
                                  const struct service_options *options,
@@ -100,13 +99,13 @@ MUST_CHECK enum err service_open(struct service *service,
                                  struct err_detail *detail);
 void service_close(struct service *service);
 
-/* -- What people want ---------------------------------------------------- */
+/* -- Calls of people ----------------------------------------------------- */
 
 struct service_thread {
     const char *id;
     const char *parent;      /* or NULL */
-    const char *environment; /* made if there is none with that id */
-    bool is_managed;         /* then: ours to destroy */
+    const char *environment; /* created if there is none with that id */
+    bool is_managed;         /* then: the service may destroy it */
     const char *input;       /* of its first turn */
 };
 
@@ -116,7 +115,7 @@ MUST_CHECK enum err service_create(struct service *service,
                                    struct service_outcome *outcome,
                                    struct err_detail *detail);
 
-/* A turn now, or refused. */
+/* A turn now, or a refusal. */
 MUST_CHECK enum err service_send(struct service *service,
                                  const char *thread,
                                  const char *input,
@@ -148,7 +147,7 @@ MUST_CHECK enum err service_schedule(struct service *service,
                                      struct service_outcome *outcome,
                                      struct err_detail *detail);
 
-/* What people do with a thread, or with an environment, by its id. */
+/* Operations on a thread, or an environment, by its id. */
 typedef enum err service_fn(struct service *service,
                             const char *id,
                             uint64_t now,
@@ -159,15 +158,15 @@ MUST_CHECK service_fn service_stop;
 MUST_CHECK service_fn service_delete;
 MUST_CHECK service_fn service_archive;
 MUST_CHECK service_fn service_unarchive;
-/* Ends a stop that nobody will answer. */
+/* Ends a stop whose answer is lost. */
 MUST_CHECK service_fn service_finalize;
-/* An environment without a thread, managed. It is kept until somebody destroys
- * it, or the last thread that came to it has left. */
+/* Creates a managed environment without a thread. It is kept until it is
+ * destroyed explicitly, or its last thread has left. */
 MUST_CHECK service_fn service_provision;
 MUST_CHECK service_fn service_reprovision;
 MUST_CHECK service_fn service_destroy;
 
-/* -- What the daemon says ------------------------------------------------ */
+/* -- Calls of the daemon ------------------------------------------------- */
 
 MUST_CHECK enum err service_answer(struct service *service,
                                    const struct daemon_answer *answer,
@@ -178,7 +177,7 @@ MUST_CHECK enum err service_event(struct service *service,
                                   uint64_t now,
                                   struct err_detail *detail);
 
-/* A daemon is here, with what it is running. `instance` is new for each of
+/* A daemon has connected, with its running turns. `instance` is new for each of
  * its processes. A session that is still open is replaced. */
 MUST_CHECK enum err service_session_open(struct service *service,
                                          const char *instance,
@@ -188,10 +187,10 @@ MUST_CHECK enum err service_session_open(struct service *service,
                                          struct err_detail *detail);
 void service_session_close(struct service *service, uint64_t now);
 
-/* -- What time brings ---------------------------------------------------- */
+/* -- Time ---------------------------------------------------------------- */
 
-/* Due schedules, waiting messages, stops and destroys to be sent again, what
- * was lost. To be called every few seconds. */
+/* Due schedules, waiting messages, stops and destroys to be resent, lost
+ * requests. Call it every few seconds. */
 MUST_CHECK enum err service_sweep(struct service *service,
                                   uint64_t now,
                                   struct err_detail *detail);

@@ -1,5 +1,5 @@
-/* What the daemon says: answers, events, and what it is running when it
- * comes back. */
+/* Messages of the daemon: answers, events, and its running turns when it
+ * reconnects. */
 
 #include <stdio.h>
 #include <string.h>
@@ -274,7 +274,7 @@ enum err service_session_open(struct service *service,
         .count = count,
         .is_same = strcmp(service->instance, instance) == 0,
     };
-    service->is_connected = true; /* there is somebody to send to */
+    service->is_connected = true; /* requests can be sent */
     err = step_end(&step, reconcile(&step, &with));
     if (err == ERR_OK) {
         (void)snprintf(service->instance,

@@ -1,6 +1,6 @@
-/* What time brings: schedules, messages, and the end of what was lost. Each
- * piece of work is a transaction of its own; one that fails is a fault of the
- * store and ends the sweep, and the next one begins again. */
+/* Sweeps: schedules, messages, and lost requests. Each unit of work is a
+ * separate transaction. A failure is a fault of the store and ends the sweep;
+ * the next sweep begins again. */
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ static bool is_over(const struct step *step, uint64_t since, uint64_t wait_ms)
     return step->now >= since && step->now - since >= wait_ms;
 }
 
-/* Nobody is there, and has not been for long. */
+/* No daemon is connected, and none has been for long. */
 static bool is_abandoned(const struct step *step)
 {
     const struct service *service = step->service;

@@ -75,7 +75,7 @@ void thread_post_stop(struct step *step,
 
 /* -- Coming to rest ------------------------------------------------------ */
 
-/* Nothing of the run is left: nobody waits for an answer to it. */
+/* The run is over: no answer to it is expected. */
 static enum err after_rest(struct step *step,
                            const char *id,
                            const char *run,
@@ -305,7 +305,7 @@ static enum err check_new(struct step *step,
                                   : err;
 }
 
-/* A text of somebody's, or a refusal. */
+/* The text of a caller, or a refusal. */
 static struct value read_text(struct step *step, const char *text)
 {
     struct value value = VALUE_NONE;
@@ -393,7 +393,7 @@ static enum err stop(struct step *step, const struct thread_row *row)
     if (row->status == THREAD_STOPPING) {
         return step_nothing(step, "%s is being stopped", row->id);
     }
-    /* Messages that wait shall not revive what somebody has just stopped. */
+    /* Waiting messages must not revive a thread that was just stopped. */
     const enum err err = registry_set_holds(&step->service->registry,
                                             row->id,
                                             true,
@@ -492,7 +492,7 @@ static enum err unarchive(struct step *step, const struct thread_row *row)
 
 typedef enum err row_fn(struct step *step, const struct thread_row *row);
 
-/* A deleted thread is there for those who end it, and for nobody else. */
+/* A deleted thread is visible only to calls that end it. */
 static enum err with_row(struct service *service,
                          const char *id,
                          uint64_t now,

@@ -1,10 +1,9 @@
-/* Addresses: which place in which document of which space.
+/* Addresses: a place in a document of a space.
  *
  * A space is one database. A document in it is named by an id and a scope: the
- * same id exists once for the whole space, once for each user, and once for
- * each session, as independent documents. What an operation says is a scope
- * *name*; what a row is stored under is the scope *key*, which names the user
- * or the session too:
+ * same id exists once for the whole space, once per user, and once per session,
+ * as independent documents. An operation has a scope *name*; a row is stored
+ * under the scope *key*, which also names the user or the session:
  *
  *   space
  *   user:<principal>
@@ -34,21 +33,21 @@ const char *scope_name(enum scope scope);
 /* From "space", "user" or "session"; false for anything else. */
 bool scope_read(struct value name, enum scope *out);
 
-/* Who acts: strings, absent where unknown. */
+/* The acting user and session: strings, absent where unknown. */
 struct identity {
     struct value principal;
     struct value session;
 };
 
-/* The key of a scope for somebody. ARGUMENT if the scope needs a part of the
+/* The key of a scope for an identity. ARGUMENT if the scope needs a part of the
  * identity that is missing or empty: it is never defaulted. */
 MUST_CHECK enum err scope_key_new(enum scope scope,
                                   struct identity identity,
                                   struct value *out,
                                   struct err_detail *detail);
 
-/* The reverse, of a key from outside; the parts are new references. SYNTAX
- * unless the key is exactly what scope_key_new makes (A1). */
+/* Parses an external key; the parts are new references. SYNTAX unless the key
+ * is exactly what scope_key_new makes (A1). */
 MUST_CHECK enum err scope_key_read(struct value key,
                                    enum scope *scope,
                                    struct identity *identity,
@@ -70,7 +69,7 @@ struct address {
     struct path *path;
 };
 
-/* Takes references of its own to all parts. */
+/* Takes its own references to all parts. */
 struct address address_new(struct value space,
                            struct value scope_key,
                            struct value id,

@@ -444,7 +444,7 @@ static struct heap *subtree_take(struct heap *heap, unsigned from, unsigned to)
     return taken;
 }
 
-/* The node's slots now belong to somebody else. */
+/* The node's slots now have another owner. */
 static void shell_free(struct heap *heap)
 {
     heap->width = 0;

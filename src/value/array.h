@@ -5,8 +5,8 @@
  * path to the change, and not even that when the caller holds the only
  * reference (V5).
  *
- * `array` is an array and an index is in range wherever a function does not
- * say otherwise: what comes from outside has been checked before. */
+ * Unless a function says otherwise, `array` is an array and an index is in
+ * range: the caller has validated external input. */
 
 #ifndef VALUE_ARRAY_H
 #define VALUE_ARRAY_H
@@ -27,7 +27,7 @@ const struct value *array_chunk(struct value array,
                                 uint32_t index,
                                 uint32_t *run);
 
-/* Walking, in order: array_next gives one element after the other, borrowed,
+/* Iteration in order: array_next returns one element after the other, borrowed,
  * and false at the end. */
 struct array_iter {
     struct value array;
@@ -56,8 +56,8 @@ static inline bool array_next(struct array_iter *iter, struct value *item)
 }
 
 /* How many elements from `index` on are the same in `a` and `b`, as far as that
- * is seen at once: because the two share nodes there, or have the same handles
- * in a leaf. 0 says nothing. */
+ * is cheap to see: shared nodes, or the same handles in a leaf. 0 says nothing.
+ */
 uint32_t array_shared_run(struct value a, struct value b, uint32_t index);
 
 struct value array_set_adopt(struct value array,
@@ -65,16 +65,16 @@ struct value array_set_adopt(struct value array,
                              struct value item);
 struct value array_push_adopt(struct value array, struct value item);
 
-/* Takes out `removed` elements at `index` and puts `count` items there. */
+/* Removes `removed` elements at `index` and inserts `count` items there. */
 struct value array_splice_adopt(struct value array,
                                 uint32_t index,
                                 uint32_t removed,
                                 const struct value *items,
                                 size_t count);
 
-/* The place of an element, to be changed in place: *array becomes its own
- * only reference first. Borrowed until the next change of *array. The caller
- * leaves a value there that is not absent. */
+/* The slot of an element, to be changed in place: *array is made unshared
+ * first. Borrowed until the next change of *array. The caller leaves a value
+ * there that is not absent. */
 struct value *array_own_slot(struct value *array, uint32_t index);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "value/value.h"
 
-/* The length of the intervals; 0: it is not the id of a clock. */
+/* The length of the intervals; 0: not the id of a clock. */
 int64_t clock_id_read(struct value id);
 
 /* The id of the clock with intervals of that length, from 1 on; new. */

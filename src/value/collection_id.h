@@ -2,8 +2,8 @@
  *
  * A collection is several documents: its root, ROOT "//row/" KEY per row and
  * ROOT "//order/" INDEX "/L" LEVEL "/" LOW per page of an ordering
- * (collection/collection.h). The store knows no more of it than this: a merge
- * of branches takes or leaves a collection as a whole. */
+ * (collection/collection.h). The store knows only this much: a merge of
+ * branches takes or leaves a collection as a whole. */
 
 #ifndef VALUE_COLLECTION_ID_H
 #define VALUE_COLLECTION_ID_H
@@ -19,8 +19,8 @@ enum collection_part {
     COLLECTION_PAGE,
 };
 
-/* What an id is of; and how long the id of the root is at its beginning, 0 if
- * it is no part. */
+/* The part that an id names; and the length of the root's id at its beginning,
+ * 0 if it is not a part. */
 enum collection_part collection_part_of(struct text id, size_t *root_length);
 
 #endif

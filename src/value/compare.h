@@ -1,12 +1,11 @@
 /* Equality and hash by content, and the depth of a value.
  *
- * Equality looks at pointers first, then at hashes that happen to be known,
- * then at the structure; shared parts cost nothing, so comparing a value with
- * a changed copy costs what was changed. Equal hashes are never taken for
- * equality.
+ * Equality compares pointers first, then cached hashes, then the structure;
+ * shared parts cost nothing, so comparing a value with a changed copy costs as
+ * much as the change. Equal hashes never count as equality.
  *
- *   C1  value_equal(a, b) implies value_hash(a) == value_hash(b), whatever
- *       shapes the two have and in whatever order their keys came.
+ *   C1  value_equal(a, b) implies value_hash(a) == value_hash(b), whatever the
+ *       internal shapes and the key order of the two.
  *   C2  NaN equals NaN, -0 differs from 0, absent equals only absent. */
 
 #ifndef VALUE_COMPARE_H
@@ -18,8 +17,8 @@
 /* The rest of value_equal, for two values on the heap. */
 bool value_equal_heap(struct value a, struct value b);
 
-/* What is not on the heap is equal iff it is the same (V1), and never equal to
- * what is. */
+/* Values that are not on the heap are equal iff they are the same (V1), and
+ * never equal to a heap value. */
 static inline bool value_equal(struct value a, struct value b)
 {
     if (value_is_same(a, b)) {
@@ -36,19 +35,19 @@ struct value_pair {
 
 typedef VEC(struct value_pair) value_trail;
 
-/* value_equal; and if they are not, the way to the first difference: the two
- * values, then those within them in which they differ, and so on down. Who
- * goes that way himself need not compare again. The trail is written anew, and
- * empty if they are equal. */
+/* value_equal; if they differ, also the path to the first difference: the two
+ * values, then the differing values within them, and so on down. A caller that
+ * follows the trail need not compare again. The trail is overwritten, and empty
+ * if they are equal. */
 bool value_equal_or_trail(struct value a, struct value b, value_trail *trail);
 
-/* A hash of the content for use in this process: never stored, because
- * another build may compute another one. Kept in the nodes; after a change
- * only the path to it is hashed again. */
+/* A hash of the content for use in this process: never stored, because another
+ * build may compute another one. Cached in the nodes; after a change only the
+ * path to it is hashed again. */
 uint64_t value_hash(struct value value);
 
-/* Containers on the longest way down: 0 for a leaf, 1 for [] and [1]. The
- * envelope of a link or a tagged leaf counts as the text has it. Kept in the
+/* The number of containers on the longest path: 0 for a leaf, 1 for [] and [1].
+ * The envelope of a link or a tagged leaf counts as in its text. Cached in the
  * nodes; saturates at CACHED_DEPTH. */
 unsigned value_depth(struct value value);
 

@@ -237,7 +237,7 @@ void path_list_release(path_list *list)
     vec_release(list);
 }
 
-/* -- Who notices --------------------------------------------------------- */
+/* -- Which reads see a change -------------------------------------------- */
 
 bool value_shape_equal(struct value a, struct value b)
 {

@@ -1,8 +1,8 @@
-/* What changed between two values, and who would notice.
+/* What changed between two values, and which reads see it.
  *
- * Both questions are answered from the values alone, before and after; nobody
- * has to have watched the writes. Shared parts are skipped, so the cost is
- * that of the difference.
+ * Both questions are answered from the values alone, before and after; the
+ * writes need not be observed. Shared parts are skipped, so the cost is that of
+ * the difference.
  *
  * Changed paths (docs/spec/values-and-conflicts.md), from the root down:
  *   D1  equal parts: nothing;
@@ -21,7 +21,7 @@
 #include "base/vec.h"
 #include "value/path.h"
 
-/* One difference: the path, and what was and is there (absent: nothing). All
+/* One difference: the path, and the values before and after (or absent). All
  * borrowed for the call. */
 struct difference {
     const struct path_segment *path;
@@ -34,13 +34,13 @@ typedef void difference_fn(void *ctx, const struct difference *difference);
 
 /* What the differences are for. */
 enum difference_how {
-    DIFFERENCE_BY_PATH, /* to tell readers: D1 to D5 */
+    DIFFERENCE_BY_PATH, /* to notify readers: D1 to D5 */
     /* To repeat them one by one, as a patch: arrays of different length are
      * reported at their own path only, and so are objects that a single step
      * could turn into an envelope (value_is_near_envelope). */
     DIFFERENCE_BY_STEPS,
-    /* Of the children only: each that is not the same value in both, without a
-     * look inside. They may be equal all the same. */
+    /* Of the children only: each that is not the same handle in both, without a
+     * comparison of contents. They may still be equal. */
     DIFFERENCE_OF_CHILDREN,
 };
 
@@ -61,29 +61,29 @@ void difference_paths(struct value before,
                       path_list *out);
 void path_list_release(path_list *list);
 
-/* -- Who notices --------------------------------------------------------- */
+/* -- Which reads see a change -------------------------------------------- */
 
 enum read_kind {
     READ_DEEP,  /* the value and everything below it */
     READ_SHAPE, /* keys, length, kind; of a leaf or a link, its value */
 };
 
-/* Whether a read of `path` would give something else after the change
- * (reading-1 to reading-3). How far one gets along the path counts as well: a
+/* Whether a read of `path` would return something else after the change
+ * (reading-1 to reading-3). The depth that the path reaches counts as well: a
  * missing parent is not the same as a missing key. */
 bool difference_is_seen(struct value before,
                         struct value after,
                         const struct path *path,
                         enum read_kind kind);
 
-/* Equal as far as a shape read can tell. */
+/* Equal as far as a shape read sees. */
 bool value_shape_equal(struct value a, struct value b);
 
-/* -- Writing over -------------------------------------------------------- */
+/* -- Overwriting --------------------------------------------------------- */
 
-/* A value equal to `after` that shares with `before` every part that is
- * equal; `before` itself if all is. Where keys stay, they keep the place they
- * had in `before`. Adopts `after`. */
+/* A value equal to `after` that shares with `before` every equal part; `before`
+ * itself if all is equal. Keys that stay keep their position in `before`.
+ * Adopts `after`. */
 struct value value_reuse_adopt(struct value before, struct value after);
 
 #endif

@@ -49,8 +49,8 @@ struct digest value_digest(struct value value)
     return digest_for("heddle content 1", value);
 }
 
-/* libsodium writes it without a table, so that nobody can tell from the time
- * what was written. A digest is no secret, and ids are made all the time. */
+/* libsodium encodes in constant time. A digest is not a secret and ids are
+ * created often, so this uses a table. */
 void digest_write(struct digest digest, char text[DIGEST_TEXT_LENGTH + 1])
 {
     static const char letters[] =

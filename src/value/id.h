@@ -1,12 +1,12 @@
-/* Ids that follow from their cause.
+/* Ids that are derived from their cause.
  *
- * The id of a document that a computation or a handler creates is a hash of
- * what caused it, so that doing the same again names the same document: a
- * retry does not leave a second one behind, and two runtimes that run the same
- * handler collide instead of duplicating.
+ * The id of a document that a computation or a handler creates is a hash of its
+ * cause, so that a repetition names the same document: a retry does not leave a
+ * second one behind, and two runtimes that run the same handler collide instead
+ * of duplicating.
  *
- * The digest is BLAKE2b-256 over the canonical text (J2), with a key of its own
- * for ids, and unlike value_hash it is stored and never changes. */
+ * The digest is BLAKE2b-256 over the canonical text (J2), with a separate key
+ * for ids. Unlike value_hash it is stored and never changes. */
 
 #ifndef VALUE_ID_H
 #define VALUE_ID_H
@@ -27,8 +27,8 @@ struct digest {
 /* Of the content: equal values have equal digests. `value` is not absent. */
 struct digest value_digest(struct value value);
 
-/* Of bytes that are no value, under a key of their own: `purpose` is at most 32
- * bytes and tells what they are. */
+/* Of bytes that are not a value, with a separate key: `purpose` is at most 32
+ * bytes and says what they are. */
 struct digest digest_of_bytes(const char *purpose,
                               const void *bytes,
                               size_t length);

@@ -1,9 +1,9 @@
 /* The index of a large object: from the hash of a key to the position of its
- * entry, as a persistent trie over the hash, five bits a level.
+ * entry, as a persistent trie over the hash, five bits per level.
  *
  * The index holds positions only; keys and their hashes are in the entries,
- * which every function gets. Two keys whose 64-bit hashes are equal end up in
- * a list at the bottom of the trie: slower, never wrong. */
+ * which are passed to every function. Two keys with equal 64-bit hashes end up
+ * in a list at the bottom of the trie: slower, never wrong. */
 
 #ifndef VALUE_INDEX_H
 #define VALUE_INDEX_H

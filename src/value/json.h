@@ -1,8 +1,8 @@
 /* JSON text: a strict reader that builds values directly, and a writer.
  *
- * The reader takes RFC 8259 and nothing else: no comments, no trailing commas,
- * no byte order mark; strings must be UTF-8 and surrogate escapes must come in
- * pairs. Of equal keys the last item wins. Integers that do not fit into 64
+ * The reader accepts RFC 8259 and nothing else: no comments, no trailing
+ * commas, no byte order mark; strings must be UTF-8 and surrogate escapes must
+ * be paired. Of equal keys the last item wins. Integers that do not fit into 64
  * bits become the nearest double; a number beyond the largest double is
  * refused. Links, tagged leaves and the numbers that JSON lacks have the form
  * {"/":{"name@1":state}} (V4).
@@ -31,8 +31,8 @@ struct json_limits {
     size_t elements;
 };
 
-/* Of what this program has written: it was within the limits of today or of
- * earlier, and is read again whatever they are. A document is within
+/* For what this program has written: it was within the current or earlier
+ * limits, and is read again whatever they are. A document is within
  * LIMIT_DEPTH; patches, commits, records and messages wrap it. */
 #define JSON_LIMITS_STORED                                                  \
     {                                                                       \
@@ -59,7 +59,7 @@ MUST_CHECK enum err json_read(const char *text,
                               struct json_fault *fault);
 
 enum json_form {
-    JSON_AS_GIVEN,  /* keys in the order in which they came */
+    JSON_AS_GIVEN,  /* keys in insertion order */
     JSON_CANONICAL, /* J2 */
 };
 
@@ -70,8 +70,8 @@ void json_write(struct buf *to,
                 enum json_form form,
                 unsigned indent);
 
-/* The same, of at most `length_max` bytes. False if the text is longer: it is
- * given up soon after that point, and what was appended is of no use. */
+/* The same, of at most `length_max` bytes. False if the text is longer: writing
+ * stops soon after that point, and the appended text is useless. */
 MUST_CHECK bool json_write_within(struct buf *to,
                                   struct value value,
                                   enum json_form form,

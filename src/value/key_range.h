@@ -8,10 +8,10 @@
  *
  *   key-range-1  Keys are compared byte by byte; both bounds are inclusive. A
  *                range without an upper bound has no end.
- *   key-range-2  The digest differs if an entry inside the bounds comes, goes
- *                or has another value (but for collisions of 64 bits), and
- *                never because of an entry outside. It is for this process
- *                only, like value_hash.
+ *   key-range-2  The digest differs if an entry inside the bounds is added,
+ *                removed or changed (but for collisions of 64 bits), and never
+ *                because of an entry outside. It is for this process only,
+ *                like value_hash.
  *   key-range-3  A range of something other than an object is absent. */
 
 #ifndef VALUE_KEY_RANGE_H
@@ -19,7 +19,7 @@
 
 #include "value/value.h"
 
-/* How the keys of all virtual children begin. */
+/* The prefix of the keys of all virtual children. */
 #define KEY_VIRTUAL "\x1f"
 
 static inline bool key_is_virtual(struct value key)
@@ -36,8 +36,8 @@ struct key_range {
 /* The key of the virtual child, new. */
 struct value key_range_to_key(const struct key_range *range);
 
-/* The range that a key stands for; borrows from *key. False: it is an ordinary
- * key. */
+/* The range that a key stands for; borrows from *key. False: an ordinary key.
+ */
 bool key_range_of_key(const struct value *key, struct key_range *out);
 
 bool key_range_has(const struct key_range *range, struct value key);

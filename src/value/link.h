@@ -5,13 +5,12 @@
  *
  * Every field may be missing; a missing one means "as in the document that
  * holds the link". But a link with an id and without a scope means the document
- * of the space: a link to shared data stays one in a user's own document. A
- * link is a leaf: paths do not go through it, reads that
- * follow it are the runtime's business, and two links are equal iff all their
- * fields are.
+ * of the space: a link to shared data keeps its target in a user's own
+ * document. A link is a leaf: paths do not go through it, the runtime follows
+ * it on reads, and two links are equal iff all their fields are.
  *
- * A "link@1" whose fields have other names or types is not a link but an
- * opaque tagged leaf: nothing is lost, and nobody follows it. */
+ * A "link@1" whose fields have other names or types is not a link but an opaque
+ * tagged leaf: nothing is lost, and it is never followed. */
 
 #ifndef VALUE_LINK_H
 #define VALUE_LINK_H
@@ -30,8 +29,8 @@ struct link {
 
 struct link link_of(struct value link);
 
-/* The LINK with these fields, whose types are as above; takes references of
- * its own. */
+/* The LINK with these fields, whose types are as above; takes its own
+ * references. */
 struct value link_new(const struct link *fields);
 
 /* Whether an object can be the state of a link. */

@@ -1,5 +1,5 @@
-/* What a heap value looks like inside. For the files of this folder only:
- * everybody else sees handles.
+/* The layout of heap values. For the files of this folder only: all other code
+ * sees handles.
  *
  * Large arrays are counted B+ trees: leaves of up to 32 values, inner nodes of
  * up to 16 children, all leaves at one depth, so that an update copies one
@@ -12,7 +12,7 @@
  *
  *   H1  refs is the first member: value.h counts it without this header.
  *   H2  `cached` says what has been computed of the content; a change in place
- *       clears it. Of a tree node `hash` is the part that composes, not the
+ *       clears it. In a tree node `hash` is the part that composes, not the
  *       finished hash (value/compare.c).
  *   H3  A node is changed only by a holder of the only reference (V5). */
 
@@ -35,13 +35,13 @@ enum {
 
 struct heap {
     uint32_t refs;
-    uint8_t tag;       /* enum value_tag: what to do when it dies */
+    uint8_t tag;       /* enum value_tag: how to free it */
     uint8_t height;    /* of a tree node: 0 is a leaf */
     uint16_t width;    /* slots in use */
     uint32_t count;    /* bytes, elements below, or live entries */
-    uint16_t cached;   /* CACHED_HASH, and value_depth once asked, else 0 */
-    uint16_t capacity; /* slots there is room for */
-    uint64_t hash;     /* if CACHED_HASH; while dying, the next of the dead */
+    uint16_t cached;   /* CACHED_HASH, and value_depth once computed, else 0 */
+    uint16_t capacity; /* slots allocated */
+    uint64_t hash;     /* if CACHED_HASH; while being freed, the next one */
 };
 
 struct string_node {
@@ -81,7 +81,7 @@ struct large_node {
 };
 
 /* A branch of the index. Five bits of the hash select a slot: one bit in
- * `positions` or in `branches` says that there is one, and of which sort. The
+ * `positions` or in `branches` says that it exists, and of which sort. The
  * positions come first, then the branches, each in the order of their bits.
  * Where the bits of the hash run out (height 1), all slots are positions, in
  * any order, and both maps are 0. */
@@ -102,7 +102,7 @@ struct tagged_node {
     struct value state;
 };
 
-/* A cast that says which node a heap is; the caller has looked at the tag. */
+/* Casts a heap to a node type; the caller has checked the tag. */
 static inline struct string_node *string_node(struct heap *heap)
 {
     return CONTAINER_OF(heap, struct string_node, heap);
@@ -145,7 +145,7 @@ static inline bool object_is_large(const struct heap *heap)
 }
 
 /* A new node with one reference; everything but the header is uninitialised.
- * `slots` is what `capacity` counts, for a string its bytes. */
+ * `slots` is the capacity, for a string its bytes. */
 struct heap *node_new(enum value_tag tag, unsigned height, size_t slots);
 size_t node_size(const struct heap *heap);
 
@@ -161,12 +161,12 @@ static inline void node_unref(struct heap *heap)
     }
 }
 
-/* *slot, made safe to change: itself if this is the only reference, otherwise
- * a copy that takes its place, with room for at least `slots` slots. Clears
- * what was cached about the content. */
+/* Makes *slot safe to change: itself if this is the only reference, otherwise a
+ * copy that replaces it, with room for at least `slots` slots. Clears the
+ * cached properties of the content. */
 struct heap *node_own(struct heap **slot, size_t slots);
 
-/* The same for that of a value on the heap. */
+/* The same for the node of a heap value. */
 static inline struct heap *value_own(struct value *value, size_t slots)
 {
     struct heap *heap = value_heap(*value);

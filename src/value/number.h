@@ -53,9 +53,9 @@ struct number {
  * else are a DOUBLE: the caller decides whether 1.0 is 1. What is too small
  * for a double is a zero that keeps its sign.
  *
- * The number ends at the first byte that cannot continue it, and whether that
- * byte may stand there is for the caller to know: of "0x1" the 0 is read. Only
- * a digit after a leading zero is refused here. */
+ * The number ends at the first byte that cannot continue it, and the caller
+ * decides whether that byte is allowed there: of "0x1" the 0 is read. Only a
+ * digit after a leading zero is refused here. */
 struct number number_read(const char *at, const char *end);
 
 #endif

@@ -1,14 +1,13 @@
-/* Objects: maps from strings to values that remember the order in which their
- * keys came.
+/* Objects: maps from strings to values that keep insertion order.
  *
- * The order is for people; equality and hash do not see it. Replacing an item
- * keeps the key's place, a removed and added key goes to the end. Up to 32
- * entries an object is a flat list; from there on finding and changing an
- * entry are O(log n) with a base of 16 or 32, and a change shares everything
- * but the path to it.
+ * The order is for people; equality and hash ignore it. Replacing an item keeps
+ * the key's position, a removed and added key goes to the end. Up to 32 entries
+ * an object is a flat list. A larger object finds and changes an entry in
+ * O(log n) with a base of 16 or 32, and a change shares everything but the path
+ * to it.
  *
  * Results of _adopt functions obey V4: an object that has become an envelope
- * comes back as the leaf that it means. */
+ * is returned as the leaf that it means. */
 
 #ifndef VALUE_OBJECT_H
 #define VALUE_OBJECT_H
@@ -16,7 +15,7 @@
 #include "value/value.h"
 
 /* pairs: key, item, key, item, ... for `count` entries, all adopted. Of equal
- * keys the first gives the place, the last the item. */
+ * keys the first sets the position, the last the item. */
 struct value object_new_adopt(const struct value *pairs, size_t count);
 
 uint32_t object_count(struct value object);
@@ -27,8 +26,8 @@ struct value object_get_text(struct value object,
                              const char *key,
                              size_t length);
 
-/* The item of a key that is a C string; absent if there is none, and of a value
- * that is no object. */
+/* The item of a key that is a C string; absent if there is none, or if the
+ * value is not an object. */
 struct value object_field(struct value object, const char *name);
 
 /* Sets a key that is a C string in *object; adopts the item. */
@@ -48,19 +47,19 @@ struct value object_set_adopt(struct value object,
 /* `object` itself if it has no such key. */
 struct value object_remove_adopt(struct value object, struct value key);
 
-/* The place of an item, to be changed in place: *object becomes its own only
- * reference first. NULL, and nothing is changed, if there is no such key. The
- * caller leaves a value there that is not absent, and calls
- * value_normalise_adopt on *object when done (V4). */
+/* The slot of an item, to be changed in place: *object is made unshared first.
+ * NULL, and nothing changes, if there is no such key. The caller leaves a value
+ * there that is not absent, and calls value_normalise_adopt on *object when
+ * done (V4). */
 struct value *object_own_slot(struct value *object, struct value key);
 
 /* Whether two strings are equal. */
 bool key_equal(struct value a, struct value b);
 
-/* -- Walking, in order ---------------------------------------------------
+/* -- Iteration in order --------------------------------------------------
  *
  * An object's entries as a sequence of slots: key, item, key, item, ... An
- * absent key is a hole that was an entry. */
+ * absent key is a removed entry. */
 
 uint32_t object_slots(struct value object);
 const struct value *object_chunk(struct value object,

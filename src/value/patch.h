@@ -2,8 +2,8 @@
  *
  * Nine operations, each one row of a registry (patch_kinds in patch.c): its
  * name, its fields, whether it changes the keys of its parent, and how it is
- * applied. The store, the conflict matcher and the replica all go by that row;
- * a new operation is a new row.
+ * applied. The store, the conflict matcher and the replica all use that row; a
+ * new operation is a new row.
  *
  *   op               fields                  what it does
  *   replace          path value              object: sets the key, new or not;
@@ -21,9 +21,9 @@
  *                                            is not an error
  *   increment        path by                 absent counts as 0
  *
- * A list is applied in order, each operation to the result of the one before;
- * a failure anywhere fails the whole list and changes nothing. The base is
- * never changed, and what an operation does not touch keeps its identity. */
+ * A list is applied in order, each operation to the result of the previous one.
+ * A failure anywhere fails the whole list and changes nothing. The base never
+ * changes, and untouched parts keep their identity. */
 
 #ifndef VALUE_PATCH_H
 #define VALUE_PATCH_H
@@ -52,7 +52,7 @@ struct patch_op {
     struct value value; /* value, values, add or by; absent where none is */
     uint32_t index;     /* splice */
     uint32_t remove;    /* splice: how many elements */
-    bool creates_key;   /* what the writer saw: nothing was at `path` */
+    bool creates_key;   /* the writer saw nothing at `path` */
 };
 
 /* All zero is an empty patch. */
@@ -62,15 +62,15 @@ struct patch {
 
 void patch_release(struct patch *patch);
 
-/* Empty again, with the room that it had. */
+/* Empties it and keeps its memory. */
 void patch_clear(struct patch *patch);
 
 /* Adds an operation; adopts the references in it. */
 void patch_push_adopt(struct patch *patch, struct patch_op op);
 
-/* From a JSON array of objects. Fields that an operation does not have are
- * ignored. Errors: PATCH_MALFORMED, SYNTAX (a pointer), LIMIT_*; *out is then
- * empty and `detail` names the operation and the field. */
+/* From a JSON array of objects. Unknown fields of an operation are ignored.
+ * Errors: PATCH_MALFORMED, SYNTAX (a pointer), LIMIT_*; *out is then empty and
+ * `detail` names the operation and the field. */
 MUST_CHECK enum err patch_read(struct value list,
                                struct path_table *paths,
                                struct patch *out,
@@ -86,9 +86,9 @@ enum patch_root {
     PATCH_ROOT_DOCUMENT, /* the result is a plain object, or PATCH_ROOT fails */
 };
 
-/* What applying an operation met; for the conflict matcher, which must know
- * more than the operation says: `add /list/0 x` shifts the elements behind it
- * if /list is an array, and touches nothing else if it is an object. */
+/* What an operation found when it was applied. The conflict matcher needs more
+ * than the operation itself: `add /list/0 x` shifts the elements behind it if
+ * /list is an array, and touches nothing else if it is an object. */
 struct patch_trace {
     uint32_t created_length; /* of the shortest path that was created, or 0 */
     uint32_t collapsed;      /* 1 and the length of the shortest path at which a
@@ -98,7 +98,7 @@ struct patch_trace {
 };
 
 /* The patched `base` (absent: an empty object). On an error *out is absent.
- * `traces`, if not NULL, has room for one a operation. Errors: PATCH_*,
+ * `traces`, if not NULL, has room for one entry per operation. Errors: PATCH_*,
  * RANGE, LIMIT_DEPTH, LIMIT_KEYS, LIMIT_ELEMENTS. */
 MUST_CHECK enum err patch_apply(const struct patch *patch,
                                 struct value base,
@@ -116,7 +116,7 @@ enum patch_touch_kind {
 
 struct patch_touch {
     enum patch_touch_kind kind;
-    struct path *path; /* a reference of its own */
+    struct path *path; /* a reference */
 };
 
 enum {
@@ -144,10 +144,10 @@ bool patch_kind_is_structural(enum patch_kind kind);
 struct patch_op patch_op_of_difference(const struct difference *difference,
                                        struct path_table *paths);
 
-/* A patch that turns `before` into a value equal to `after`: keys are added
- * and removed, arrays of one length are changed by index, others by a splice
- * of what differs between their common ends. Never adds or removes by an array
- * index, which would shift elements that nobody touched. Neither is absent. */
+/* A patch that turns `before` into a value equal to `after`: keys are added and
+ * removed, arrays of the same length are changed by index, others by a splice
+ * of what differs between their common ends. It never adds or removes by an
+ * array index, which would shift unchanged elements. Neither is absent. */
 void patch_diff(struct value before,
                 struct value after,
                 struct path_table *paths,

@@ -1,9 +1,9 @@
 /* Applying patches.
  *
- * An operation walks down from the root, making each container on its way its
- * own (copied if somebody else holds it, as it is otherwise), and changes the
- * last one in place. So a list of operations copies each spine at most once,
- * and a failure just drops the working copy. */
+ * An operation walks down from the root, makes each container on its way
+ * unshared (copied only if it has other references), and changes the last one
+ * in place. So a list of operations copies each spine at most once, and a
+ * failure just drops the working copy. */
 
 #include <math.h>
 #include <string.h>

@@ -1,13 +1,13 @@
-/* Paths: where in a document.
+/* Paths: positions in a document.
  *
- * A path is an array of segments, each a string; in an array the segment is
- * an index in decimal. Its text is a JSON Pointer (RFC 6901): "" is the whole
+ * A path is an array of segments, each a string; in an array the segment is a
+ * decimal index. Its text is a JSON Pointer (RFC 6901): "" is the whole
  * document, "/a/0/b~1c" goes to a, then 0, then b/c.
  *
- * Paths are interned: a table keeps one copy of each, so two paths of one
- * table are equal iff they are the same pointer, and a segment's index is
- * parsed once. A path lives as long as somebody holds a reference, and must
- * be released before its table is. */
+ * Paths are interned: a table keeps one copy of each, so two paths of one table
+ * are equal iff they are the same pointer, and a segment's index is parsed
+ * once. A path lives as long as it is referenced, and must be released before
+ * its table. */
 
 #ifndef VALUE_PATH_H
 #define VALUE_PATH_H
@@ -29,10 +29,10 @@ struct path_segment {
     uint32_t index;   /* or PATH_NOT_INDEX */
 };
 
-/* The index that a key is, or PATH_NOT_INDEX. */
+/* The index in a key, or PATH_NOT_INDEX. */
 uint32_t path_index(struct value key);
 
-/* Makes a segment; takes a reference of its own. */
+/* Makes a segment; takes its own reference. */
 struct path_segment path_segment(struct value key);
 struct path_segment path_segment_of_index(uint32_t index);
 void path_segment_release(struct path_segment *segment);
@@ -52,8 +52,8 @@ struct path {
 void path_table_init(struct path_table *table);
 void path_table_release(struct path_table *table);
 
-/* The path with these segments. A longer one than LIMIT_PATH_SEGMENTS
- * is refused where it comes from outside, and by commit_check (path_check). */
+/* The path with these segments. External paths longer than LIMIT_PATH_SEGMENTS
+ * are refused on input, and by commit_check (path_check). */
 struct path *path_new(struct path_table *table,
                       const struct path_segment *segments,
                       size_t length);
@@ -77,15 +77,15 @@ MUST_CHECK enum err path_read(struct path_table *table,
                               struct path **out,
                               struct err_detail *detail);
 
-/* The same of a pointer in a row or a patch, which has as many bytes as the
- * keys of its document need. */
+/* The same for a pointer in a row or a patch, whose length is bounded only by
+ * the keys of its document. */
 MUST_CHECK enum err path_read_stored(struct path_table *table,
                                      const char *pointer,
                                      size_t length,
                                      struct path **out,
                                      struct err_detail *detail);
 
-/* From an array of strings, as links have it. Errors: TYPE, LIMIT_PATH. */
+/* From an array of strings, as in links. Errors: TYPE, LIMIT_PATH. */
 MUST_CHECK enum err path_of_array(struct path_table *table,
                                   struct value array,
                                   struct path **out,
@@ -103,20 +103,20 @@ struct path *path_prefix(struct path *path, size_t length);
 
 bool path_is_prefix(const struct path *prefix, const struct path *path);
 
-/* One is a prefix of the other, or ends with a range that the other goes
- * through: a change at one can be seen at the other. */
+/* Whether one is a prefix of the other, or ends with a range that the other
+ * goes through: then a change at one can be seen at the other. */
 bool path_overlaps(const struct path *a, const struct path *b);
 
 /* Segment by segment as strings ("10" before "2"), a prefix first. */
 int path_compare(const struct path *a, const struct path *b);
 
-/* What is at one segment below `value`, borrowed; absent if `value` is not a
- * container or has nothing there. Strings are not indexable. */
+/* The child of `value` at one segment, borrowed; absent if `value` is not a
+ * container or has no such child. Strings are not indexable. */
 struct value value_child(struct value value,
                          const struct path_segment *segment);
 
 /* The same for readers, which can also read a virtual child: a key that no
- * document uses. Of PATH_KIND the value is true for an array, false for an
+ * document uses. The value of PATH_KIND is true for an array, false for an
  * object, and absent for anything else: a read of it depends on the kind of
  * container, and on nothing below. The other virtual children are ranges
  * (value/key_range.h). */
@@ -124,7 +124,7 @@ struct value value_child(struct value value,
 struct value value_child_or_virtual(struct value value,
                                     const struct path_segment *segment);
 
-/* What is at `path` in `value`, borrowed; absent if there is nothing. */
+/* The value at `path` in `value`, borrowed; or absent. */
 struct value value_at(struct value value, const struct path *path);
 
 #endif

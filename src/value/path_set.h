@@ -1,5 +1,5 @@
-/* A set of paths that is asked whether one of them is a prefix of another: what
- * is at or above a place. Costs the length of the path, whatever is in the set.
+/* A set of paths for prefix queries: whether a path is at or below one of them.
+ * A query costs the length of the path, whatever the size of the set.
  *
  * All zero is an empty set that owns nothing. Paths may be of any table. */
 
@@ -20,7 +20,7 @@ void path_set_add(struct path_set *set, const struct path *path);
 /* Whether a path of the set is `path` or a prefix of it. */
 bool path_set_covers(const struct path_set *set, const struct path *path);
 
-/* Empty again. */
+/* Empties it and frees its memory. */
 void path_set_release(struct path_set *set);
 
 #endif

@@ -1,4 +1,4 @@
-/* Checking values, and filling in what they lack. */
+/* Checking values, and filling in defaults. */
 
 #include "value/schema.h"
 

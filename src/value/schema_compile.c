@@ -1,8 +1,8 @@
 /* From the value of a schema to its compiled form.
  *
- * Breadth first: a part that is a schema itself gets its number when it is
- * met, and is read when its turn comes. So there is no recursion, and where a
- * fault is can be told by the way up. */
+ * Breadth first: a part that is itself a schema gets its number when it is
+ * first seen, and is read later in order. So there is no recursion, and the
+ * chain of parents gives the position of a fault. */
 
 #include <math.h>
 #include <stdio.h>

@@ -28,8 +28,8 @@ enum schema_type {
     SCHEMA_TYPES = (1 << 8) - 1,
 };
 
-/* What is compared with one operand. Those of one row have one kind of
- * operand. */
+/* Comparisons with one operand. Those of one row have the same kind of operand.
+ */
 enum schema_rule_kind {
     SCHEMA_ENUM,  /* an array */
     SCHEMA_CONST, /* anything */
@@ -78,18 +78,18 @@ struct schema {
     VEC(struct schema_rule) rules;
 };
 
-/* The one of a node for that key, or NULL. */
+/* The property of a node for that key, or NULL. */
 const struct schema_property *schema_property(const struct schema *schema,
                                               const struct schema_node *node,
                                               struct value key);
 
-/* What a value of an object or an array under that key, or at any index, has
- * to fit. */
+/* The schema of a child of an object or an array, under that key or at any
+ * index. */
 uint32_t schema_below(const struct schema *schema,
                       const struct schema_node *node,
                       struct value key);
 
-/* A value under one node of the schema. */
+/* Checks a value against one node of the schema. */
 MUST_CHECK enum err schema_check_node(const struct schema *schema,
                                       uint32_t index,
                                       struct value before,

@@ -1,4 +1,4 @@
-/* UTF-8: what is a string, and how a code point is written.
+/* UTF-8: validation of strings, and encoding of code points.
  *
  * Strict: no overlong forms, no surrogates, nothing above U+10FFFF. */
 
@@ -13,8 +13,8 @@
 
 bool utf8_is_valid(const char *bytes, size_t length);
 
-/* Appends the bytes as valid UTF-8: each byte that is part of no character is
- * written as \xNN, two hexadecimal digits. All else stays as it is. */
+/* Appends the bytes as valid UTF-8: each byte that is not part of a character
+ * is written as \xNN, two hexadecimal digits. All else is unchanged. */
 void utf8_escape(struct buf *to, const char *bytes, size_t length);
 
 /* The length of the well-formed sequence at `at`, 1 to 4; 0 if there is none.

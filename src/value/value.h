@@ -6,26 +6,26 @@
  * are counted nodes on the heap. docs/values.md has the measurement behind
  * the 16 bytes.
  *
- *   V1  One content, one handle, for everything that is not on the heap: two
+ *   V1  For everything that is not on the heap, one content has one handle: two
  *       such values are equal iff their two words are.
  *   V2  A number that is integral and fits into int64_t is an INT, however it
  *       was written; so 1.0 is 1. -0 is a DOUBLE and differs from 0. There is
  *       one NaN, and it equals itself.
  *   V3  A string is valid UTF-8 (zero bytes are allowed).
- *   V4  An object of the form {"/":{"name@1":state}} does not exist: that
- *       text is a LINK or a TAGGED leaf, however it came to be.
- *   V5  What somebody else can see never changes. Functions named _adopt
- *       take over the caller's reference and change the value in place iff
- *       that reference was the only one.
+ *   V4  An object of the form {"/":{"name@1":state}} does not exist: that text
+ *       is always a LINK or a TAGGED leaf.
+ *   V5  A shared value never changes. Functions named _adopt take over the
+ *       caller's reference and change the value in place iff that reference
+ *       was the only one.
  *
- * Counts are not atomic: a value and all that shares structure with it belong
- * to one thread at a time.
+ * Counts are not atomic: a value and everything that shares structure with it
+ * belong to one thread at a time.
  *
- * Ownership: `struct value` from a function named _adopt, _new, _take or
- * value_ref is yours to release with value_unref. From a query (array_at,
- * object_get, ...) it is borrowed until the next change of the owner or the
- * end of the transaction. A plain parameter is borrowed for the call, one of
- * an _adopt function is given away. */
+ * Ownership: the caller releases a `struct value` from a function named _adopt,
+ * _new, _take or value_ref with value_unref. From a query (array_at,
+ * object_get, ...) it is borrowed until the next change of the owner or the end
+ * of the transaction. A plain parameter is borrowed for the call; one of an
+ * _adopt function is given away. */
 
 #ifndef VALUE_VALUE_H
 #define VALUE_VALUE_H
@@ -56,11 +56,11 @@ struct buf;  /* base/buf.h */
 struct heap; /* value/node.h */
 
 /* Two words and nothing else, so that compilers keep it in two registers: as a
- * union with the members that it stands for, every value that was passed went
- * through memory. The first word is an integer, the bits of a double, 0 or 1,
- * or the address of a node; the second is zero but for its last byte, the tag
- * (enum value_tag). Of a string in the handle, the bytes begin with the first
- * word and end before the tag, which also has their number. */
+ * union of its possible members, every passed value went through memory. The
+ * first word is an integer, the bits of a double, 0 or 1, or the address of a
+ * node; the second is zero but for its last byte, the tag (enum value_tag). The
+ * bytes of a string in the handle begin with the first word and end before the
+ * tag, which also has their number. */
 struct value {
     uint64_t word[2];
 };
@@ -100,10 +100,10 @@ static inline enum value_tag value_tag(struct value value)
 
 enum value_kind value_kind(struct value value);
 
-/* "null", "integer", "array": for sentences. */
+/* "null", "integer", "array": for messages. */
 const char *value_kind_name(enum value_kind kind);
 
-/* -- Making -------------------------------------------------------------- */
+/* -- Creation ------------------------------------------------------------ */
 
 #define VALUE_NONE ((struct value){{0, 0}})
 
@@ -161,7 +161,7 @@ static inline struct value value_empty_object(void)
 struct value value_string_new(const char *bytes, size_t length);
 struct value value_text_new(const char *text); /* up to its zero byte */
 
-/* A string of what is in the buffer, which is released. */
+/* A string with the content of the buffer, which is released. */
 struct value value_string_adopt(struct buf *text);
 
 /* The leaf {"/":{type:state}}: a DOUBLE for the well-formed "number@1" (NaN
@@ -175,26 +175,25 @@ bool value_is_type_name(struct value string);
 /* Whether an object has the form of an envelope. */
 bool value_is_envelope(struct value value);
 
-/* V4: turns an object that is an envelope into the leaf that it means, any
- * other value into itself. */
+/* V4: turns an object that is an envelope into the leaf that it means; returns
+ * any other value unchanged. */
 struct value value_normalise_adopt(struct value value);
 
-/* Whether a change of one entry could make an envelope of this object, on the
- * way to something that is none: it has a key "/". Such an object is replaced
- * as a whole by those who change values step by step. */
+/* Whether a change of one entry could turn this object into an envelope, on the
+ * way to a result that is not one: it has a key "/". Code that changes values
+ * step by step replaces such an object as a whole. */
 bool value_is_near_envelope(struct value value);
 
-/* *to = value, word by word. A value in two registers that is stored as one
- * piece goes through the stack, and waits there; where it counts, this does
- * not. */
+/* *to = value, word by word. Storing a value in two registers as one unit goes
+ * through the stack and stalls there; this does not, for hot paths. */
 static inline void value_store(struct value *to, struct value value)
 {
     to->word[0] = value.word[0];
     to->word[1] = value.word[1];
 }
 
-/* The same the other way round: what was just stored by words cannot be loaded
- * as one piece until it has left the processor. */
+/* The reverse: two words that were just stored one by one cannot be loaded as
+ * one unit until they have left the store buffer. */
 static inline struct value value_load(const struct value *from)
 {
     struct value value;
@@ -228,8 +227,8 @@ static inline struct value value_ref(struct value value)
     return value;
 }
 
-/* The last reference is gone: release the node and what only it held, without
- * recursion and without memory. */
+/* The last reference is gone: frees the node and everything that only it held,
+ * without recursion and without allocation. */
 void value_free(struct heap *heap);
 
 static inline void value_unref(struct value value)
@@ -239,7 +238,7 @@ static inline void value_unref(struct value value)
     }
 }
 
-/* -- Asking -------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------- */
 
 static inline bool value_is_absent(struct value value)
 {
@@ -273,8 +272,8 @@ static inline bool value_is_number(struct value value)
     return value_tag(value) == TAG_INT || value_tag(value) == TAG_DOUBLE;
 }
 
-/* The same handle: equal for sure, and at no cost. Not the same says nothing
- * about heap values. */
+/* The same handle: certainly equal, at no cost. False says nothing about heap
+ * values. */
 static inline bool value_is_same(struct value a, struct value b)
 {
     return a.word[0] == b.word[0] && a.word[1] == b.word[1];
@@ -285,7 +284,7 @@ bool value_boolean(struct value value);
 int64_t value_integer(struct value value);
 double value_real(struct value value); /* the nearest double of an INT */
 
-/* The same of a DOUBLE, for who has looked at its tag. */
+/* The same for a DOUBLE, if the caller has checked its tag. */
 static inline double value_fraction_of(struct value value)
 {
     double real;
@@ -293,9 +292,9 @@ static inline double value_fraction_of(struct value value)
     return real;
 }
 
-/* The bytes of a string, with a zero byte after them unless it is in the
- * handle and 15 bytes long. Borrowed as long as *string itself lives
- * unchanged: a short string is inside it. */
+/* The bytes of a string, with a zero byte after them unless it is in the handle
+ * and 15 bytes long. Borrowed while *string itself exists unchanged: a short
+ * string is inside it. */
 struct text {
     const char *at;
     size_t length;

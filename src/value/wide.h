@@ -1,6 +1,6 @@
-/* Unsigned integers of 128 bits, for numbers in decimal (number_read.c,
- * number_write.c): the few operations that they need, on every target. Only
- * the product of two words uses what the compiler offers, if it offers it. */
+/* Unsigned integers of 128 bits, for decimal numbers (number_read.c,
+ * number_write.c): the few operations that they need, on every target. Only the
+ * product of two words uses a compiler extension, if available. */
 
 #ifndef VALUE_WIDE_H
 #define VALUE_WIDE_H
@@ -30,7 +30,7 @@ static inline struct wide wide_product(uint64_t a, uint64_t b)
 #endif
 }
 
-/* Overflow is cut off, as with a word. */
+/* Wraps on overflow, as a word does. */
 static inline struct wide wide_plus(struct wide a, struct wide b)
 {
     const uint64_t low = a.low + b.low;
