@@ -437,9 +437,7 @@ static enum err read_found(struct migration *migration,
     enum err err = ERR_OK;
     VEC_FOREACH (&found->row_keys, key) {
         struct entity *row;
-        if (err == ERR_OK) {
-            err = collection_row(collection, *key, &row, detail);
-        }
+        err = collection_row(collection, *key, &row, detail);
         if (err != ERR_OK) {
             break;
         }
