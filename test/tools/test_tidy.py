@@ -29,6 +29,13 @@ sched/node: gates
 
 HEADER = "/* A file that is here for a test. */\n"
 
+RETIRED = """\
+# old: new
+swift: fast_run
+quick_*: payload_write
+hollow: unloaded   # a word of comments as well
+"""
+
 # A tree without a problem, which the rows below change by one file.
 CLEAN = {
     "src/LAYERS": LAYERS,
@@ -93,6 +100,13 @@ BAD = [
     ("list_a_rule_inside_a_paragraph",
      {"src/base/buf.h": HEADER + "/* Rules\n *   buf-1  One. buf-2  Two.\n * More. buf-3\n * Three. */\n"},
      ["src/base/buf.h:3: list", "src/base/buf.h:4: list"]),
+    ("names_a_retired_one_in_a_header",
+     {"tools/retired-names": RETIRED, "src/base/buf.h": HEADER + "void quick_put(int swift);\n/* a hollow one */\n",
+      "include/heddle/heddle.h": HEADER + "struct swift;\n"},
+     ["include/heddle/heddle.h:2: names", "src/base/buf.h:2: names", "src/base/buf.h:2: names",
+      "src/base/buf.h:3: names"]),
+    ("names_a_file_of_a_retired_one", {"tools/retired-names": RETIRED, "src/base/swift.h": HEADER},
+     ["src/base/swift.h:1: names"]),
     ("words_a_message_without_an_actor", {"src/base/buf.c": statement('fail("somebody holds the file");')},
      ["src/base/buf.c:4: words"]),
     ("words_also_where_a_sentence_begins", {"src/base/buf.c": statement('fail("Nobody reads the output");')},
@@ -167,6 +181,9 @@ GOOD = [
     ("length_70_lines_are_allowed", {"src/base/buf.c": body(70)}),
     ("length_a_long_table_says_so", {"src/base/buf.c": "/* One table of powers, all of it. */\n" + "int x;\n" * 1000}),
     ("header_may_be_a_docstring", {"test/tools/x.py": '"""Helps where it is\nof use."""\nimport os\n'}),
+    ("names_that_only_contain_a_retired_one_and_other_files",
+     {"tools/retired-names": RETIRED, "src/base/buf.h": HEADER + "void swiftly(int is_quick, int quick);\n",
+      "src/base/buf.c": HEADER + "static int swift;\n", "test/lib/test.h": HEADER + "void quick_put(void);\n"}),
     ("words_in_comments_names_and_tests",
      {"src/base/buf.c": HEADER + '/* somebody goes on */\nconst char *const reason = "nobody-looks";\n',
       "test/lib/test.c": statement('expect("nobody waits");')}),
