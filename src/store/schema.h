@@ -1,7 +1,7 @@
 /* The tables of a space, and how an older file becomes a newer one.
  *
- * The version is in the file itself (PRAGMA user_version). Migrations only
- * add; each runs in a transaction of its own together with its version, so a
+ * The version is in the file itself (PRAGMA user_version). Migrations
+ * add, and remove nothing but what was remembered of runs; each runs in a transaction of its own together with its version, so a
  * crash between two of them leaves a file that the next open completes. A file
  * of a newer version, or of another program, is refused. */
 
@@ -11,11 +11,11 @@
 #include "store/database.h"
 
 enum {
-    SCHEMA_VERSION = 7,
+    SCHEMA_VERSION = 8,
 
-    /* What is added to files of this version and later ones are tables, which
-     * are empty there: such a file can be read without being changed, with
-     * empty tables of the connection's own. */
+    /* What files of this version and later ones lack are tables, which would
+     * be empty: such a file can be read without being changed, with empty
+     * tables of the connection's own. */
     SCHEMA_READABLE = 5,
 
     /* "Hdle": other programs' files are recognised by having another one. */
