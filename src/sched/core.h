@@ -15,6 +15,8 @@ enum {
     SCHED_NESTING_MAX = 64, /* runs inside reads */
     SCHED_BURST_MAX = 1000, /* commits before the pass pauses for the store */
     SCHED_BURST_SHARE = 4,  /* and at least this part of a run's reads */
+    SCHED_GLANCE = 256,     /* steps of a long loop between two looks for an
+                               interrupt */
     SCHED_ATTEMPTS_MAX = 10,
     SCHED_BACKOFF_MS = 250, /* doubled up to */
     SCHED_BACKOFF_MAX_MS = 2000,
@@ -271,6 +273,7 @@ struct sched {
                          where the language of the nodes cannot go so deep */
     uint64_t world;   /* grows with every change that a node could see */
     uint64_t staled;  /* grows when a node may have to run that had not to */
+    uint32_t glances; /* settle_glance */
     bool unwinding;   /* too deep: runs are given up, to be run in order */
     struct list idle_flights;
     VEC(struct run *) runs;     /* by depth of nesting, to be used again */

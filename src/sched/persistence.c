@@ -101,8 +101,7 @@ static bool is_code(const void *item, const void *key)
 
 static uint64_t code_hash(const struct resume_code *code)
 {
-    return digest_bits(&code->implementation) +
-           digest_bits(&code->schema);
+    return digest_bits(&code->implementation) + digest_bits(&code->schema);
 }
 
 static struct persisted_code *code_of(struct persistence *persistence,
@@ -672,9 +671,7 @@ bool persistence_register(struct sched *sched,
     if (identity->space->observer.ctx == NULL) {
         persistence_listen(sched, identity->space);
     }
-    map_insert(&persistence->nodes,
-               digest_bits(&persisted->action),
-               persisted);
+    map_insert(&persistence->nodes, digest_bits(&persisted->action), persisted);
     node->label->persisted = persisted;
     const bool restored =
         persistence->resume != NULL && resume_take(sched, persisted, spec);

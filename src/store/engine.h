@@ -61,8 +61,9 @@ struct engine_options {
     void (*on_effects)(void *ctx, const struct effects *effects);
     void *ctx;
 
-    /* Asked while a write waits for another process; true: it waits no longer.
-     * NULL: it waits its time. */
+    /* Asked while a write waits for another process, and by engine_close
+     * between two steps; true: it waits no longer, and what can be done later
+     * is left. NULL: it waits its time. */
     bool (*interrupted)(void *ctx);
     void *interrupted_ctx;
 };

@@ -59,7 +59,8 @@ MUST_CHECK enum err images_write(struct engine *engine,
                                  struct err_detail *detail);
 
 /* The pieces of which enough rows were noted since the engine was opened, in
- * small transactions. A failure is nobody's: the rows are read then. */
+ * small transactions, until the engine is interrupted. A failure is nobody's:
+ * the rows are read then. */
 void images_write_noted(struct engine *engine);
 
 /* One sentence for each image that does not stand for its rows; with `remove`

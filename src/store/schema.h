@@ -1,9 +1,10 @@
 /* The tables of a space, and how an older file becomes a newer one.
  *
  * The version is in the file itself (PRAGMA user_version). Migrations
- * add, and remove nothing but what was remembered of runs; each runs in a transaction of its own together with its version, so a
- * crash between two of them leaves a file that the next open completes. A file
- * of a newer version, or of another program, is refused. */
+ * add, and remove nothing but what was remembered of runs; each runs in a
+ * transaction of its own together with its version, so a crash between two of
+ * them leaves a file that the next open completes. A file of a newer version,
+ * or of another program, is refused. */
 
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
