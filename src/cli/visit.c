@@ -196,7 +196,7 @@ static bool on_progress(void *ctx, uint64_t actions, uint64_t total)
                       (unsigned long long)actions,
                       (unsigned long long)total);
     }
-    return !visit_was_stopped() && !live_is_due(visit->live);
+    return !visit_was_stopped();
 }
 
 static void end_progress(struct visit *visit)
@@ -544,10 +544,11 @@ static int read_hops(const struct options *options,
 }
 
 /* While the live host is opened, there is none yet that has a deadline. */
-static bool opening_interrupted(void *ctx)
+static bool store_interrupted(void *ctx)
 {
-    (void)ctx;
-    return visit_was_stopped();
+    const struct visit *visit = ctx;
+    return visit_was_stopped() ||
+           (visit->live != NULL && live_is_due(visit->live));
 }
 
 static void step_tasks(void *ctx, mono_ms now)
@@ -614,7 +615,7 @@ int visit_open(struct visit *visit,
         .outside = visit->with_effects ? &outside : NULL,
         .on_trouble = on_trouble,
         .on_progress = on_progress,
-        .interrupted = opening_interrupted,
+        .interrupted = store_interrupted,
         .ctx = visit,
     };
     struct err_detail detail = {0};

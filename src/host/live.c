@@ -297,6 +297,11 @@ static struct engine *engine_opened(void *ctx, struct value name)
                : NULL;
 }
 
+static bool interrupted(void *ctx)
+{
+    return live_is_due(ctx);
+}
+
 static enum err resume(void *ctx,
                        struct space *space,
                        struct value piece,
@@ -310,6 +315,7 @@ static enum err resume(void *ctx,
         .identity = {live->user, live->session},
         .progress = live->options.on_progress,
         .progress_ctx = live->options.ctx,
+        .interrupted = interrupted,
     };
     return pages_fetch(&source, space, piece, out, detail);
 }
@@ -401,11 +407,6 @@ static struct events_policy policy_of(const struct live_options *options)
         policy.delay_us = 0;
     }
     return policy;
-}
-
-static bool interrupted(void *ctx)
-{
-    return live_is_due(ctx);
 }
 
 static struct live *make(const struct live_options *options)
@@ -566,9 +567,9 @@ static void exchange(struct live *live)
     replica_settle(&live->runtime.replica);
 }
 
-/* The next commits of a space, as one group: other processes wait for no more
- * than that. After a conflict the lock is this host's (L9) until the step ends.
- * True: there are more. */
+/* The next questions and commits of a space, as one group: other processes and
+ * an interrupt wait for no more than that. After a conflict the lock is this
+ * host's (L9) until the step ends. True: there are more. */
 static bool send_group(struct live *live, struct live_space *at)
 {
     struct database *database = &at->engine.database;
@@ -582,16 +583,14 @@ static bool send_group(struct live *live, struct live_space *at)
             live_end_wait(at);
         }
     }
-    const uint64_t sent = at->space->session->counters.sent_commits;
     at->space->held = err == ERR_BUSY;
-    space_flush_group(at->space);
+    const bool more = space_flush_group(at->space);
     at->space->held = true;
     if (err == ERR_OK) {
         database_unreserve(database, at->hub.counters.conflicts != conflicts);
     }
     hub_flush(&at->hub);
-    return at->space->session->counters.sent_commits != sent &&
-           space_has_commits(at->space);
+    return more;
 }
 
 /* What was committed since the last time goes out, and the answers come back.

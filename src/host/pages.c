@@ -64,14 +64,19 @@ static enum err list(const struct pages_source *source,
 {
     struct resume_page *page = resume_set_add_page(set);
     uint64_t total = 0;
+    if (source->interrupted != NULL && source->interrupted(source->ctx)) {
+        return given_up(detail);
+    }
     enum err err = first_page(engine, query, page, detail);
     if (err == ERR_OK) {
         err = count_all(source, engine, query, page, &total, detail);
     }
     while (err == ERR_OK) {
-        if (source->progress != NULL && !source->progress(source->progress_ctx,
-                                                          resume_set_count(set),
-                                                          total)) {
+        if ((source->progress != NULL &&
+             !source->progress(source->progress_ctx,
+                               resume_set_count(set),
+                               total)) ||
+            (source->interrupted != NULL && source->interrupted(source->ctx))) {
             return given_up(detail);
         }
         if (!page->more) {

@@ -31,6 +31,10 @@ struct pages_source {
      * NULL. */
     bool (*progress)(void *ctx, uint64_t actions, uint64_t total);
     void *progress_ctx;
+
+    /* Asked before the first page and after each; true gives up. May be
+     * NULL. */
+    bool (*interrupted)(void *ctx);
 };
 
 /* See runtime_resume_fn. */

@@ -64,13 +64,6 @@ struct naming {
     struct map by_digest; /* struct named_row, the first of its digest */
 };
 
-static uint64_t hash_digest(const struct digest *digest)
-{
-    uint64_t hash;
-    memcpy(&hash, digest->bytes, sizeof hash);
-    return hash;
-}
-
 static bool is_row_of(const void *item, const void *key)
 {
     const struct named_row *row = item;
@@ -97,11 +90,9 @@ static void name_rows(struct naming *naming,
                       struct value kind,
                       bool also_without)
 {
-    const struct text text = value_text(&name);
-    const struct digest digest =
-        digest_of_bytes("heddle action", text.at, text.length);
+    const struct digest digest = digest_of_name("heddle action", name);
     struct named_row *row =
-        map_find(&naming->by_digest, hash_digest(&digest), is_row_of, &digest);
+        map_find(&naming->by_digest, digest_bits(&digest), is_row_of, &digest);
     if (row == NULL) {
         if (also_without) {
             add_node(naming->piece, name, kind, NULL);
@@ -303,10 +294,10 @@ static enum err name_nodes(struct offline_graph *graph,
         struct named_row *row = vec_add(&naming.rows);
         *row = (struct named_row){.run = run};
         if (map_find(&naming.by_digest,
-                     hash_digest(&run->name),
+                     digest_bits(&run->name),
                      is_row_of,
                      &run->name) == NULL) {
-            map_insert(&naming.by_digest, hash_digest(&run->name), row);
+            map_insert(&naming.by_digest, digest_bits(&run->name), row);
         }
     }
     const struct value cells = object_field(piece->about, "cells");

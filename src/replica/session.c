@@ -200,13 +200,13 @@ void session_connected(struct session *session)
 static void send_watch(struct session *session)
 {
     struct space *space = session->space;
-    if (space->wanted.count == 0) {
-        return;
-    }
     struct message message = {.kind = MESSAGE_WATCH};
     uint32_t follows = 0;
-    VEC_FOREACH (&space->wanted, item) {
-        struct entity *entity = *item;
+    const size_t count = space->wanted.count < SESSION_WATCH_MAX
+                             ? space->wanted.count
+                             : SESSION_WATCH_MAX;
+    for (size_t i = 0; i < count; i++) {
+        struct entity *entity = space->wanted.at[i];
         const struct target target = {entity->id, entity->scope};
         vec_push(&message.targets, target);
         vec_push(&message.since, entity->hollow ? entity->known : 0);
@@ -216,7 +216,10 @@ static void send_watch(struct session *session)
         }
         entity->queued = false;
     }
-    vec_clear(&space->wanted);
+    space->wanted.count -= count;
+    memmove(space->wanted.at,
+            space->wanted.at + count,
+            space->wanted.count * sizeof *space->wanted.at);
     vec_push(&session->follows, follows);
     if (follows == 0) {
         vec_clear(&message.since);
@@ -332,8 +335,9 @@ bool session_has_commits(const struct session *session)
     return false;
 }
 
-/* At most that many messages of commits. */
-static void flush(struct session *session, size_t messages)
+/* At most so many messages that ask for documents, and of commits, which go out
+ * when all documents are asked for: they may have been made for one of them. */
+static void flush(struct session *session, size_t questions, size_t messages)
 {
     if (session->state == SESSION_IDLE &&
         (session->space->wanted.count > 0 || has_queued(session))) {
@@ -349,9 +353,14 @@ static void flush(struct session *session, size_t messages)
     replica->settling = true;
     session->flushing = true;
     send_unwatch(session); /* a dropped document may be watched again */
-    send_watch(session);
+    const struct space *space = session->space;
+    for (; questions > 0 && session->state == SESSION_OPEN &&
+           space->wanted.count > 0;
+         questions--) {
+        send_watch(session);
+    }
     while (messages > 0 && session->state == SESSION_OPEN &&
-           !session->space->held && send_commits(session)) {
+           space->wanted.count == 0 && !space->held && send_commits(session)) {
         messages--;
     }
     session->flushing = false;
@@ -360,12 +369,12 @@ static void flush(struct session *session, size_t messages)
 
 void session_flush(struct session *session)
 {
-    flush(session, SIZE_MAX);
+    flush(session, SIZE_MAX, SIZE_MAX);
 }
 
 void session_flush_group(struct session *session)
 {
-    flush(session, 1);
+    flush(session, 1, 1);
 }
 
 /* -- Receiving ----------------------------------------------------------- */
@@ -620,7 +629,7 @@ void session_step(struct session *session, mono_ms now)
             connect(session);
         }
     }
-    session_flush(session);
+    flush(session, 1, SIZE_MAX);
     if (session->state == SESSION_OPEN) {
         send_ack(session);
     }

@@ -41,6 +41,7 @@ enum {
     SESSION_ANSWER_MS = 10000, /* without an expected answer for so long, the
                                   connection is considered dead */
     SESSION_BATCH_MAX = 1000,  /* commits per message */
+    SESSION_WATCH_MAX = 5000,  /* documents that one message asks for */
 };
 
 struct session {
@@ -102,7 +103,7 @@ bool session_has_commits(const struct session *session);
 /* Sends what is queued: documents to watch, commits, an ack. Connects if there
  * is something to send and no connection. */
 void session_flush(struct session *session);
-void session_flush_group(struct session *session); /* one message of commits */
+void session_flush_group(struct session *session); /* one message of each */
 
 void session_step(struct session *session, mono_ms now);
 mono_ms session_next_wake(const struct session *session);

@@ -84,12 +84,19 @@ void space_flush(struct space *space)
     }
 }
 
-void space_flush_group(struct space *space)
+bool space_flush_group(struct space *space)
 {
-    if (space->session != NULL) {
-        session_flush_group(space->session);
-        replica_settle(space->replica);
+    struct session *session = space->session;
+    if (session == NULL) {
+        return false;
     }
+    const uint64_t sent = session->counters.sent_commits;
+    const size_t wanted = space->wanted.count;
+    session_flush_group(session);
+    replica_settle(space->replica);
+    return (session->counters.sent_commits != sent ||
+            space->wanted.count < wanted) &&
+           (space->wanted.count > 0 || space_has_commits(space));
 }
 
 bool space_has_commits(const struct space *space)

@@ -144,9 +144,10 @@ size_t space_outstanding(const struct space *space);
 /* Sends what is queued, in one message. */
 void space_flush(struct space *space);
 
-/* The same with one message of commits, which becomes one transaction of the
- * store; space_has_commits says whether there are more. */
-void space_flush_group(struct space *space);
+/* The same with one message that asks for documents and one of commits, which
+ * becomes one transaction of the store. True: something went out, and there is
+ * more. */
+bool space_flush_group(struct space *space);
 
 /* Whether that would send commits, unless they are held. */
 bool space_has_commits(const struct space *space);

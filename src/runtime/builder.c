@@ -559,9 +559,7 @@ struct digest building_action(const struct piece *piece, struct value name)
 {
     const struct value full =
         piece->whole != NULL ? join(piece->front, name) : value_ref(name);
-    const struct text text = value_text(&full);
-    const struct digest digest =
-        digest_of_bytes("heddle action", text.at, text.length);
+    const struct digest digest = digest_of_name("heddle action", full);
     value_unref(full);
     return digest;
 }

@@ -5,6 +5,7 @@
 
 #include "base/stack.h"
 #include "runtime/own_write.h"
+#include "sched/settle.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -124,7 +125,9 @@ static enum err resolve_array(const struct cell_access *access,
         list = array_push_adopt(list,
                                 value_is_absent(found) ? value_null() : found);
     }
-    while (err == ERR_STALE && array_next(&items, &item)) {
+    const bool ahead =
+        err == ERR_STALE && !settle_is_interrupted(access->runtime->sched);
+    while (ahead && array_next(&items, &item)) {
         want(access, place, item);
     }
     *out = list;
@@ -244,6 +247,9 @@ static enum err resolve(const struct cell_access *access,
     struct value value = VALUE_NONE;
     struct place *at = NULL;
     *out = VALUE_NONE;
+    if (access->run != NULL && settle_gives_way(access->run)) {
+        return ERR_STALE;
+    }
     enum err err =
         cell_read(access, place, READ_DEEP, READ_FOR_BOTH, &value, &at, detail);
     if (err == ERR_OK) {

@@ -15,7 +15,6 @@
 #include "value/object.h"
 
 enum {
-    INTERRUPT_EVERY = 256, /* children between two looks for an interrupt */
     BULK_CHANGES = 10000, /* more writes than this, and most of the elements: in
                              one */
 };
@@ -293,6 +292,28 @@ static void add_new(struct pass *pass, uint32_t key)
     }
 }
 
+/* P6 of sched/settle.h. Who has gone is not brought back for that, so it is
+ * only where nobody has. */
+static void give_way(struct pass *pass)
+{
+    if (pass->err == ERR_OK && pass->spread->match.gone.count == 0 &&
+        settle_gives_way(pass->run)) {
+        pass->err = err_set(&pass->detail, ERR_INTERRUPTED, "interrupted");
+    }
+}
+
+/* What a run that has given way had added. It has no documents. */
+static void drop_unfinished(struct spread *spread)
+{
+    for (size_t i = 0; spread->unfinished && i < spread->moved.count; i++) {
+        const uint32_t key = spread->moved.at[i];
+        if (spread->match.moves.at[i].from == LIST_NEW) {
+            spread_child_stop(spread_child_take(spread, key));
+        }
+    }
+    spread->unfinished = false;
+}
+
 /* The keys of what the match has moved; new ones get a child. */
 static void find_keys(struct pass *pass)
 {
@@ -303,15 +324,19 @@ static void find_keys(struct pass *pass)
         remove_element(pass, key);
         spread_child_remove(spread, key);
     }
-    VEC_FOREACH (&spread->match.moves, move) {
-        uint32_t key;
-        if (move->from != LIST_NEW) {
-            key = spread->keys.at[move->from];
-        } else {
-            key = spread_free_key(spread);
+    for (size_t i = 0; pass->err == ERR_OK && i < spread->match.moves.count;
+         i++) {
+        const struct list_move *move = &spread->match.moves.at[i];
+        const bool is_new = move->from == LIST_NEW;
+        const uint32_t key =
+            is_new ? spread_free_key(spread) : spread->keys.at[move->from];
+        if (is_new) {
             add_new(pass, key);
         }
-        vec_push(&spread->moved, key);
+        if (pass->err == ERR_OK) {
+            vec_push(&spread->moved, key);
+            give_way(pass);
+        }
     }
 }
 
@@ -327,6 +352,7 @@ static void write_elements(struct pass *pass)
                               ? VALUE_NONE
                               : array_at(spread->seen, move->from),
                           array_at(pass->now, move->to));
+            give_way(pass);
         }
     }
 }
@@ -350,9 +376,9 @@ static struct value link_of_child(struct spread *spread, uint32_t key)
 }
 
 /* Keys and links, where they are others now; `order` is adopted. */
-static struct value change_order_adopt(struct spread *spread,
-                                       struct value order)
+static struct value change_order_adopt(struct pass *pass, struct value order)
 {
+    struct spread *spread = pass->spread;
     const struct list_match *match = &spread->match;
     if (match->before == match->after) {
         for (size_t i = 0; i < match->moves.count; i++) {
@@ -368,6 +394,7 @@ static struct value change_order_adopt(struct spread *spread,
     VEC(struct value) links = {0};
     VEC_FOREACH (&spread->moved, key) {
         vec_push(&links, link_of_child(spread, *key));
+        give_way(pass);
     }
     order = array_splice_adopt(order,
                                match->start,
@@ -437,7 +464,9 @@ static void go_over(struct pass *pass, struct value *order, bool first)
     find_keys(pass);
     if (pass->err == ERR_OK) {
         write_elements(pass);
-        *order = change_order_adopt(spread, *order);
+    }
+    if (pass->err == ERR_OK) {
+        *order = change_order_adopt(pass, *order);
     }
 }
 
@@ -606,7 +635,7 @@ static enum run_result evaluate(struct pass *pass,
     put_adopt(
         pass,
         spread->order_at,
-        change_order_adopt(spread,
+        change_order_adopt(pass,
                            whole ? value_empty_array() : value_ref(order)));
     put_elements(pass);
     const bool runs = pass->err == ERR_OK && spread->body.declare == NULL;
@@ -638,6 +667,7 @@ static enum run_result run_on(struct pass *pass)
     struct spread *spread = pass->spread;
     struct value order = VALUE_NONE;
     struct value elements = VALUE_NONE;
+    drop_unfinished(spread);
     pass->err = spread_choose_scope(spread, pass->run, &pass->detail);
     const bool stale = run_read(pass->run,
                                 spread->order_at,
@@ -670,7 +700,9 @@ static enum run_result run_on(struct pass *pass)
     }
     if (pass->err != ERR_OK) {
         forget(spread);
-        return run_fail(pass->run, &pass->detail);
+        spread->unfinished = pass->err == ERR_INTERRUPTED;
+        return spread->unfinished ? RUN_AGAIN
+                                  : run_fail(pass->run, &pass->detail);
     }
     return ended;
 }
@@ -844,8 +876,7 @@ enum err spread_restore_children(struct spread *spread,
                 return err;
             }
         }
-        if (i % INTERRUPT_EVERY == INTERRUPT_EVERY - 1 &&
-            settle_is_interrupted(spread->runtime->sched)) {
+        if (settle_glance(spread->runtime->sched)) {
             return err_set(adding->detail, ERR_INTERRUPTED, "interrupted");
         }
     }

@@ -99,6 +99,7 @@ struct spread {
     struct list_match match;
     struct value key;    /* of the match */
     VEC(uint32_t) moved; /* keys of the elements that the match has moved */
+    bool unfinished;     /* the run has given way when it had added those */
 
     /* If the body declares: S6. */
     struct node *keeper; /* an effect that demands the coordinator, so that
@@ -138,6 +139,9 @@ MUST_CHECK enum err spread_child_add(struct spread *spread,
 /* Stops what it has declared; the next run deletes its documents. */
 void spread_child_stop(struct spread_child *child);
 void spread_child_remove(struct spread *spread, uint32_t key);
+
+/* Its key is free; the caller stops it. */
+struct spread_child *spread_child_take(struct spread *spread, uint32_t key);
 
 /* Asks the store to forget the removed actions once the transaction landed. */
 void spread_forget_actions(struct spread *spread,

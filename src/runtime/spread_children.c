@@ -221,12 +221,18 @@ static void doom_all(struct spread *spread, const struct spread_child *child)
     }
 }
 
-/* What it has goes, and its documents will. */
-void spread_child_remove(struct spread *spread, uint32_t key)
+struct spread_child *spread_child_take(struct spread *spread, uint32_t key)
 {
     struct spread_child *child = spread->children.at[key];
     spread->children.at[key] = NULL;
     spread->lowest = key < spread->lowest ? key : spread->lowest;
+    return child;
+}
+
+/* What it has goes, and its documents will. */
+void spread_child_remove(struct spread *spread, uint32_t key)
+{
+    struct spread_child *child = spread_child_take(spread, key);
     if (child->piece == NULL) {
         vec_push(&spread->doomed, place_ref(child->output));
     } else {

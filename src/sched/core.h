@@ -15,6 +15,8 @@ enum {
     SCHED_NESTING_MAX = 64, /* nested runs inside reads */
     SCHED_BURST_MAX = 1000, /* commits before the pass pauses for the store */
     SCHED_BURST_SHARE = 4,  /* and at least this fraction of a run's reads */
+    SCHED_GLANCE = 256,     /* steps of a long loop between two checks for an
+                               interrupt */
     SCHED_ATTEMPTS_MAX = 10,
     SCHED_BACKOFF_MS = 250, /* doubled up to */
     SCHED_BACKOFF_MAX_MS = 2000,
@@ -272,7 +274,8 @@ struct sched {
                          language of the nodes allows fewer */
     uint64_t world;   /* grows with every change that a node could see */
     uint64_t staled; /* grows when a node that was up to date may have to run */
-    bool unwinding;  /* too deep: runs are abandoned, to run in order */
+    uint32_t glances; /* settle_glance */
+    bool unwinding;   /* too deep: runs are abandoned, to run in order */
     struct list idle_flights;
     VEC(struct run *) runs;     /* by nesting depth, reused */
     struct list lost_flights;   /* of removed nodes */

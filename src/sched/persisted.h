@@ -71,14 +71,6 @@ struct persistence {
 /* The scheduler's, made when first needed. */
 struct persistence *persistence_of(struct sched *sched);
 
-/* Only as many bits as a map needs. */
-static inline uint64_t persisted_hash(const struct digest *action)
-{
-    uint64_t hash;
-    memcpy(&hash, action->bytes, sizeof hash);
-    return hash;
-}
-
 /* The node registered with that identity, or NULL. */
 struct persisted *persisted_find(const struct sched *sched,
                                  const struct space *space,

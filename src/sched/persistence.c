@@ -58,7 +58,7 @@ struct persisted *persisted_find(const struct sched *sched,
 {
     const struct identity_key key = {space, piece, generation, action};
     return sched->persistence != NULL ? map_find(&sched->persistence->nodes,
-                                                 persisted_hash(action),
+                                                 digest_bits(action),
                                                  is_identity,
                                                  &key)
                                       : NULL;
@@ -101,8 +101,7 @@ static bool is_code(const void *item, const void *key)
 
 static uint64_t code_hash(const struct resume_code *code)
 {
-    return persisted_hash(&code->implementation) +
-           persisted_hash(&code->schema);
+    return digest_bits(&code->implementation) + digest_bits(&code->schema);
 }
 
 static struct persisted_code *code_of(struct persistence *persistence,
@@ -678,9 +677,7 @@ bool persistence_register(struct sched *sched,
     if (identity->space->observer.ctx == NULL) {
         persistence_listen(sched, identity->space);
     }
-    map_insert(&persistence->nodes,
-               persisted_hash(&persisted->action),
-               persisted);
+    map_insert(&persistence->nodes, digest_bits(&persisted->action), persisted);
     node->label->persisted = persisted;
     const bool restored =
         persistence->resume != NULL && resume_take(sched, persisted, spec);
@@ -700,7 +697,7 @@ void persistence_forget(struct sched *sched, struct node *node)
         &persisted->action,
     };
     (void)map_remove(&sched->persistence->nodes,
-                     persisted_hash(&persisted->action),
+                     digest_bits(&persisted->action),
                      is_identity,
                      &key);
     node->label->persisted = NULL;

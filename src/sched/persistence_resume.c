@@ -22,7 +22,7 @@ static bool is_row(const void *item, const void *key)
 /* There may be one row per scope: the last run counts. */
 static void add_row(struct resume *resume, struct resume_action *action)
 {
-    const uint64_t hash = persisted_hash(&action->action);
+    const uint64_t hash = digest_bits(&action->action);
     const struct resume_action *known =
         map_find(&resume->rows, hash, is_row, &action->action);
     if (known != NULL && (known->watermark < action->watermark ||
@@ -404,7 +404,7 @@ bool resume_take(struct sched *sched,
         .resume = resume,
         .persisted = persisted,
         .action = map_find(&resume->rows,
-                           persisted_hash(&persisted->action),
+                           digest_bits(&persisted->action),
                            is_row,
                            &persisted->action),
     };

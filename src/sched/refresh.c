@@ -90,6 +90,15 @@ static bool can_pause(const struct run *run)
            settle_is_interrupted(sched);
 }
 
+static void unwind(struct sched *sched)
+{
+    sched->unwinding = true;
+    sched->swift = false;
+    sched->cursor = 0;
+    sched->floor = 0;
+    sched->passed = 0;
+}
+
 /* Runs a node inside the read. If that would be too deep, or the pass has to
  * pause, all runs in progress are abandoned, and the sweep begins again at the
  * bottom: what was needed is known now, and comes first. But in a cycle one
@@ -110,12 +119,19 @@ static void run_inside(struct run *run, struct node *node)
         settle_pause(sched);
     }
     if (deep || sched->paused) {
-        sched->unwinding = true;
-        sched->swift = false;
-        sched->cursor = 0;
-        sched->floor = 0;
-        sched->passed = 0;
+        unwind(sched);
     }
+}
+
+bool settle_gives_way(struct run *run)
+{
+    struct sched *sched = run->sched;
+    if (!settle_glance(sched) || !sched->in_pass || !can_pause(run)) {
+        return false;
+    }
+    settle_pause(sched);
+    unwind(sched);
+    return true;
 }
 
 /* Runs the writer, after everything that it needs. */

@@ -16,7 +16,7 @@
  *       and when the host is interrupted: the caller sends them, and the next
  *       call continues. So memory in flight is bounded, however many runs one
  *       read causes; the runs around such a read are abandoned, and run again
- *       then. */
+ *       then. A run that does much work by itself asks settle_gives_way. */
 
 #ifndef SCHED_SETTLE_H
 #define SCHED_SETTLE_H
@@ -32,12 +32,23 @@ static inline bool settle_is_interrupted(const struct sched *sched)
            sched->interrupted(sched->interrupted_ctx);
 }
 
+/* The same in a loop that can be long, for every SCHED_GLANCE-th call: reading
+ * the clock costs as much as a step of such a loop. */
+static inline bool settle_glance(struct sched *sched)
+{
+    return ++sched->glances % SCHED_GLANCE == 0 && settle_is_interrupted(sched);
+}
+
 /* P6: whether the pass has to pause after the run that has just ended. */
 static inline bool settle_must_pause(const struct sched *sched)
 {
     return sched->flights >= sched->burst_from + SCHED_BURST_MAX ||
            settle_is_interrupted(sched);
 }
+
+/* P6, for a step of a loop in a run: whether the host is interrupted and the
+ * run is abandoned for that. Then it returns RUN_AGAIN. */
+bool settle_gives_way(struct run *run);
 
 /* The pass stops for now; the next call begins at the bottom again. */
 void settle_pause(struct sched *sched);

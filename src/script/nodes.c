@@ -358,12 +358,10 @@ static bool find_identity(struct stage *stage,
     if (stage->forget || value_is_absent(name) || stage->frame->node != NULL) {
         return false;
     }
-    const struct text text = value_text(&name);
     identity->space = stage->runtime->spaces.at[0];
     identity->piece = value_text_new(NODES_BY_HAND);
     identity->generation = NODES_GENERATION;
-    identity->action =
-        digest_of_bytes("heddle lua node 1", text.at, text.length);
+    identity->action = digest_of_name("heddle lua node 1", name);
     return bodies_fingerprint(stage,
                               node->function,
                               name,

@@ -61,8 +61,9 @@ struct engine_options {
     void (*on_effects)(void *ctx, const struct effects *effects);
     void *ctx;
 
-    /* Asked while a write waits for another process; true ends the wait. NULL:
-     * the wait has its full time. */
+    /* Asked while a write waits for another process, and by engine_close
+     * between two steps. True ends the wait, and work that can be done later is
+     * left out. NULL: the wait has its full time. */
     bool (*interrupted)(void *ctx);
     void *interrupted_ctx;
 };

@@ -364,6 +364,13 @@ static enum err write_step(struct engine *engine,
     return engine_write_end(engine, err, &why);
 }
 
+static bool is_interrupted(const struct engine *engine)
+{
+    const struct engine_options *options = &engine->options;
+    return options->interrupted != NULL &&
+           options->interrupted(options->interrupted_ctx);
+}
+
 void images_write_noted(struct engine *engine)
 {
     const bool kept = !engine->options.read_only &&
@@ -372,7 +379,7 @@ void images_write_noted(struct engine *engine)
     VEC_FOREACH (&engine->imaged, note) {
         uint64_t after = 0;
         bool more = kept && note->rows >= IMAGE_NOTED;
-        while (err == ERR_OK && more) {
+        while (err == ERR_OK && more && !is_interrupted(engine)) {
             err = write_step(engine, note->piece, &after, &more);
         }
     }

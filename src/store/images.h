@@ -58,8 +58,8 @@ MUST_CHECK enum err images_write(struct engine *engine,
                                  struct err_detail *detail);
 
 /* Writes images of the pieces with enough changed rows since the engine was
- * opened, in small transactions. A failure is ignored: the rows are read
- * then. */
+ * opened, in small transactions, until the engine is interrupted. A failure is
+ * ignored: the rows are read then. */
 void images_write_noted(struct engine *engine);
 
 /* One sentence per image that disagrees with its rows; with `remove` they are

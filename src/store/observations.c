@@ -33,13 +33,6 @@ static bool is_fingerprint(const void *item, const void *key)
     return memcmp(&fingerprint->code, key, sizeof fingerprint->code) == 0;
 }
 
-static uint64_t hash_digest(const struct digest *digest)
-{
-    uint64_t hash;
-    memcpy(&hash, digest->bytes, sizeof hash);
-    return hash;
-}
-
 static void bind_code(struct query *query, const struct resume_code *code)
 {
     query_bytes(query, 1, &code->implementation, sizeof(struct digest));
@@ -76,9 +69,9 @@ static enum err find_fingerprint(struct taking *taking, uint64_t *number)
         .schema = given->schema,
     };
     struct map *map = &taking->cache->fingerprints;
-    const uint64_t hash = hash_digest(&code.implementation) ^
-                          hash_digest(&code.runtime) * 3 ^
-                          hash_digest(&code.schema) * 7;
+    const uint64_t hash = digest_bits(&code.implementation) ^
+                          digest_bits(&code.runtime) * 3 ^
+                          digest_bits(&code.schema) * 7;
     const struct observed_fingerprint *known =
         map_find(map, hash, is_fingerprint, &code);
     if (known != NULL) {
@@ -155,7 +148,7 @@ static bool is_action(const void *item, const void *key)
 
 static uint64_t hash_action(const struct taking *taking)
 {
-    return hash_digest(&taking->observation->action) + taking->piece->number;
+    return digest_bits(&taking->observation->action) + taking->piece->number;
 }
 
 /* What edges add to the checksum of an action, from the rows. */

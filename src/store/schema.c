@@ -154,12 +154,20 @@ static const char *const migrations[SCHEMA_VERSION] = {
     "  document INTEGER PRIMARY KEY, branch INTEGER NOT NULL,"
     "  due INTEGER NOT NULL);"
     "CREATE INDEX timer_by_due ON timer(branch, due);",
+
+    /* Actions have other names (digest_of_name), so nobody would ask for those
+     * of before: what was remembered of them goes, and they run once. */
+    "DELETE FROM image; DELETE FROM edge; DELETE FROM run; DELETE FROM action;",
 };
 
-/* What an older file that is only read lacks (SCHEMA_READABLE). */
+/* What an older file that is only read lacks (SCHEMA_READABLE), or has and is
+ * not to be seen: a table of the connection comes before the file's. */
 static const char *const substitutes[] = {
     "CREATE TEMP TABLE waiting(document INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE timer(document INTEGER PRIMARY KEY, branch, due)",
+    "CREATE TEMP TABLE action(piece, action, generation, name, scope, kind,"
+    " fingerprint, sets, gates, sum);"
+    "CREATE TEMP TABLE image(piece, last, first, generation, actions, data)",
 };
 
 static enum err read_pragma(struct database *database,

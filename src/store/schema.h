@@ -1,9 +1,10 @@
 /* The tables of a space, and migrations of older files.
  *
- * The version is in the file itself (PRAGMA user_version). Migrations only add;
- * each runs in its own transaction together with its version, so a crash
- * between two of them leaves a file that the next open completes. A file of a
- * newer version, or of another program, is refused. */
+ * The version is in the file itself (PRAGMA user_version). Migrations add, and
+ * remove nothing but records of runs; each runs in its own transaction together
+ * with its version, so a crash between two of them leaves a file that the next
+ * open completes. A file of a newer version, or of another program, is
+ * refused. */
 
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
@@ -11,10 +12,10 @@
 #include "store/database.h"
 
 enum {
-    SCHEMA_VERSION = 7,
+    SCHEMA_VERSION = 8,
 
-    /* Versions after this one only add tables, which are empty in files of this
-     * version: such a file can be read without a change, with empty temporary
+    /* Files of this version and later ones lack only tables, which would be
+     * empty: such a file can be read without a change, with empty temporary
      * tables of the connection. */
     SCHEMA_READABLE = 5,
 

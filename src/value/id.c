@@ -34,6 +34,27 @@ struct digest digest_of_bytes(const char *purpose,
     return digest;
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The name of a list is cut, because what its elements differ by is behind
+ * it. */
+struct digest digest_of_name(const char *purpose, struct value name)
+{
+    const struct text text = value_text(&name);
+    struct digest digest = digest_of_bytes(purpose, text.at, text.length);
+    const char *slash = memchr(text.at, '/', text.length);
+    const size_t list = slash == NULL ? 0 : (size_t)(slash - text.at) + 1;
+    const size_t front = least(list, DIGEST_LIST_LETTERS);
+    const size_t rest = least(text.length - list, DIGEST_LETTERS - front);
+    memset(digest.bytes, 0, DIGEST_LETTERS);
+    memcpy(digest.bytes, text.at, front);
+    memcpy(digest.bytes + front, text.at + list, rest);
+    return digest;
+}
+
 static struct digest digest_for(const char *purpose, struct value value)
 {
     struct buf text = {0};

@@ -18,6 +18,8 @@
 enum {
     DIGEST_BYTES = 32,
     DIGEST_TEXT_LENGTH = 43, /* base64url without padding */
+    DIGEST_LETTERS = 16,     /* of a name */
+    DIGEST_LIST_LETTERS = 4, /* of them: of what is before the first '/' */
 };
 
 struct digest {
@@ -32,6 +34,20 @@ struct digest value_digest(struct value value);
 struct digest digest_of_bytes(const char *purpose,
                               const void *bytes,
                               size_t length);
+
+/* Of a name, `purpose` as above: its first half is letters of the name, the
+ * other one a digest, so that names that are alike ("list/41", "list/42") are
+ * neighbours in an index, and who writes many of them in a row writes to few
+ * pages of it. */
+struct digest digest_of_name(const char *purpose, struct value name);
+
+/* For a map: bits that differ whatever kind of digest it is. */
+static inline uint64_t digest_bits(const struct digest *digest)
+{
+    uint64_t bits;
+    memcpy(&bits, digest->bytes + DIGEST_BYTES - sizeof bits, sizeof bits);
+    return bits;
+}
 
 /* 43 letters, digits, '-' and '_', and a zero byte. */
 void digest_write(struct digest digest, char text[DIGEST_TEXT_LENGTH + 1]);

@@ -198,6 +198,25 @@ kill -CONT "$build"
 wait "$build"
 same "many nodes that take long together are no circle" "$? $(tail -c 8 out)$(cat err)" "0 ,40000]"
 
+# ---- a signal in the middle of a build ends the command, and nothing is lost ----
+
+"$HEDDLE" run slow.lua --dir cut --once >/dev/null 2>&1
+"$HEDDLE" send slow fill 30000 --dir cut >/dev/null
+"$HEDDLE" get slow doubled --dir cut --timeout 300000 >out 2>err &
+build=$!
+until [ "$(stat -c %s cut/main.db)" -gt 6000000 ] || ! kill -0 "$build"; do sleep 0.01; done
+kill -TERM "$build"
+wait "$build"
+same "a build that is stopped in the middle says nothing" "$? $(cat out err)" "130 "
+"$HEDDLE" check --dir cut >out 2>&1
+same "what it has written holds" "$?" 0
+same "and the next command builds the rest" "$("$HEDDLE" get slow doubled --dir cut --timeout 300000 | tail -c 8)" ",60000]"
+"$HEDDLE" run slow.lua --dir timed --once >/dev/null 2>&1
+"$HEDDLE" send slow fill 30000 --dir timed >/dev/null
+"$HEDDLE" get slow doubled --dir timed --timeout 300 >out 2>err
+same "a deadline in the middle is told" "$? $(wc -c <out) $(grep -c "retry with a longer --timeout" err)" "1 0 1"
+same "and the next command builds the rest, too" "$("$HEDDLE" get slow doubled --dir timed --timeout 300000 | tail -c 8)" ",60000]"
+
 # ---- the start of a piece of very many nodes ends when it is told to ----
 
 mkdir many

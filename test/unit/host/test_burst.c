@@ -7,6 +7,7 @@
 
 #include "lib/live_kit.h"
 #include "lib/test.h"
+#include "replica/session.h"
 #include "sched/core.h"
 
 enum {
@@ -174,4 +175,74 @@ TEST(p6_a_deadline_is_seen_after_the_run_at_hand)
     site_settle(scene.live);
     expect_all(&scene);
     scene_end(&scene, &site);
+}
+
+/* -- Documents that are asked for ---------------------------------------- */
+
+enum {
+    DOCUMENTS = 4 * SESSION_WATCH_MAX + 1,
+};
+
+/* A clock that is asked whether the time is over, and counts what was asked for
+ * since the last time. */
+struct questions {
+    struct host host;
+    struct host *below;
+    struct space *space; /* NULL: nobody counts yet */
+    size_t wanted;       /* documents, at the last question */
+    size_t most;         /* that went out between two of them */
+};
+
+static mono_ms count_now(struct host *host)
+{
+    struct questions *questions = CONTAINER_OF(host, struct questions, host);
+    if (questions->space != NULL) {
+        const size_t wanted = questions->space->wanted.count;
+        const size_t went =
+            wanted < questions->wanted ? questions->wanted - wanted : 0;
+        questions->most = went > questions->most ? went : questions->most;
+        questions->wanted = wanted;
+    }
+    return questions->below->now(questions->below);
+}
+
+static uint64_t draw(struct host *host)
+{
+    struct questions *questions = CONTAINER_OF(host, struct questions, host);
+    return questions->below->random(questions->below);
+}
+
+TEST(p6_documents_are_asked_for_in_groups_between_which_an_interrupt_is_seen)
+{
+    struct site site;
+    site_begin(&site);
+    struct questions questions = {
+        .host = {.now = count_now, .random = draw},
+        .below = &site.sim.host,
+    };
+    struct live_options options = site_options(&site);
+    options.host = &questions.host;
+    struct live *live = site_enter_with(&options);
+    struct space *space = live_runtime(live)->spaces.at[0];
+    static struct entity *entities[DOCUMENTS];
+    for (unsigned i = 0; i < DOCUMENTS; i++) {
+        char id[32];
+        (void)snprintf(id, sizeof id, "document-%u", i);
+        const struct value name = value_text_new(id);
+        EXPECT_EQ(entity_of(space, SCOPE_SPACE, name, &entities[i], NULL),
+                  ERR_OK);
+        value_unref(name);
+        space_want(space, entities[i]);
+    }
+    questions.wanted = space->wanted.count;
+    EXPECT_EQ(questions.wanted, DOCUMENTS);
+    questions.space = space;
+    EXPECT_EQ(live_settle(live, live_now(live) + 1000), LIVE_AT_REST);
+    EXPECT_EQ(space->wanted.count, 0);
+    EXPECT(questions.most <= 2 * SESSION_WATCH_MAX); /* a step, and a group */
+    for (unsigned i = 0; i < DOCUMENTS; i++) {
+        EXPECT(entities[i]->loaded);
+    }
+    site_leave(live);
+    site_end(&site);
 }

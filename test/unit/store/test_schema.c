@@ -109,7 +109,7 @@ TEST(r28_a_file_of_the_second_version_gets_empty_tables_of_observations)
     struct buf before = kit_dump(&kit);
     kit_run(&kit, DROP_VERSION_3 "PRAGMA user_version = 2");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "7;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
     struct buf after = kit_dump(&kit);
     EXPECT_TEXT(buf_text(&after), buf_text(&before));
     kit_reopen(&kit);
@@ -119,7 +119,7 @@ TEST(r28_a_file_of_the_second_version_gets_empty_tables_of_observations)
     kit_close(&kit);
 }
 
-TEST(a_file_of_the_fourth_version_keeps_its_observations_and_gets_images)
+TEST(a_file_of_an_earlier_version_forgets_its_observations_and_gets_images)
 {
     struct store_kit kit;
     kit_open_file(&kit, NULL);
@@ -129,12 +129,15 @@ TEST(a_file_of_the_fourth_version_keeps_its_observations_and_gets_images)
     EXPECT_LANDED(&kit, 2, "s1 4 | set B 1");
     kit_run(&kit, DROP_VERSION_5 "PRAGMA user_version = 4");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "7;");
-    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean a2=dirty");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
+    EXPECT_TEXT(observe_resume(&kit, "p"), "");
+    observe_alone(&kit, 5, "p/a1 deep A out B debounce=5");
+    observe_alone(&kit, 6, "p/a2 deep B out C");
+    EXPECT_LANDED(&kit, 3, "s1 7 | set B 2");
     struct collect_counts counts;
     EXPECT_INT(engine_collect(&kit.engine, NULL, NULL, &counts, NULL), ERR_OK);
     EXPECT_TEXT(kit_sql(&kit, "SELECT piece, first, last FROM image"),
-                "1|1|2;");
+                "1|1|4;");
     EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean a2=dirty");
     kit_close(&kit);
 }
@@ -149,7 +152,7 @@ TEST(a_file_of_the_first_version_gets_the_registry_and_keeps_what_it_has)
             "DROP TABLE schedule; DROP TABLE message; DROP TABLE thread;"
             "DROP TABLE environment;" DROP_VERSION_3 "PRAGMA user_version = 1");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "7;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
     EXPECT_TEXT(kit_sql(&kit,
                         "SELECT count(*) FROM thread JOIN environment"
                         " JOIN message JOIN schedule"),
@@ -175,10 +178,28 @@ TEST(a_file_of_the_sixth_version_keeps_its_events_and_gets_timers)
     engine_close(&reading);
     EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "6;");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "7;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
     EXPECT_TEXT(kit_sql(&kit, "SELECT count(*) FROM waiting"), "1;");
     EXPECT_LANDED(&kit, 2, "s1 2 | put receipt:timer:a {'event':{'due':5}}");
     EXPECT_TEXT(kit_sql(&kit, "SELECT due FROM timer"), "5;");
+    kit_close(&kit);
+}
+
+TEST(a_file_of_the_seventh_version_is_read_without_its_observations)
+{
+    struct store_kit kit;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
+    observe_alone(&kit, 2, "p/a1 deep A out B");
+    kit_run(&kit, "PRAGMA user_version = 7");
+    struct engine own = kit.engine;
+    const struct engine_options options = {.path = kit.path, .read_only = true};
+    EXPECT_INT(engine_open(&kit.engine, &options, NULL), ERR_OK);
+    EXPECT_TEXT(observe_resume(&kit, "p"), "");
+    EXPECT_TEXT(kit_read(&kit, "A"), "{'value':1}");
+    engine_close(&kit.engine);
+    kit.engine = own;
+    EXPECT_TEXT(observe_resume(&kit, "p"), "a1=clean");
     kit_close(&kit);
 }
 

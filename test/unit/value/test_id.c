@@ -123,6 +123,55 @@ PROPERTY(digests_are_equal_iff_the_values_are, 300)
     value_unref(b);
 }
 
+static struct digest of_name(const char *name)
+{
+    const struct value text = value_text_new(name);
+    const struct digest digest = digest_of_name("heddle test", text);
+    value_unref(text);
+    return digest;
+}
+
+/* As an index of SQLite does. */
+static bool is_before(const char *a, const char *b)
+{
+    const struct digest x = of_name(a);
+    const struct digest y = of_name(b);
+    return memcmp(x.bytes, y.bytes, sizeof x.bytes) < 0;
+}
+
+TEST(digests_of_names_sort_as_the_names_do)
+{
+    EXPECT(is_before("total", "totals"));
+    EXPECT(is_before("node1", "node2"));
+    EXPECT(is_before("a list with a long name/1", "a list with a long name/2"));
+    EXPECT(is_before("list/41", "list/42/label"));
+    EXPECT(is_before("list/42/label", "list/42/price"));
+    EXPECT(is_before("list/42/price", "list/43/label"));
+    EXPECT(is_before("", "a"));
+}
+
+TEST(digests_of_names_tell_names_apart_that_begin_alike)
+{
+    static const char *const names[] = {
+        "",
+        "list/",
+        "list",
+        "list/1",
+        "listing/1",
+        "lists/1",
+        "list/a key that is longer than the letters of a digest: 1",
+        "list/a key that is longer than the letters of a digest: 2",
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        for (size_t j = 0; j < COUNT_OF(names); j++) {
+            const struct digest a = of_name(names[i]);
+            const struct digest b = of_name(names[j]);
+            EXPECT_EQ(digest_equal(&a, &b), i == j);
+            EXPECT_EQ(digest_bits(&a) == digest_bits(&b), i == j);
+        }
+    }
+}
+
 TEST(digests_of_bytes_are_frozen)
 {
     char text[DIGEST_TEXT_LENGTH + 1];
